@@ -1,0 +1,21 @@
+"""Sparse Sobolev graph neural networks: higher-order graph convolutions at the cost of a first-order one."""
+
+from importlib.metadata import version
+
+from s2gnn.errors import IdenticalBranchesWarning, InputError, NonFiniteLossError
+from s2gnn.graphs import Graph, knn_graph
+from s2gnn.nn import S2GNN, S2Conv
+from s2gnn.operators import SobolevOperator
+
+__version__ = version("s2gnn")
+
+__all__ = [
+    "S2GNN",
+    "Graph",
+    "IdenticalBranchesWarning",
+    "InputError",
+    "NonFiniteLossError",
+    "S2Conv",
+    "SobolevOperator",
+    "knn_graph",
+]

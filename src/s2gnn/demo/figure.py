@@ -1,0 +1,92 @@
+"""The picture of the demo: the graph coloured by prediction, and the strength of every branch."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from sklearn.manifold import TSNE
+
+from s2gnn.demo.comparison import Comparison
+from s2gnn.files import write_atomically
+from s2gnn.nn import S2GNN
+
+# Paul Tol's muted scheme, distinguishable with colour-blindness, plus a light grey for the tenth class.
+COLOURS = (
+    "#332288", "#88CCEE", "#44AA99", "#117733", "#999933",
+    "#DDCC77", "#CC6677", "#882255", "#AA4499", "#BBBBBB",
+)  # fmt: skip
+EDGES_DRAWN = 4000
+
+
+def draw(comparison: Comparison, path: Path, footnote: str) -> None:
+    """Write the picture to `path` as PNG."""
+    figure = Figure(figsize=(12, 6.4), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=[1.7, 1])
+    _draw_graph(left, comparison)
+    _draw_branches(right, comparison.model)
+    figure.supxlabel(footnote, x=0.995, ha="right", fontsize=7, color="0.45")
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=130)
+    write_atomically(path, buffer.getvalue())
+
+
+def _draw_graph(axes: Axes, comparison: Comparison) -> None:
+    data = comparison.data
+    position = TSNE(init="pca", random_state=0).fit_transform(data.X)  # (N, 2)
+    pairs, _ = data.graph.to_edge_list()
+    drawn = np.random.default_rng(0).permutation(len(pairs))[:EDGES_DRAWN]
+    axes.add_collection(LineCollection(list(position[pairs[drawn]]), colors="0.8", linewidths=0.25, zorder=1))
+    for digit, colour in enumerate(COLOURS):
+        members = comparison.predicted == digit
+        axes.scatter(position[members, 0], position[members, 1], s=9, color=colour, linewidths=0, zorder=2)
+        axes.annotate(
+            str(digit),
+            np.median(position[members], axis=0),
+            ha="center",
+            va="center",
+            fontsize=15,
+            weight="bold",
+            zorder=4,
+            bbox={"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": colour, "alpha": 0.85},
+        )
+    hidden = np.ones(len(data.y), dtype=bool)
+    hidden[comparison.labelled] = False
+    wrong = hidden & (comparison.predicted != data.y)
+    axes.scatter(
+        position[wrong, 0], position[wrong, 1], s=42, marker="x", color="black", linewidths=1.1, zorder=3,
+        label=f"wrong: {wrong.sum()} of {hidden.sum():,} unlabelled",
+    )  # fmt: skip
+    axes.legend(loc="lower left", frameon=False)
+    axes.set_title(
+        f"k-NN graph of {len(data.y):,} handwritten digits (t-SNE), coloured by S2-GNN's prediction\n"
+        f"from {len(comparison.labelled)} labels, first seed; {len(drawn):,} of {len(pairs):,} edges drawn",
+        fontsize=10,
+    )
+    axes.set_axis_off()
+
+
+def _draw_branches(axes: Axes, model: S2GNN) -> None:
+    shares = branch_shares(model)
+    n_layers, n_branches = shares.shape
+    width = 0.8 / n_layers
+    for layer, share in enumerate(shares):
+        offsets = np.arange(n_branches) + (layer - (n_layers - 1) / 2) * width
+        axes.bar(offsets, 100 * share, width * 0.92, color=COLOURS[2 * layer], label=f"layer {layer + 1}")
+    labels = ["0\n(no graph)", "1\n(GCN-like)", *map(str, range(2, n_branches))]
+    axes.set_xticks(range(n_branches), labels)
+    axes.set_xlabel("Hadamard power ρ of the branch")
+    axes.set_ylabel("share of the fusion weights (%)")
+    axes.set_title("learned weight of each branch", fontsize=10)
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def branch_shares(model: S2GNN) -> NDArray[np.float64]:
+    """The strength of every branch in each layer's fusion, as a share of the layer's sum, (layers, α + 1)."""
+    strengths = np.stack([conv.fusion.branch_strengths().numpy() for conv in model.convs])  # type: ignore[operator, union-attr]
+    shares: NDArray[np.float64] = strengths / strengths.sum(axis=1, keepdims=True)
+    return shares

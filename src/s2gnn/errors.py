@@ -1,0 +1,13 @@
+"""The errors and warnings that are part of the contract with the caller."""
+
+
+class InputError(ValueError):
+    """What was given cannot be used; the text names the offending value and how to mend it."""
+
+
+class NonFiniteLossError(ArithmeticError):
+    """Training produced a loss that is not a number or is infinite."""
+
+
+class IdenticalBranchesWarning(UserWarning):
+    """All Hadamard powers of this graph give the same operator, so the branches of a layer coincide."""

@@ -1,0 +1,82 @@
+"""Save an S2GNN and load it again: weights as safetensors, and a JSON file that rebuilds the model."""
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+
+from s2gnn.errors import InputError
+from s2gnn.files import write_atomically
+from s2gnn.nn.s2gnn import S2GNN, S2GNNConfig
+
+FORMAT = "s2gnn-model"
+VERSION = 1
+WEIGHTS = "weights.safetensors"
+DESCRIPTION = "model.json"
+
+
+def save_model(model: S2GNN, folder: str | Path) -> None:
+    """Write `model` into `folder`, created if missing, as `weights.safetensors` and `model.json`."""
+    state = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    weights = save(state)
+    description = {
+        "format": FORMAT,
+        "version": VERSION,
+        "class": "S2GNN",
+        "config": asdict(model.config),
+        "weights_sha256": hashlib.sha256(weights).hexdigest(),
+    }
+    write_atomically(Path(folder) / WEIGHTS, weights)
+    write_atomically(Path(folder) / DESCRIPTION, (json.dumps(description, indent=2) + "\n").encode())
+
+
+def load_model(folder: str | Path) -> S2GNN:
+    """The model that `save_model` wrote into `folder`, in evaluation mode on the CPU.
+
+    Raises:
+        InputError: if the folder holds no such model, or its files are damaged or do not belong together.
+    """
+    description = _read_description(Path(folder) / DESCRIPTION)
+    path = Path(folder) / WEIGHTS
+    weights = _read_bytes(path)
+    if hashlib.sha256(weights).hexdigest() != description.get("weights_sha256"):
+        raise InputError(
+            f"{path} is damaged or belongs to another model: its sha256 is not the one in {DESCRIPTION}"
+        )
+    try:
+        state = load(weights)
+        model = S2GNN.from_config(S2GNNConfig(**description["config"]))
+        model.to(next(iter(state.values())).dtype).load_state_dict(state)
+    except (SafetensorError, KeyError, StopIteration, TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"{folder} does not hold an S2GNN that this version can rebuild: {error}") from error
+    return model.eval()
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read ({error.strerror}): is this a folder written by save_model?"
+        ) from error
+
+
+def _read_description(path: Path) -> dict[str, Any]:
+    try:
+        description = json.loads(_read_bytes(path))
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path} is not JSON ({error}): is this a folder written by save_model?") from error
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise InputError(f"{path} does not describe an s2gnn model: it lacks format = {FORMAT!r}")
+    if description.get("version") != VERSION or description.get("class") != "S2GNN":
+        raise InputError(
+            f"{path} describes a {description.get('class')!r} in format version "
+            f"{description.get('version')!r}, but this release reads S2GNN in version {VERSION}"
+        )
+    return description

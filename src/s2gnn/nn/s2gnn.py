@@ -1,0 +1,109 @@
+"""S2GNN: the network of sparse Sobolev layers."""
+
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+
+from torch import Tensor, nn
+
+from s2gnn.errors import InputError
+from s2gnn.nn.conv import S2Conv, as_operator
+from s2gnn.nn.fusion import FusionName
+from s2gnn.operators import PreparedInput, Shift, SobolevOperator
+
+
+@dataclass(frozen=True)
+class S2GNNConfig:
+    """The arguments of `S2GNN`, as saved beside its weights."""
+
+    in_channels: int
+    hidden_channels: int
+    out_channels: int
+    num_layers: int = 2
+    alpha: int = 4
+    epsilon: float = 1.0
+    fusion: FusionName = "mlp"
+    dropout: float = 0.5
+    shift: Shift = "adjacency"
+
+
+class S2GNN(nn.Module):
+    """A stack of `S2Conv` layers that maps node features to logits (the paper, Figure 4).
+
+    Args:
+        in_channels: width of the node features.
+        hidden_channels: width between layers.
+        out_channels: number of classes.
+        num_layers: number of layers, at least 1.
+        alpha: highest Hadamard power of each layer.
+        epsilon: weight of the identity in the operator.
+        fusion: "linear" or "mlp".
+        dropout: probability of dropping an element of a branch in training.
+        shift: see `S2Conv`.
+
+    Shapes:
+        - input: x (N, in_channels) or `op.prepare(x)`; a `SobolevOperator`, or edge_index (2, E) and
+          edge_weight (E,)
+        - output: logits (N, out_channels)
+
+    Example:
+        >>> import torch
+        >>> from s2gnn import Graph, SobolevOperator
+        >>> op = SobolevOperator(Graph.from_edge_list([(0, 1), (1, 2)], weights=[0.5, 2.0]))
+        >>> S2GNN(8, 16, 3)(torch.ones(3, 8), op).shape
+        torch.Size([3, 3])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 2,
+        alpha: int = 4,
+        epsilon: float = 1.0,
+        fusion: FusionName = "mlp",
+        dropout: float = 0.5,
+        shift: Shift = "adjacency",
+    ) -> None:
+        super().__init__()
+        if num_layers < 1:
+            raise InputError(f"num_layers is {num_layers}, but a network has at least 1 layer")
+        self.config = S2GNNConfig(
+            in_channels,
+            hidden_channels,
+            out_channels,
+            num_layers,
+            alpha,
+            float(epsilon),
+            fusion,
+            dropout,
+            shift,
+        )
+        widths = [in_channels, *[hidden_channels] * (num_layers - 1), out_channels]
+        self.convs = nn.ModuleList(
+            S2Conv(width_in, width_out, alpha, epsilon, fusion, dropout, shift)
+            for width_in, width_out in pairwise(widths)
+        )
+
+    @classmethod
+    def from_config(cls, config: S2GNNConfig) -> "S2GNN":
+        """A network with new parameters from the arguments of another."""
+        return cls(**asdict(config))
+
+    def reset_parameters(self) -> None:
+        """Draw new parameters for every layer."""
+        for conv in self.convs:
+            conv.reset_parameters()  # type: ignore[operator]
+
+    def forward(
+        self,
+        x: Tensor | PreparedInput,
+        graph: SobolevOperator | Tensor,
+        edge_weight: Tensor | None = None,
+    ) -> Tensor:
+        """The logits (N, out_channels)."""
+        c = self.config
+        op = as_operator(x, graph, edge_weight, c.alpha, c.epsilon, c.shift)
+        for conv in self.convs:
+            x = conv(x, op)
+        return x  # type: ignore[return-value]

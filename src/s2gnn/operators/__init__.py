@@ -1,0 +1,7 @@
+"""The paper's shift operators: normalised Hadamard powers of a graph, and the sparse Sobolev norm."""
+
+from s2gnn.operators.norm import sobolev_inner, sobolev_norm, sobolev_term
+from s2gnn.operators.shifts import Shift
+from s2gnn.operators.sobolev import PreparedInput, SobolevOperator
+
+__all__ = ["PreparedInput", "Shift", "SobolevOperator", "sobolev_inner", "sobolev_norm", "sobolev_term"]

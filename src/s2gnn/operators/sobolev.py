@@ -1,0 +1,190 @@
+"""SobolevOperator: the α normalised Hadamard powers of one graph, as one object."""
+
+import math
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from s2gnn.errors import IdenticalBranchesWarning, InputError
+from s2gnn.graphs import Graph
+from s2gnn.operators import propagation
+from s2gnn.operators.propagation import HadamardPowers
+from s2gnn.operators.shifts import Shift, hadamard_factors
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedInput:
+    """A constant input together with its propagation, so that a training run computes it once.
+
+    Attributes:
+        x: (N, F).
+        propagated: S_ρ x for ρ = 1..α, (α, N, F).
+        operator: the operator that made it.
+    """
+
+    x: Tensor
+    propagated: Tensor
+    operator: "SobolevOperator"
+
+    @property
+    def shape(self) -> torch.Size:
+        """The shape (N, F) of the input itself."""
+        return self.x.shape
+
+
+class SobolevOperator:
+    r"""The shift operators S_1, …, S_α of the paper, Section IV-C, on one weighted graph.
+
+    .. math::
+        S_\rho = D_\rho^{-1/2} (A + \epsilon I)^{(\rho)} D_\rho^{-1/2}
+
+    where :math:`(\cdot)^{(\rho)}` is the element-wise (Hadamard) power and :math:`D_\rho` the diagonal matrix
+    of the row sums of absolute values. S_0 is the identity. Every S_ρ has the pattern of A + εI, is
+    symmetric, and has spectral radius at most 1. An isolated node keeps its own signal for ε > 0 and loses it
+    for ε = 0. At ρ = 1 and ε = 1, S_1 is the operator of GCN.
+
+    The pattern is stored once, whatever α. The operator is an explicit object that the caller builds once
+    and hands to every layer.
+
+    Args:
+        graph: the weighted graph, N nodes.
+        alpha: highest power, at least 1.
+        epsilon: weight of the identity, at least 0.
+        shift: "adjacency" (the paper's), or "laplacian", "normalized_adjacency", "normalized_laplacian" to
+            take L, A_N or Δ in place of A.
+        dtype: torch.float32 or torch.float64, in which products are computed.
+        device: where products are computed.
+
+    Example:
+        >>> graph = Graph.from_edge_list([(0, 1), (1, 2)], weights=[0.5, 2.0])
+        >>> op = SobolevOperator(graph, alpha=2)
+        >>> op.matrix(2).toarray().round(3)
+        array([[0.8  , 0.098, 0.   ],
+               [0.098, 0.19 , 0.781],
+               [0.   , 0.781, 0.2  ]])
+        >>> op.propagate(torch.ones(3, 5)).shape
+        torch.Size([2, 3, 5])
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        alpha: int = 4,
+        epsilon: float = 1.0,
+        shift: Shift = "adjacency",
+        *,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        if not isinstance(graph, Graph):
+            raise InputError(
+                f"graph is a {type(graph).__name__}: build a Graph, for instance Graph.from_scipy(A)"
+            )
+        check_alpha(alpha)
+        check_epsilon(epsilon)
+        if dtype not in (torch.float32, torch.float64):
+            raise InputError(f"dtype is {dtype}, but it must be torch.float32 or torch.float64")
+        self.graph = graph
+        self.alpha = int(alpha)
+        self.epsilon = float(epsilon)
+        self.shift: Shift = shift
+        self.dtype = dtype
+        self.device = torch.device(device)
+        factors = hadamard_factors(graph, self.alpha, self.epsilon, shift)
+        self.powers = HadamardPowers(
+            torch.from_numpy(graph._indptr).to(self.device),
+            torch.from_numpy(graph._indices).to(self.device),
+            torch.from_numpy(factors.b).to(self.device, dtype),
+            torch.from_numpy(factors.c).to(self.device, dtype),
+            torch.from_numpy(factors.t).to(self.device, dtype),
+            factors.sign,
+        )
+        self._warn_of_identical_branches()
+
+    @property
+    def n_nodes(self) -> int:
+        """N, the number of nodes."""
+        return self.graph.n_nodes
+
+    def matrix(self, rho: int) -> sp.csr_array:
+        """S_ρ as a SciPy CSR array (N, N) in float64, for ρ in 0..α."""
+        if rho not in range(self.alpha + 1):
+            raise InputError(f"rho is {rho}, but this operator has the powers 0..{self.alpha}")
+        if rho == 0:
+            return sp.eye_array(self.n_nodes, format="csr")
+        factors = hadamard_factors(self.graph, self.alpha, self.epsilon, self.shift)
+        c = factors.c[:, rho - 1]
+        off_diagonal = factors.sign**rho * factors.b**rho * (c[self.graph.rows()] * c[self.graph.indices])
+        diagonal = factors.t**rho * c**2
+        return (
+            sp.csr_array(
+                (off_diagonal, self.graph.indices.copy(), self.graph.indptr.copy()), shape=(self.n_nodes,) * 2
+            )
+            + sp.diags_array(diagonal, format="csr")
+        ).tocsr()
+
+    def propagate(self, h: Tensor) -> Tensor:
+        """S_ρ h for ρ = 1..α, differentiable: h (N, F) → (α, N, F)."""
+        self._check_signal(h, 2)
+        return propagation.fan_out(self.powers, h)
+
+    def propagate_branches(self, h: Tensor) -> Tensor:
+        """S_ρ h_ρ, one input for each ρ = 1..α, differentiable: h (α, N, F) → (α, N, F)."""
+        self._check_signal(h, 3)
+        return propagation.branchwise(self.powers, h)
+
+    def prepare(self, x: Tensor) -> PreparedInput:
+        """S_ρ x of an input that never changes, x (N, F), made once; a layer takes it in place of x."""
+        x = x.detach()
+        return PreparedInput(x, self.propagate(x), self)
+
+    def _check_signal(self, h: Tensor, ndim: int) -> None:
+        leading = (self.alpha,) if ndim == 3 else ()
+        if h.ndim != ndim or h.shape[:-1] != (*leading, self.n_nodes):
+            expected = ", ".join(str(size) for size in (*leading, self.n_nodes, "F"))
+            raise InputError(f"the signal has shape {tuple(h.shape)}, but the operator expects ({expected})")
+        if h.dtype != self.dtype:
+            raise InputError(
+                f"the signal is {h.dtype}, but the operator computes in {self.dtype}: convert the signal, "
+                f"or build the operator with dtype={h.dtype}"
+            )
+        if h.device != self.device:
+            raise InputError(
+                f"the signal is on {h.device}, but the operator is on {self.device}: "
+                f"build it with device={h.device}"
+            )
+
+    def _warn_of_identical_branches(self) -> None:
+        weights = self.graph.weights
+        if self.shift != "adjacency" or self.alpha < 2 or len(weights) == 0:
+            return
+        if weights.min() == weights.max() and self.epsilon in (0.0, weights[0]):
+            warnings.warn(
+                f"every edge has weight {weights[0]:g} and epsilon is {self.epsilon:g}, so the {self.alpha} "
+                "Hadamard powers are all the same operator: give the edges different weights, or choose "
+                'another epsilon, or shift="laplacian", "normalized_adjacency" or "normalized_laplacian"',
+                IdenticalBranchesWarning,
+                stacklevel=3,
+            )
+
+    def __repr__(self) -> str:
+        return (
+            f"SobolevOperator({self.graph!r}, alpha={self.alpha}, epsilon={self.epsilon:g}, "
+            f"shift={self.shift!r}, dtype={self.dtype})"
+        )
+
+
+def check_alpha(alpha: int) -> None:
+    """Raise unless `alpha` is a whole number of at least 1."""
+    if not isinstance(alpha, int | np.integer) or alpha < 1:
+        raise InputError(f"alpha is {alpha!r}, but the number of Hadamard powers must be an integer >= 1")
+
+
+def check_epsilon(epsilon: float) -> None:
+    """Raise unless `epsilon` is finite and not negative."""
+    if not (math.isfinite(epsilon) and epsilon >= 0):
+        raise InputError(f"epsilon is {epsilon!r}, but it must be a finite number >= 0")

@@ -1,0 +1,64 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from s2gnn.demo.figure import branch_shares
+from s2gnn.nn import S2GNN
+
+
+def s2gnn(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "s2gnn.cli", *arguments], capture_output=True, text=True, **options
+    )
+
+
+def test_demo_is_above_95_percent_and_draws(tmp_path):
+    result = s2gnn("demo", "--json", "--out", str(tmp_path / "new" / "digits.png"))
+    assert result.returncode == 0, result.stderr
+    record = json.loads(result.stdout)
+    scores = record["scores"]
+    assert list(scores) == ["S2-GNN", "GCN", "MLP", "SVM", "LabelSpreading"]
+    assert all(len(score["accuracy"]) == len(score["seconds"]) == 5 for score in scores.values())
+    assert np.mean(scores["S2-GNN"]["accuracy"]) > 0.95
+    assert min(np.mean(score["accuracy"]) for score in scores.values()) > 0.9
+    assert (tmp_path / "new" / "digits.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["demo", "--out", "digits.pdf"], "the picture is a PNG"),
+        (["demo", "--seeds", "0"], "0 is not in the range"),
+        (["dem"], "No such command"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(arguments, message):
+    result = s2gnn(*arguments)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_interrupt_ends_without_a_traceback_or_a_half_written_picture(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "s2gnn.cli", "demo", "--out", str(tmp_path / "digits.png")],
+        stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+    time.sleep(8)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_branch_shares_sum_to_one():
+    shares = branch_shares(S2GNN(3, 4, 2, num_layers=3, alpha=5))
+    assert shares.shape == (3, 6)
+    np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-6)

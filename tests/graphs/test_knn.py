@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from s2gnn import InputError, knn_graph
+from s2gnn.graphs import node_homophily
+
+
+def dense_knn(X, k, sigma=None):
+    """The definition with a full distance matrix and a sort."""
+    X = np.asarray(X, dtype=float)
+    d = np.sqrt(((X[:, None] - X[None]) ** 2).sum(-1))
+    np.fill_diagonal(d, np.inf)
+    lists = np.argsort(d, axis=1, kind="stable")[:, :k]
+    listed = np.zeros(d.shape, dtype=bool)
+    np.put_along_axis(listed, lists, True, axis=1)
+    np.fill_diagonal(d, 0)
+    width = sigma or np.mean(np.take_along_axis(d, lists, axis=1)) * k / (k + 1)
+    return np.where(listed | listed.T, np.exp(-(d**2) / width**2), 0.0)
+
+
+@given(st.integers(3, 25), st.integers(1, 4), st.integers(0, 2**32 - 1))
+def test_equals_the_dense_definition(n, m, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, m))
+    k = int(rng.integers(1, n))
+    np.testing.assert_allclose(knn_graph(X, k).to_scipy().toarray(), dense_knn(X, k), rtol=1e-9)
+    np.testing.assert_allclose(
+        knn_graph(X, k, sigma=0.7).to_scipy().toarray(), dense_knn(X, k, 0.7), rtol=1e-9
+    )
+
+
+def test_sparse_input_gives_the_graph_of_the_dense_one():
+    X = sp.random_array((40, 30), density=0.3, rng=np.random.default_rng(0)).toarray()
+    for container in (sp.csr_array, sp.csc_matrix):
+        dense, sparse = knn_graph(X, 5), knn_graph(container(X), 5)
+        assert sparse.n_edges == dense.n_edges
+        np.testing.assert_allclose(sparse.weights, dense.weights, rtol=1e-12)
+
+
+def test_duplicates_have_weight_one_and_far_points_keep_their_neighbours():
+    assert knn_graph(np.ones((5, 2)), 2).weights.tolist() == [1.0] * (
+        2 * knn_graph(np.ones((5, 2)), 2).n_edges
+    )
+    X = np.append(np.linspace(0, 1, 50), 1e6)[:, None]
+    g = knn_graph(X, 3, sigma=0.1)
+    assert np.diff(g.indptr).min() >= 3
+    assert g.weights.min() > 0
+
+
+@pytest.mark.parametrize(
+    ("X", "options", "message"),
+    [
+        (np.zeros((4, 2)), {"k": 4}, "k is 4, but 4 rows have at most 3 neighbours"),
+        (np.zeros((4, 2)), {"k": 0}, "k is 0"),
+        (np.array([[0.0], [np.nan], [1.0]]), {"k": 1}, "X cannot be used .* contains NaN"),
+        (np.zeros(4), {"k": 1}, "Expected 2D array"),
+        (np.zeros((4, 2)), {"k": 1, "sigma": 0.0}, "sigma is 0.0, but it must be a positive number"),
+        (np.zeros((4, 2)), {"k": 1, "sigma": "median"}, "sigma is 'median'"),
+    ],
+)
+def test_unusable_input(X, options, message):
+    with pytest.raises(InputError, match=message):
+        knn_graph(X, **options)
+
+
+PUBLISHED = {  # the paper's Table I and its homophily table: k: (edges, node homophily)
+    "cancer-b": {10: (8_687, 0.8625), 20: (17_190, 0.8447), 30: (25_734, 0.8334), 40: (34_274, 0.8230)},
+    "cancer-m": {10: (34_440, 0.6267), 20: (68_169, 0.5954), 30: (101_439, 0.5765), 40: (134_552, 0.5629)},
+}
+
+
+@pytest.mark.parametrize("k", [10, 20, 30, 40])
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_edges_and_homophily(data_folder, name, k):
+    with np.load(data_folder / "kather" / "kather_lbp38.npz", allow_pickle=False) as archive:
+        X, y = archive["X"], archive["y"]
+    kept = y < 2 if name == "cancer-b" else y >= 0
+    g = knn_graph(X[kept], k)
+    assert (g.n_edges, round(node_homophily(g, y[kept]), 4)) == PUBLISHED[name][k]

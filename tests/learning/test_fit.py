@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from s2gnn import S2GNN, InputError, NonFiniteLossError, SobolevOperator, knn_graph
+from s2gnn.learning import FitConfig, fit, predict_logits
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    """Three Gaussian blobs in the plane: features, operator, labels."""
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    X = rng.normal(size=(90, 2)) + 5 * np.eye(3)[y][:, :2]
+    op = SobolevOperator(knn_graph(X, 8), alpha=2)
+    return torch.tensor(X, dtype=torch.float32), op, y
+
+
+def new_model():
+    return S2GNN(2, 8, 3, alpha=2)
+
+
+TRAIN, VAL, TEST = np.arange(15), np.arange(15, 45), np.arange(45, 90)
+
+
+def test_learns_and_leaves_the_model_in_evaluation_mode(blobs):
+    x, op, y = blobs
+    model = new_model()
+    result = fit(model, op.prepare(x), op, y, TRAIN, VAL, config=FitConfig(epochs=100))
+    predicted = predict_logits(model, x, op).argmax(dim=1).numpy()
+    assert np.mean(predicted[TEST] == y[TEST]) > 0.85
+    assert not model.training
+    assert result.history.train_loss[-1] < result.history.train_loss[0]
+
+
+def test_same_seed_same_bits_and_the_callers_generator_is_untouched(blobs):
+    x, op, y = blobs
+    states = []
+    for seed in (3, 3, 4):
+        model = new_model()
+        before = torch.random.get_rng_state()
+        fit(model, x, op, y, TRAIN, VAL, config=FitConfig(epochs=30), seed=seed)
+        assert torch.equal(torch.random.get_rng_state(), before)
+        states.append(torch.cat([p.flatten() for p in model.parameters()]))
+    assert torch.equal(states[0], states[1])
+    assert not torch.equal(states[0], states[2])
+
+
+@pytest.mark.parametrize("monitor", ["accuracy", "loss"])
+def test_restores_the_first_best_epoch_and_stops_after_patience(blobs, monitor):
+    x, op, y = blobs
+    model = new_model()
+    config = FitConfig(lr=0.05, epochs=400, patience=12, monitor=monitor)
+    result = fit(model, x, op, y, TRAIN, VAL, config=config)
+    history = result.history
+    scores = history.val_accuracy if monitor == "accuracy" else [-loss for loss in history.val_loss]
+    assert result.best_epoch == int(np.argmax(scores))
+    assert len(scores) == len(history.train_loss) == result.best_epoch + 12 + 1 < 400
+    logits = predict_logits(model, x, op)[VAL]
+    expected = nn.functional.cross_entropy(logits, torch.from_numpy(y)[VAL]).item()
+    assert history.val_loss[result.best_epoch] == pytest.approx(expected)
+
+
+def test_without_validation_all_epochs_run_and_the_last_weights_stay(blobs):
+    x, op, y = blobs
+    epochs = []
+    result = fit(new_model(), x, op, y, TRAIN, config=FitConfig(epochs=7, patience=1), on_epoch=epochs.append)
+    assert epochs == list(range(7))
+    assert result.best_epoch == 6
+    assert result.history.val_loss == []
+
+
+def test_masks_and_indices_are_the_same_and_hidden_labels_are_not_looked_at(blobs):
+    x, op, y = blobs
+    hidden = y.copy()
+    hidden[TEST] = -1
+    mask = torch.zeros(90, dtype=torch.bool)
+    mask[TRAIN] = True
+    losses = [
+        fit(new_model(), x, op, labels, train, config=FitConfig(epochs=3)).history.train_loss
+        for labels, train in ((y, TRAIN), (torch.from_numpy(hidden), mask))
+    ]
+    assert losses[0] == losses[1]
+
+
+def test_non_finite_loss_stops_with_an_explanation(blobs):
+    x, op, y = blobs
+    broken = x.clone()
+    broken[0, 0] = float("nan")
+    with pytest.raises(
+        NonFiniteLossError, match=r"loss is nan in epoch 0: check the features .* \(now 0.01\)"
+    ):
+        fit(new_model(), broken, op, y, TRAIN)
+    with pytest.raises(NonFiniteLossError, match="lower the learning rate"):
+        fit(new_model(), x, op, y, TRAIN, VAL, config=FitConfig(lr=1e30, weight_decay=0))
+
+
+def test_an_interrupt_reaches_the_caller(blobs):
+    x, op, y = blobs
+
+    def interrupt(epoch):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(new_model(), x, op, y, TRAIN, on_epoch=interrupt)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"train": []}, "no training nodes"),
+        ({"train": [0, 90]}, "names node 90 or 0, but nodes are 0..89"),
+        ({"train": [0.5]}, "mask or a list of node indices"),
+        ({"train": np.ones(5, dtype=bool)}, r"mask `train` has shape \(5,\), expected \(90,\)"),
+        ({"val": [14, 20]}, "node 14 is both a training and a validation node"),
+        ({"y": np.full(90, -1)}, "node 0 has label -1"),
+        ({"y": np.zeros(90)}, "expected 90 integer labels"),
+        ({"y": np.zeros(3, dtype=int)}, r"y has shape \(3,\)"),
+        ({"y": np.full(90, 3)}, "label 3, but the model has 3 classes"),
+    ],
+)
+def test_unusable_targets(blobs, changes, message):
+    x, op, y = blobs
+    arguments = {"y": y, "train": TRAIN, "val": VAL, **changes}
+    with pytest.raises(InputError, match=message):
+        fit(new_model(), x, op, **arguments)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"lr": 0.0}, {"epochs": 0}, {"patience": 0}, {"weight_decay": -1.0}, {"monitor": "auc"}]
+)
+def test_unusable_configs(changes):
+    with pytest.raises(InputError, match=next(iter(changes))):
+        FitConfig(**changes)

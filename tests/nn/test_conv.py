@@ -1,0 +1,184 @@
+import numpy as np
+import pytest
+import torch
+from torch_geometric.nn import GCNConv, Sequential
+
+from s2gnn import Graph, IdenticalBranchesWarning, InputError, S2Conv, SobolevOperator
+from tests import dense
+from tests.random_graphs import random_graph
+
+N, IN, OUT, ALPHA, EPSILON = 12, 5, 4, 3, 0.8
+
+
+def double_conv(fusion, in_channels=IN, out_channels=OUT, **options):
+    torch.manual_seed(0)
+    conv = S2Conv(in_channels, out_channels, ALPHA, EPSILON, fusion, **options).double()
+    torch.nn.init.normal_(conv.bias)
+    return conv
+
+
+@pytest.fixture
+def graph():
+    return random_graph(N)
+
+
+@pytest.fixture
+def op(graph):
+    return SobolevOperator(graph, ALPHA, EPSILON, dtype=torch.float64)
+
+
+@pytest.fixture
+def x():
+    return torch.randn(N, IN, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+
+
+@pytest.mark.parametrize("out_channels", [2, 9], ids=["transform first", "aggregate first"])
+@pytest.mark.parametrize("fusion", ["linear", "mlp"])
+def test_equals_the_paper_transcribed(graph, op, x, fusion, out_channels):
+    conv = double_conv(fusion, out_channels=out_channels)
+    parameters = {name: p.detach().numpy() for name, p in conv.named_parameters()}
+    if fusion == "linear":
+
+        def fuse(branches):
+            return sum(mu * B for mu, B in zip(parameters["fusion.mu"], branches, strict=True))
+    else:
+
+        def fuse(branches):
+            return np.hstack(branches) @ parameters["fusion.weight"] + parameters["fusion.bias"]
+
+    expected = dense.layer(
+        x.numpy(), graph.to_scipy().toarray(), parameters["weight"], parameters["bias"], EPSILON, fuse
+    )
+    for inputs in (x, op.prepare(x)):
+        np.testing.assert_allclose(conv(inputs, op).detach().numpy(), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("fusion", ["linear", "mlp"])
+def test_both_calling_conventions_agree(graph, op, x, fusion):
+    conv = double_conv(fusion)
+    data = graph.to_pyg()
+    torch.testing.assert_close(conv(x, data.edge_index, data.edge_weight), conv(x, op))
+    loops = torch.arange(N).expand(2, N)
+    with_loops = conv(x, torch.cat([data.edge_index, loops], 1), torch.cat([data.edge_weight, torch.ones(N)]))
+    torch.testing.assert_close(with_loops, conv(x, op))
+
+
+@pytest.mark.parametrize("shift", ["laplacian", "normalized_adjacency", "normalized_laplacian"])
+def test_the_pyg_way_takes_the_other_shifts(graph, x, shift):
+    conv = double_conv("mlp", shift=shift)
+    data = graph.to_pyg()
+    op = SobolevOperator(graph, ALPHA, EPSILON, shift, dtype=torch.float64)
+    torch.testing.assert_close(conv(x, data.edge_index, data.edge_weight), conv(x, op))
+
+
+def test_replaces_gcnconv_inside_a_pyg_sequential(graph):
+    data = graph.to_pyg(torch.float32)
+    for conv in (GCNConv(IN, OUT), S2Conv(IN, OUT)):
+        model = Sequential("x, edge_index, edge_weight", [(conv, "x, edge_index, edge_weight -> x")])
+        assert model(torch.ones(N, IN), data.edge_index, data.edge_weight).shape == (N, OUT)
+
+
+@pytest.mark.parametrize("out_channels", [2, 9])
+@pytest.mark.parametrize("fusion", ["linear", "mlp"])
+def test_gradcheck(op, x, fusion, out_channels):
+    conv = double_conv(fusion, out_channels=out_channels)
+    names, parameters = zip(*conv.named_parameters(), strict=True)
+
+    def run(h, *values):
+        return torch.func.functional_call(conv, dict(zip(names, values, strict=True)), (h, op))
+
+    assert torch.autograd.gradcheck(run, (x.requires_grad_(), *parameters))
+
+
+@pytest.mark.parametrize("fusion", ["linear", "mlp"])
+def test_permutation_equivariance(graph, op, x, fusion):
+    conv = double_conv(fusion)
+    order = np.random.default_rng(0).permutation(N)
+    permuted = Graph.from_scipy(graph.to_scipy()[order][:, order])
+    permuted_op = SobolevOperator(permuted, ALPHA, EPSILON, dtype=torch.float64)
+    torch.testing.assert_close(conv(x[order], permuted_op), conv(x, op)[order])
+
+
+def test_isolated_nodes_and_single_node():
+    g = Graph.from_edge_list([(0, 1)], [0.5], n_nodes=3)
+    conv = double_conv("mlp")
+    alone = SobolevOperator(
+        Graph.from_edge_list(np.empty((0, 2)), n_nodes=1), ALPHA, EPSILON, dtype=torch.float64
+    )
+    x = torch.randn(3, IN, dtype=torch.float64)
+    op = SobolevOperator(g, ALPHA, EPSILON, dtype=torch.float64)
+    torch.testing.assert_close(conv(x, op)[2:], conv(x[2:], alone))
+
+
+def test_dropout_acts_on_branches_in_training_only(op, x):
+    conv = double_conv("linear", dropout=0.5)
+    conv.eval()
+    assert torch.equal(conv(x, op), conv(x, op))
+    conv.train()
+    assert not torch.equal(conv(x, op), conv(x, op))
+    with torch.no_grad():
+        conv.fusion.mu.copy_(torch.tensor([1.0, 0, 0, 0]))
+        branch = torch.relu(x @ conv.weight[0] + conv.bias[0])
+        dropped = conv(x, op)
+    torch.testing.assert_close(dropped[dropped != 0], 2 * branch[dropped != 0])
+
+
+def test_parameters_repr_reset_and_state_dict(op, x):
+    conv = double_conv("mlp")
+    assert conv.weight.shape == (ALPHA + 1, IN, OUT)
+    assert conv.bias.shape == (ALPHA + 1, OUT)
+    assert conv.fusion.weight.shape == ((ALPHA + 1) * OUT, OUT)
+    assert conv.fusion.bias.shape == (OUT,)
+    assert S2Conv(IN, OUT, ALPHA).fusion.mu.shape == (ALPHA + 1,)
+    assert "S2Conv(\n  5, 4, alpha=3, epsilon=0.8, dropout=0, shift='adjacency'" in repr(conv)
+    twin = double_conv("mlp")
+    twin.reset_parameters()
+    assert not torch.equal(twin.weight, conv.weight)
+    assert not torch.equal(twin.fusion.weight, conv.fusion.weight)
+    assert torch.count_nonzero(twin.bias) == 0
+    twin.load_state_dict(conv.state_dict())
+    assert torch.equal(twin(x, op), conv(x, op))
+
+
+def test_branch_strengths_are_the_size_of_each_block():
+    conv = double_conv("mlp")
+    blocks = conv.fusion.weight.detach().numpy().reshape(ALPHA + 1, OUT, OUT)
+    np.testing.assert_allclose(conv.fusion.branch_strengths().numpy(), [np.linalg.norm(b) for b in blocks])
+    linear = double_conv("linear").fusion
+    np.testing.assert_allclose(linear.branch_strengths().numpy(), np.abs(linear.mu.detach().numpy()))
+
+
+def test_unweighted_edge_index_with_epsilon_one_warns():
+    conv = S2Conv(2, 2, alpha=3, epsilon=1.0)
+    with pytest.warns(IdenticalBranchesWarning, match="all the same operator"):
+        conv(torch.ones(2, 2), torch.tensor([[0, 1], [1, 0]]))
+
+
+def test_misuse_is_explained(op, x, graph):
+    conv = double_conv("linear")
+    data = graph.to_pyg()
+    other = SobolevOperator(graph, ALPHA + 1, EPSILON, dtype=torch.float64)
+    twin = SobolevOperator(graph, ALPHA, EPSILON, dtype=torch.float64)
+    for call, message in [
+        (lambda: conv(x, other), r"alpha=3, epsilon=0.8, but the operator alpha=4, epsilon=0.8"),
+        (lambda: conv(x, SobolevOperator(graph, ALPHA, 0.9)), "epsilon=0.9: build both with the same"),
+        (lambda: conv(x, op, data.edge_weight), "edge_weight goes with edge_index"),
+        (lambda: conv(x[:, :2], op), r"x has shape \(12, 2\), expected \(12, 5\)"),
+        (lambda: conv(twin.prepare(x), op), "prepared input was made by another operator"),
+        (lambda: conv(op.prepare(x), data.edge_index), r"call conv\(op.prepare\(x\), op\)"),
+        (lambda: conv(x, graph), "the graph is a Graph, expected a SobolevOperator"),
+        (lambda: conv(x, data.edge_index[:, :1]), "not symmetric"),
+        (lambda: conv(x, data.edge_index, data.edge_weight.requires_grad_()), r"pass edge_weight.detach\(\)"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            call()
+    for options, message in [
+        ({"fusion": "mean"}, "fusion is 'mean', but it must be one of linear, mlp"),
+        ({"dropout": 1.0}, "dropout is 1.0"),
+        ({"alpha": 0}, "alpha is 0"),
+        ({"epsilon": -1.0}, "epsilon is -1.0"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            S2Conv(2, 2, **options)
+    with pytest.raises(InputError, match="0 → 2 channels"):
+        S2Conv(0, 2)

@@ -1,0 +1,33 @@
+"""The folder tree tells the story of the data: a package imports only from those before it."""
+
+import ast
+from pathlib import Path
+
+import s2gnn
+
+ORDER = ["errors", "files", "provenance", "graphs", "operators", "nn", "learning", "demo", "cli"]
+SOURCE = Path(s2gnn.__file__).parent
+
+
+def imported_parts(path: Path) -> set[str]:
+    """The parts of s2gnn that a module imports."""
+    parts = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == "s2gnn":
+            names = [f"s2gnn.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+        parts |= {name.split(".")[1] for name in names if name.startswith("s2gnn.")}
+    return parts
+
+
+def test_every_package_imports_only_from_those_before_it():
+    modules = [path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py"]
+    assert len(modules) > 15
+    for path in modules:
+        part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        allowed = set(ORDER[: ORDER.index(part) + 1])
+        assert imported_parts(path) <= allowed, path

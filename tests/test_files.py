@@ -1,0 +1,21 @@
+import pytest
+
+from s2gnn.files import write_atomically
+
+
+def test_writes_replaces_and_creates_folders(tmp_path):
+    path = tmp_path / "a" / "b.bin"
+    for content in (b"first", b"second"):
+        write_atomically(path, content)
+        assert path.read_bytes() == content
+    assert [p.name for p in path.parent.iterdir()] == ["b.bin"]
+    assert path.stat().st_mode & 0o400
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_rubbish(tmp_path):
+    path = tmp_path / "kept"
+    path.write_bytes(b"old")
+    with pytest.raises(TypeError):
+        write_atomically(path, "not bytes")
+    assert path.read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["kept"]
