@@ -24,20 +24,15 @@ app = typer.Typer(
     add_completion=False,
 )
 BAD_INPUT = 2
-INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command line; bad input ends with one sentence and exit code 2, Ctrl-C with 130."""
-    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    """Run the command line; bad input ends with one sentence and exit code 2 (and Ctrl-C with 130)."""
     try:
-        app(standalone_mode=True)
+        app()
     except InputError as error:
-        errors.print(f"s2gnn: {error}", markup=False)
+        print(f"s2gnn: {error}", file=sys.stderr)
         sys.exit(BAD_INPUT)
-    except KeyboardInterrupt:
-        errors.print("s2gnn: interrupted")
-        sys.exit(INTERRUPTED)
 
 
 def _print_version(wanted: bool) -> None:
@@ -113,8 +108,8 @@ def demo(
     console = Console(highlight=False)
     console.print(table)
     console.print(
-        "S2-GNN, GCN and MLP share width, epochs and learning rate, chosen for S2-GNN on other draws of the\n"
-        f"labels; SVM and LabelSpreading have scikit-learn's defaults. Picture: {out}",
+        "S2-GNN, GCN and MLP share width, dropout, epochs and learning rate, chosen for S2-GNN on other\n"
+        f"draws of the labels; SVM and LabelSpreading have scikit-learn's defaults. Picture: {out}",
         soft_wrap=True,
     )
 

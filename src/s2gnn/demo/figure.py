@@ -81,7 +81,8 @@ def _draw_branches(axes: Axes, model: S2GNN) -> None:
     axes.set_xlabel("Hadamard power ρ of the branch")
     axes.set_ylabel("share of the fusion weights (%)")
     axes.set_title("learned weight of each branch", fontsize=10)
-    axes.legend(frameon=False)
+    axes.margins(y=0.15)
+    axes.legend(frameon=False, loc="upper right", ncols=n_layers)
     axes.spines[["top", "right"]].set_visible(False)
 
 

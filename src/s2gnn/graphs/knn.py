@@ -29,7 +29,7 @@ def knn_graph(X: Any, k: int, *, sigma: float | Literal["mean"] = "mean") -> Gra
 
     Example:
         >>> knn_graph([[0.0], [1.0], [3.0]], k=1)
-        Graph(n_nodes=3, n_edges=2, weights in [0.0183, 0.368])
+        Graph(n_nodes=3, n_edges=2, weights in [0.000123, 0.105])
     """
     X = _checked_features(X)
     n = X.shape[0]
