@@ -14,9 +14,7 @@ def graphs(draw, max_nodes=12, weights=(1e-20, 1e6)):
     pairs = [(i, j) for i in range(n) for j in range(i)]
     chosen = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=3 * n)) if pairs else []
     exponents = st.floats(np.log10(weights[0]), np.log10(weights[1]))
-    weight = st.one_of(
-        st.floats(0.05, 1.0), exponents.map(lambda e: 10.0**e), st.just(0.0), st.sampled_from(weights)
-    )
+    weight = st.one_of(st.floats(0.05, 1.0), exponents.map(lambda e: 10.0**e), st.just(0.0), st.sampled_from(weights))
     values = draw(st.lists(weight, min_size=len(chosen), max_size=len(chosen)))
     return Graph.from_edge_list(np.array(chosen, dtype=int).reshape(-1, 2), values, n)
 

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import s2gnn
 
-ORDER = ["errors", "files", "provenance", "graphs", "operators", "nn", "learning", "demo", "cli"]
+ORDER = [
+    "errors", "files", "pictures", "provenance", "progress",
+    "graphs", "operators", "nn", "data", "learning", "demo", "bench", "cli",
+]  # fmt: skip
 SOURCE = Path(s2gnn.__file__).parent
 
 

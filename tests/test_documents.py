@@ -15,9 +15,7 @@ README = (ROOT / "README.md").read_text()
 MODULES = [module.name for module in pkgutil.walk_packages(s2gnn.__path__, "s2gnn.")]
 
 
-@pytest.mark.parametrize(
-    "block", re.findall(r"```python\n(.*?)```", README, re.DOTALL), ids=["table", "pyg", "paper"]
-)
+@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", README, re.DOTALL), ids=["table", "pyg", "paper"])
 def test_readme_blocks_run(block):
     names = {}
     exec(compile(block, "README.md", "exec"), names)

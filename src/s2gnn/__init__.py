@@ -3,7 +3,7 @@
 from importlib.metadata import version
 
 from s2gnn.errors import IdenticalBranchesWarning, InputError, NonFiniteLossError
-from s2gnn.graphs import Graph, knn_graph
+from s2gnn.graphs import Graph, diffuse, knn_graph, smooth_graph
 from s2gnn.nn import S2GNN, S2Conv
 from s2gnn.operators import SobolevOperator
 
@@ -17,5 +17,7 @@ __all__ = [
     "NonFiniteLossError",
     "S2Conv",
     "SobolevOperator",
+    "diffuse",
     "knn_graph",
+    "smooth_graph",
 ]

@@ -31,7 +31,7 @@ def test_demo_is_above_95_percent_and_draws(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["demo", "--out", "digits.pdf"], "the picture is a PNG"),
+        (["demo", "--out", "digits.pdf"], "does not end in .png"),
         (["demo", "--seeds", "0"], "Invalid value for '--seeds'"),
         (["dem"], "No such command"),
     ],

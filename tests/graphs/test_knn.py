@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -5,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s2gnn import InputError, knn_graph
-from s2gnn.graphs import node_homophily
+from s2gnn.bench.graphs import points_on_clusters
+from s2gnn.graphs import nearest_neighbours, node_homophily
+from tests.real_data import histology
 
 
 def dense_knn(X, k, sigma=None):
@@ -27,9 +31,7 @@ def test_equals_the_dense_definition(n, m, seed):
     X = rng.normal(size=(n, m))
     k = int(rng.integers(1, n))
     np.testing.assert_allclose(knn_graph(X, k).to_scipy().toarray(), dense_knn(X, k), rtol=1e-9)
-    np.testing.assert_allclose(
-        knn_graph(X, k, sigma=0.7).to_scipy().toarray(), dense_knn(X, k, 0.7), rtol=1e-9
-    )
+    np.testing.assert_allclose(knn_graph(X, k, sigma=0.7).to_scipy().toarray(), dense_knn(X, k, 0.7), rtol=1e-9)
 
 
 def test_sparse_input_gives_the_graph_of_the_dense_one():
@@ -41,9 +43,7 @@ def test_sparse_input_gives_the_graph_of_the_dense_one():
 
 
 def test_duplicates_have_weight_one_and_far_points_keep_their_neighbours():
-    assert knn_graph(np.ones((5, 2)), 2).weights.tolist() == [1.0] * (
-        2 * knn_graph(np.ones((5, 2)), 2).n_edges
-    )
+    assert knn_graph(np.ones((5, 2)), 2).weights.tolist() == [1.0] * (2 * knn_graph(np.ones((5, 2)), 2).n_edges)
     X = np.append(np.linspace(0, 1, 50), 1e6)[:, None]
     g = knn_graph(X, 3, sigma=0.1)
     assert np.diff(g.indptr).min() >= 3
@@ -57,6 +57,9 @@ def test_duplicates_have_weight_one_and_far_points_keep_their_neighbours():
         (np.zeros((4, 2)), {"k": 0}, "k is 0"),
         (np.array([[0.0], [np.nan], [1.0]]), {"k": 1}, "X cannot be used .* contains NaN"),
         (np.zeros(4), {"k": 1}, "Expected 2D array"),
+        (np.zeros((4, 2)), {"k": 1.5}, "k is 1.5"),
+        (np.zeros((4, 2)), {"k": 1, "metric": "manhattan"}, "metric is 'manhattan'"),
+        (np.zeros((4, 2)), {"k": 1, "method": "hnsw"}, "method is 'hnsw'"),
         (np.zeros((4, 2)), {"k": 1, "sigma": 0.0}, "sigma is 0.0, but it must be a positive number"),
         (np.zeros((4, 2)), {"k": 1, "sigma": "median"}, "sigma is 'median'"),
     ],
@@ -75,8 +78,56 @@ PUBLISHED = {  # the paper's Table I and its homophily table: k: (edges, node ho
 @pytest.mark.parametrize("k", [10, 20, 30, 40])
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_edges_and_homophily(data_folder, name, k):
-    with np.load(data_folder / "kather" / "kather_lbp38.npz", allow_pickle=False) as archive:
-        X, y = archive["X"], archive["y"]
-    kept = y < 2 if name == "cancer-b" else y >= 0
-    g = knn_graph(X[kept], k)
-    assert (g.n_edges, round(node_homophily(g, y[kept]), 4)) == PUBLISHED[name][k]
+    X, y = histology(data_folder, name)
+    g = knn_graph(X, k)
+    assert (g.n_edges, round(node_homophily(g, y), 4)) == PUBLISHED[name][k]
+
+
+@pytest.mark.parametrize(("name", "sigma"), [("cancer-b", 0.034430), ("cancer-m", 0.033059)])
+def test_published_kernel_width(data_folder, name, sigma):
+    reports = []
+    knn_graph(histology(data_folder, name)[0], 30, report=reports.append)
+    assert round(reports[0].sigma, 6) == sigma
+    assert (reports[0].method, reports[0].recall) == ("exact", 1.0)
+
+
+def test_cosine_distance_is_one_minus_the_cosine():
+    X = np.random.default_rng(0).normal(size=(30, 4)) * np.linspace(0.1, 9, 30)[:, None]
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    d = 1 - unit @ unit.T
+    found = nearest_neighbours(X, 5, metric="cosine")
+    np.testing.assert_allclose(found.distances, np.take_along_axis(d, found.indices, axis=1), atol=1e-12)
+    np.fill_diagonal(d, np.inf)
+    np.testing.assert_array_equal(found.indices, np.argsort(d, axis=1)[:, :5])
+    for container in (np.asarray, sp.csr_array):
+        graph = knn_graph(container(X), 5, metric="cosine", sigma=0.5)
+        assert graph.n_edges == knn_graph(unit, 5).n_edges
+    with pytest.raises(InputError, match="row 2 is all zero"):
+        knn_graph(np.vstack([X[:2], np.zeros(4), X[2:]]), 3, metric="cosine")
+
+
+def test_faiss_reports_a_recall_that_is_true_and_is_deterministic():
+    X = points_on_clusters(4000)
+    exact = nearest_neighbours(X, 10)
+    found = nearest_neighbours(X, 10, method="faiss")
+    again = nearest_neighbours(X, 10, method="faiss")
+    np.testing.assert_array_equal(found.indices, again.indices)
+    assert not np.any(found.indices == np.arange(4000)[:, None])
+    truth = np.mean([len(np.intersect1d(a, b)) / 10 for a, b in zip(found.indices, exact.indices, strict=True)])
+    assert found.recall >= 0.99
+    assert found.recall == pytest.approx(truth, abs=0.01)
+
+
+def test_faiss_with_many_copies_of_a_point_lists_no_row_itself():
+    X = np.repeat(np.random.default_rng(0).normal(size=(20, 3)), 30, axis=0)
+    found = nearest_neighbours(X, 5, method="faiss")
+    assert not np.any(found.indices == np.arange(600)[:, None])
+    assert found.distances.max() == 0
+
+
+def test_faiss_wants_dense_features_and_says_how_to_install(monkeypatch):
+    with pytest.raises(InputError, match="faiss takes dense features only"):
+        knn_graph(sp.eye_array(50, format="csr"), 3, method="faiss")
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(InputError, match=r"pip install \"s2gnn\[ann\]\""):
+        knn_graph(np.eye(50), 3, method="faiss")

@@ -88,9 +88,7 @@ def test_non_finite_loss_stops_with_an_explanation(blobs):
     x, op, y = blobs
     broken = x.clone()
     broken[0, 0] = float("nan")
-    with pytest.raises(
-        NonFiniteLossError, match=r"loss is nan in epoch 0: check the features .* \(now 0.01\)"
-    ):
+    with pytest.raises(NonFiniteLossError, match=r"loss is nan in epoch 0: check the features .* \(now 0.01\)"):
         fit(new_model(), broken, op, y, TRAIN)
     with pytest.raises(NonFiniteLossError, match="lower the learning rate"):
         fit(new_model(), x, op, y, TRAIN, VAL, config=FitConfig(lr=1e30, weight_decay=0))

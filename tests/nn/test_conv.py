@@ -102,9 +102,7 @@ def test_permutation_equivariance(graph, op, x, fusion):
 def test_isolated_nodes_and_single_node():
     g = Graph.from_edge_list([(0, 1)], [0.5], n_nodes=3)
     conv = double_conv("mlp")
-    alone = SobolevOperator(
-        Graph.from_edge_list(np.empty((0, 2)), n_nodes=1), ALPHA, EPSILON, dtype=torch.float64
-    )
+    alone = SobolevOperator(Graph.from_edge_list(np.empty((0, 2)), n_nodes=1), ALPHA, EPSILON, dtype=torch.float64)
     x = torch.randn(3, IN, dtype=torch.float64)
     op = SobolevOperator(g, ALPHA, EPSILON, dtype=torch.float64)
     torch.testing.assert_close(conv(x, op)[2:], conv(x[2:], alone))

@@ -1,6 +1,5 @@
 """The picture of the demo: the graph coloured by prediction, and the strength of every branch."""
 
-import io
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.manifold import TSNE
 
 from s2gnn.demo.comparison import Comparison
-from s2gnn.files import write_atomically
 from s2gnn.nn import S2GNN
+from s2gnn.pictures import save_png
 
 # Paul Tol's muted scheme, distinguishable with colour-blindness, plus a light grey for the tenth class.
 COLOURS = (
@@ -29,9 +28,7 @@ def draw(comparison: Comparison, path: Path, footnote: str) -> None:
     _draw_graph(left, comparison)
     _draw_branches(right, comparison.model)
     figure.supxlabel(footnote, x=0.995, ha="right", fontsize=7, color="0.45")
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=130)
-    write_atomically(path, buffer.getvalue())
+    save_png(figure, path)
 
 
 def _draw_graph(axes: Axes, comparison: Comparison) -> None:

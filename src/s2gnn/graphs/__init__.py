@@ -1,7 +1,28 @@
 """Weighted undirected graphs, and the ways to get one."""
 
+from s2gnn.graphs import weights
+from s2gnn.graphs.diffusion import diffuse
 from s2gnn.graphs.graph import Graph
-from s2gnn.graphs.knn import knn_graph
-from s2gnn.graphs.measures import node_homophily
+from s2gnn.graphs.knn import KNNInfo, knn_graph
+from s2gnn.graphs.measures import edge_homophily, largest_component, node_homophily, sparsity
+from s2gnn.graphs.neighbours import Neighbours, nearest_neighbours
+from s2gnn.graphs.smooth import SmoothInfo, smooth_graph
+from s2gnn.graphs.storage import load_graph, save_graph
 
-__all__ = ["Graph", "knn_graph", "node_homophily"]
+__all__ = [
+    "Graph",
+    "KNNInfo",
+    "Neighbours",
+    "SmoothInfo",
+    "diffuse",
+    "edge_homophily",
+    "knn_graph",
+    "largest_component",
+    "load_graph",
+    "nearest_neighbours",
+    "node_homophily",
+    "save_graph",
+    "smooth_graph",
+    "sparsity",
+    "weights",
+]

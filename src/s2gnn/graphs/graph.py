@@ -42,9 +42,7 @@ class Graph:
     _indices: NDArray[Any]
     _weights: NDArray[np.float64]
 
-    def __init__(
-        self, adjacency: Any, *, sum_duplicates: bool = False, drop_self_loops: bool = False
-    ) -> None:
+    def __init__(self, adjacency: Any, *, sum_duplicates: bool = False, drop_self_loops: bool = False) -> None:
         csr = symmetric_csr(adjacency, sum_duplicates=sum_duplicates, drop_self_loops=drop_self_loops)
         self._fill(csr.indptr, csr.indices, csr.data)
         if not np.isfinite(self.degrees).all():
@@ -58,17 +56,13 @@ class Graph:
         object.__setattr__(self, "_weights", np.ascontiguousarray(weights, dtype=np.float64))
 
     @classmethod
-    def _from_checked(
-        cls, indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[np.float64]
-    ) -> Graph:
+    def _from_checked(cls, indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[np.float64]) -> Graph:
         graph = object.__new__(cls)
         graph._fill(indptr, indices, weights)
         return graph
 
     @classmethod
-    def from_scipy(
-        cls, adjacency: Any, *, sum_duplicates: bool = False, drop_self_loops: bool = False
-    ) -> Graph:
+    def from_scipy(cls, adjacency: Any, *, sum_duplicates: bool = False, drop_self_loops: bool = False) -> Graph:
         """The graph of a SciPy sparse adjacency matrix (N, N); the same as calling `Graph`."""
         return cls(adjacency, sum_duplicates=sum_duplicates, drop_self_loops=drop_self_loops)
 
@@ -162,9 +156,7 @@ class Graph:
         )
 
     @classmethod
-    def from_networkx(
-        cls, graph: networkx.Graph, weight: str = "weight", *, drop_self_loops: bool = False
-    ) -> Graph:
+    def from_networkx(cls, graph: networkx.Graph, weight: str = "weight", *, drop_self_loops: bool = False) -> Graph:
         """The graph of an undirected NetworkX graph; node i is the i-th of `list(graph.nodes)`.
 
         Args:
@@ -256,9 +248,7 @@ class Graph:
         try:
             from torch_geometric.data import Data
         except ImportError as error:
-            raise ImportError(
-                "to_pyg needs PyTorch Geometric: install it with pip install 's2gnn[pyg]'"
-            ) from error
+            raise ImportError("to_pyg needs PyTorch Geometric: install it with pip install 's2gnn[pyg]'") from error
 
         edge_index = torch.from_numpy(np.stack([self.rows(), self._indices]).astype(np.int64))
         weight = torch.from_numpy(self._weights.copy()).to(dtype or torch.float64)

@@ -1,7 +1,9 @@
 """Numbers that describe a graph."""
 
 import numpy as np
-from numpy.typing import ArrayLike
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import connected_components
 
 from s2gnn.errors import InputError
 from s2gnn.graphs.graph import Graph
@@ -11,15 +13,72 @@ from s2gnn.graphs.validation import as_array
 def node_homophily(graph: Graph, y: ArrayLike) -> float:
     """The mean over nodes of the share of a node's neighbours that have its label.
 
-    H = 1/N Σ_i |{j ∈ N(i): y_j = y_i}| / |N(i)|. An isolated node counts with share zero, as in PyG.
+    H is the mean of |{j ∈ N(i): y_j = y_i}| / |N(i)| over the nodes i that have neighbours; `nan` if there are
+    none. On a graph without isolated nodes this is PyG's `homophily(method="node")`, which takes the share of an
+    isolated node to be zero.
 
     Args:
         graph: N nodes; its weights play no part.
         y: labels (N,).
     """
+    agree = _same_label(graph, y)
+    n_neighbours = np.diff(graph.indptr)
+    joined = n_neighbours > 0
+    if not joined.any():
+        return float("nan")
+    return float(np.mean(graph.row_sums(agree)[joined] / n_neighbours[joined]))
+
+
+def edge_homophily(graph: Graph, y: ArrayLike) -> float:
+    """The share of edges that join two nodes of the same label; `nan` for a graph without edges.
+
+    Args:
+        graph: N nodes; its weights play no part.
+        y: labels (N,).
+    """
+    agree = _same_label(graph, y)
+    return float(np.mean(agree)) if len(agree) else float("nan")
+
+
+def largest_component(graph: Graph) -> tuple[Graph, NDArray[np.int64]]:
+    """The largest connected component as a graph of its own, and the nodes (n,) of `graph` it consists of.
+
+    Of several largest the one with the smallest node is taken.
+    """
+    adjacency = graph.to_scipy()
+    _, component = connected_components(adjacency, directed=False)
+    nodes = np.flatnonzero(component == np.argmax(np.bincount(component)))
+    return Graph(adjacency[nodes][:, nodes]), nodes
+
+
+def sparsity(graph: Graph, rho: int = 1) -> float:
+    """The share of zeros, in %, of the regular power (L + εI)^ρ for ε > 0, by its pattern.
+
+    An entry (i, j) is zero when j is more than ρ hops away from i. Its Hadamard counterpart (L + εI)^(ρ) has the
+    sparsity of ρ = 1 for every ρ. Counted column block by column block; no N×N array is made.
+    """
+    if not isinstance(rho, int | np.integer) or rho < 1:
+        raise InputError(f"rho is {rho!r}, but the power must be an integer >= 1")
+    n = graph.n_nodes
+    pattern = graph.to_scipy()
+    pattern.data = np.ones_like(pattern.data)
+    pattern = (pattern + sp.eye_array(n)).tocsr().astype(np.float32)
+    width = max(1, min(n, 2**24 // n))
+    reached = 0
+    for start in range(0, n, width):
+        columns = np.arange(start, min(start + width, n))
+        block = np.zeros((n, len(columns)), dtype=np.float32)
+        block[columns, columns - start] = 1
+        for _ in range(rho):
+            block = (pattern @ block > 0).astype(np.float32)
+        reached += int(np.count_nonzero(block))
+    return 100 * (1 - reached / n**2)
+
+
+def _same_label(graph: Graph, y: ArrayLike) -> NDArray[np.float64]:
+    """1 for every stored direction whose ends have the same label, else 0."""
     labels = as_array(y)
     if labels.shape != (graph.n_nodes,):
         raise InputError(f"y has shape {labels.shape}, but the graph has {graph.n_nodes} nodes")
-    agree = (labels[graph.rows()] == labels[graph.indices]).astype(np.float64)
-    n_neighbours = np.maximum(np.diff(graph.indptr), 1)
-    return float(np.mean(graph.row_sums(agree) / n_neighbours))
+    same: NDArray[np.float64] = (labels[graph.rows()] == labels[graph.indices]).astype(np.float64)
+    return same

@@ -47,9 +47,7 @@ def as_node_indices(values: Any, n_nodes: int | None, what: str) -> tuple[NDArra
     outside = (indices < 0) | (indices >= n_nodes)
     if outside.any():
         position = tuple(int(p) for p in np.argwhere(outside)[0])
-        raise InputError(
-            f"{what}{list(position)} is {indices[position]}, outside 0..{n_nodes - 1} for {n_nodes} nodes"
-        )
+        raise InputError(f"{what}{list(position)} is {indices[position]}, outside 0..{n_nodes - 1} for {n_nodes} nodes")
     return indices.astype(np.int64), n_nodes
 
 
@@ -94,8 +92,7 @@ def _sum_duplicates(matrix: Any, *, allowed: bool) -> Any:
         row, col = coo.row[order], coo.col[order]
         first = np.flatnonzero((row[1:] == row[:-1]) & (col[1:] == col[:-1]))[0]
         raise InputError(
-            f"edge ({row[first]}, {col[first]}) is given more than once: "
-            "pass sum_duplicates=True to add the weights up"
+            f"edge ({row[first]}, {col[first]}) is given more than once: pass sum_duplicates=True to add the weights up"
         )
     return csr
 
@@ -126,9 +123,7 @@ def _without_diagonal(csr: Any, *, allowed: bool) -> Any:
 def _symmetrised(csr: Any, rounding: float) -> Any:
     """The mean of `csr` and its transpose when they agree up to relative `rounding`; otherwise an error."""
     transpose = csr.T.tocsr()
-    same_pattern = np.array_equal(csr.indptr, transpose.indptr) and np.array_equal(
-        csr.indices, transpose.indices
-    )
+    same_pattern = np.array_equal(csr.indptr, transpose.indptr) and np.array_equal(csr.indices, transpose.indices)
     if same_pattern:
         gap = np.abs(csr.data - transpose.data)
         if np.all(gap <= rounding * np.maximum(csr.data, transpose.data)):

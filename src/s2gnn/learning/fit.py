@@ -189,9 +189,7 @@ def _require_finite(loss: float, part: str, epoch: int, lr: float) -> None:
 def _check_classes(logits: Tensor, targets: _Targets) -> None:
     largest = int(targets.labels[torch.cat([targets.train, targets.val])].max())
     if largest >= logits.shape[1]:
-        raise InputError(
-            f"a node has label {largest}, but the model has {logits.shape[1]} classes: labels are 0..C-1"
-        )
+        raise InputError(f"a node has label {largest}, but the model has {logits.shape[1]} classes: labels are 0..C-1")
 
 
 def _checked_targets(
@@ -205,9 +203,7 @@ def _checked_targets(
     n = x.shape[0]
     labels = torch.as_tensor(as_array(y))
     if labels.shape != (n,) or labels.is_floating_point():
-        raise InputError(
-            f"y has shape {tuple(labels.shape)} and dtype {labels.dtype}, expected {n} integer labels"
-        )
+        raise InputError(f"y has shape {tuple(labels.shape)} and dtype {labels.dtype}, expected {n} integer labels")
     train_nodes = _node_indices(train, n, "train")
     val_nodes = _node_indices([] if val is None else val, n, "val")
     if len(train_nodes) == 0:
@@ -238,7 +234,5 @@ def _node_indices(nodes: ArrayLike | Tensor, n: int, name: str) -> Tensor:
             f"of shape {tuple(indices.shape)}"
         )
     if int(indices.min()) < 0 or int(indices.max()) >= n:
-        raise InputError(
-            f"`{name}` names node {int(indices.max())} or {int(indices.min())}, but nodes are 0..{n - 1}"
-        )
+        raise InputError(f"`{name}` names node {int(indices.max())} or {int(indices.min())}, but nodes are 0..{n - 1}")
     return indices.long()

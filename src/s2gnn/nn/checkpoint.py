@@ -44,9 +44,7 @@ def load_model(folder: str | Path) -> S2GNN:
     path = Path(folder) / WEIGHTS
     weights = _read_bytes(path)
     if hashlib.sha256(weights).hexdigest() != description.get("weights_sha256"):
-        raise InputError(
-            f"{path} is damaged or belongs to another model: its sha256 is not the one in {DESCRIPTION}"
-        )
+        raise InputError(f"{path} is damaged or belongs to another model: its sha256 is not the one in {DESCRIPTION}")
     try:
         state = load(weights)
         model = S2GNN.from_config(S2GNNConfig(**description["config"]))

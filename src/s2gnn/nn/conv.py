@@ -56,9 +56,7 @@ class S2Conv(nn.Module):
         check_alpha(alpha)
         check_epsilon(epsilon)
         if min(in_channels, out_channels) < 1:
-            raise InputError(
-                f"the layer is {in_channels} → {out_channels} channels, but both must be at least 1"
-            )
+            raise InputError(f"the layer is {in_channels} → {out_channels} channels, but both must be at least 1")
         if not 0 <= dropout < 1:
             raise InputError(f"dropout is {dropout}, but it must lie in [0, 1)")
         self.in_channels = in_channels
@@ -103,9 +101,7 @@ class S2Conv(nn.Module):
 
     def _check_input(self, x: Tensor | PreparedInput, op: SobolevOperator) -> None:
         if isinstance(x, PreparedInput) and x.operator is not op:
-            raise InputError(
-                "the prepared input was made by another operator: call op.prepare(x) on this one"
-            )
+            raise InputError("the prepared input was made by another operator: call op.prepare(x) on this one")
         if tuple(x.shape) != (op.n_nodes, self.in_channels):
             raise InputError(
                 f"x has shape {tuple(x.shape)}, expected ({op.n_nodes}, {self.in_channels}): "

@@ -53,9 +53,7 @@ class HadamardPowers:
         for rho, h in enumerate(inputs, start=1):
             power = power * self.b
             c = self.c[:, rho - 1, None]  # (N, 1)
-            hadamard = torch.sparse_csr_tensor(
-                self.indptr, self.indices, power, size=(n, n), check_invariants=False
-            )
+            hadamard = torch.sparse_csr_tensor(self.indptr, self.indices, power, size=(n, n), check_invariants=False)
             neighbours = c * (hadamard @ (c * h))  # (N, F)
             yield self.sign**rho * neighbours + (self.t[:, None] ** rho * c**2) * h
 

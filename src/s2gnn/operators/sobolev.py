@@ -81,9 +81,7 @@ class SobolevOperator:
         device: torch.device | str = "cpu",
     ) -> None:
         if not isinstance(graph, Graph):
-            raise InputError(
-                f"graph is a {type(graph).__name__}: build a Graph, for instance Graph.from_scipy(A)"
-            )
+            raise InputError(f"graph is a {type(graph).__name__}: build a Graph, for instance Graph.from_scipy(A)")
         check_alpha(alpha)
         check_epsilon(epsilon)
         if dtype not in (torch.float32, torch.float64):
@@ -121,9 +119,7 @@ class SobolevOperator:
         off_diagonal = factors.sign**rho * factors.b**rho * (c[self.graph.rows()] * c[self.graph.indices])
         diagonal = factors.t**rho * c**2
         return (
-            sp.csr_array(
-                (off_diagonal, self.graph.indices.copy(), self.graph.indptr.copy()), shape=(self.n_nodes,) * 2
-            )
+            sp.csr_array((off_diagonal, self.graph.indices.copy(), self.graph.indptr.copy()), shape=(self.n_nodes,) * 2)
             + sp.diags_array(diagonal, format="csr")
         ).tocsr()
 
@@ -154,8 +150,7 @@ class SobolevOperator:
             )
         if h.device != self.device:
             raise InputError(
-                f"the signal is on {h.device}, but the operator is on {self.device}: "
-                f"build it with device={h.device}"
+                f"the signal is on {h.device}, but the operator is on {self.device}: build it with device={h.device}"
             )
 
     def _warn_of_identical_branches(self) -> None:
@@ -165,8 +160,8 @@ class SobolevOperator:
         if weights.min() == weights.max() and self.epsilon in (0.0, weights[0]):
             warnings.warn(
                 f"every edge has weight {weights[0]:g} and epsilon is {self.epsilon:g}, so the {self.alpha} "
-                "Hadamard powers are all the same operator: give the edges different weights, or choose "
-                'another epsilon, or shift="laplacian", "normalized_adjacency" or "normalized_laplacian"',
+                "Hadamard powers are all the same operator: give the edges weights with s2gnn.graphs.weights, or "
+                'choose another epsilon, or shift="laplacian", "normalized_adjacency" or "normalized_laplacian"',
                 IdenticalBranchesWarning,
                 stacklevel=3,
             )

@@ -1,7 +1,6 @@
-"""The command line: `s2gnn COMMAND`."""
+"""`s2gnn demo`."""
 
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,43 +13,9 @@ from rich.table import Table
 
 import s2gnn
 from s2gnn import provenance
-from s2gnn.errors import InputError
-
-app = typer.Typer(
-    help="Sparse Sobolev graph neural networks.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    add_completion=False,
-)
-BAD_INPUT = 2
+from s2gnn.cli.output import check_writable
 
 
-def main() -> None:
-    """Run the command line; bad input ends with one sentence and exit code 2 (and Ctrl-C with 130)."""
-    try:
-        app()
-    except InputError as error:
-        print(f"s2gnn: {error}", file=sys.stderr)
-        sys.exit(BAD_INPUT)
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        print(s2gnn.__version__)
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    del version
-
-
-@app.command()
 def demo(
     seeds: Annotated[int, typer.Option(min=1, max=100, help="Number of draws of the labelled digits.")] = 5,
     out: Annotated[Path, typer.Option(help="Where to write the picture (PNG).")] = Path("s2gnn-demo.png"),
@@ -64,20 +29,16 @@ def demo(
     """
     from s2gnn.demo import METHODS, compare, draw
 
-    _check_writable_png(out)
+    check_writable(out, ".png")
     with _progress() as progress:
         task = progress.add_task("building the graph", total=seeds * len(METHODS) + 1)
         comparison = compare(
             seeds,
-            on_start=lambda method, seed: progress.update(
-                task, description=f"seed {seed + 1} of {seeds}: {method}"
-            ),
+            on_start=lambda method, seed: progress.update(task, description=f"seed {seed + 1} of {seeds}: {method}"),
             on_done=lambda: progress.advance(task),
         )
         progress.update(task, description="drawing the picture")
-        source = (
-            f"s2gnn demo --seeds {seeds} · s2gnn {s2gnn.__version__} · commit {provenance.commit() or '–'}"
-        )
+        source = f"s2gnn demo --seeds {seeds} · s2gnn {s2gnn.__version__} · commit {provenance.commit() or '–'}"
         draw(comparison, out, source)
         progress.advance(task)
     scores = comparison.scores
@@ -114,14 +75,6 @@ def demo(
     )
 
 
-def _check_writable_png(path: Path) -> None:
-    """Refuse a path that cannot be written before the work is done, not after it."""
-    if path.suffix.lower() != ".png":
-        raise InputError(f"--out is {path}, but the picture is a PNG: give a name that ends in .png")
-    if path.is_dir() or (path.parent.exists() and not path.parent.is_dir()):
-        raise InputError(f"--out is {path}, which is not a place where a file can be written")
-
-
 def _progress() -> Progress:
     return Progress(
         TextColumn("{task.description:32s}"),
@@ -130,7 +83,3 @@ def _progress() -> Progress:
         TimeElapsedColumn(),
         console=Console(stderr=True),
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,177 @@
+"""`s2gnn graph`: build, diffuse and look at graphs."""
+
+import json
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from scipy.sparse.csgraph import connected_components
+
+from s2gnn.cli.output import check_writable, print_table
+from s2gnn.data import read_table
+from s2gnn.errors import InputError
+from s2gnn.graphs import (
+    Graph,
+    diffuse,
+    edge_homophily,
+    knn_graph,
+    load_graph,
+    node_homophily,
+    save_graph,
+    smooth_graph,
+)
+
+app = typer.Typer(help="Build a graph from a table, diffuse it, look at it.", no_args_is_help=True)
+
+
+class BuildMethod(StrEnum):
+    """The ways to build a graph from a table."""
+
+    knn = "knn"
+    smooth = "smooth"
+
+
+class Metric(StrEnum):
+    """The distances between rows."""
+
+    euclidean = "euclidean"
+    cosine = "cosine"
+
+
+class DiffusionMethod(StrEnum):
+    """The ways to compute personalised PageRank."""
+
+    auto = "auto"
+    exact = "exact"
+    push = "push"
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+GraphFile = Annotated[Path, typer.Argument(help="A graph file (.npz) written by s2gnn.")]
+
+
+@app.command()
+def build(
+    table: Annotated[Path, typer.Argument(help="A table: .csv or .tsv with a header, or .npz with X (and y).")],
+    out: Annotated[Path, typer.Option(help="Where to write the graph (.npz).")],
+    method: Annotated[
+        BuildMethod, typer.Option(help="Nearest neighbours, or a learned smooth graph.")
+    ] = BuildMethod.knn,
+    k: Annotated[int, typer.Option(min=1, help="Neighbours of a row.")] = 30,
+    metric: Annotated[Metric, typer.Option(help="Distance between rows, for knn.")] = Metric.euclidean,
+    label: Annotated[str | None, typer.Option(help="The column of labels, which is not a feature.")] = None,
+    features: Annotated[
+        str | None, typer.Option(help="The columns to take, separated by commas; all if left out.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Build a graph on the rows of a table.
+
+    Example: [bold]s2gnn graph build iris.csv --label species --method smooth --k 10 --out iris.npz[/bold]
+    """
+    check_writable(out, ".npz")
+    data = read_table(table)
+    if label is not None:
+        data.column(label)
+    elif "y" in data.columns and table.suffix.lower() == ".npz":
+        label = "y"
+    names = [name.strip() for name in features.split(",")] if features else None
+    X = data.features(names, without=[label] if label else [])
+    reports: list[Any] = []
+    if method is BuildMethod.knn:
+        graph = knn_graph(X, k, metric.value, report=reports.append)
+    else:
+        if metric is not Metric.euclidean:
+            raise InputError("a smooth graph is learned from Euclidean distances: leave --metric out")
+        graph = smooth_graph(X, k, progress=not as_json, report=reports.append)
+    save_graph(graph, out)
+    summary = {"graph": str(out), "method": method.value, "k": k, **_sizes(graph), **asdict(reports[0])}
+    _print(summary, f"{method.value} graph of {table}", as_json)
+
+
+@app.command("diffuse")
+def diffuse_command(
+    graph: GraphFile,
+    out: Annotated[Path, typer.Option(help="Where to write the diffused graph (.npz).")],
+    teleport: Annotated[float, typer.Option(help="Probability to return to the start, in (0, 1).")] = 0.05,
+    top: Annotated[int, typer.Option(min=1, help="Entries kept in each column.")] = 128,
+    method: Annotated[DiffusionMethod, typer.Option(help="Exact, or approximate by pushing.")] = DiffusionMethod.auto,
+    tolerance: Annotated[float, typer.Option(help="Error bound of push.")] = 1e-4,
+    as_json: AsJson = False,
+) -> None:
+    """Replace the edges of a graph by its strongest personalised-PageRank links.
+
+    Example: [bold]s2gnn graph diffuse citations.npz --teleport 0.05 --top 128 --out diffused.npz[/bold]
+    """
+    check_writable(out, ".npz")
+    diffused = diffuse(load_graph(graph), teleport, top, method.value, tolerance=tolerance, progress=not as_json)
+    save_graph(diffused, out)
+    summary = {"graph": str(out), "teleport": teleport, "top": top, **_sizes(diffused)}
+    _print(summary, f"diffusion of {graph}", as_json)
+
+
+@app.command()
+def info(
+    graph: GraphFile,
+    labels: Annotated[Path | None, typer.Option(help="A table whose rows are the nodes, for the homophily.")] = None,
+    label: Annotated[str, typer.Option(help="The column of labels in that table.")] = "y",
+    picture: Annotated[Path | None, typer.Option(help="Where to draw the histograms (PNG).")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Describe a graph: sizes, components, degrees, weights, homophily; histograms as a picture.
+
+    Example: [bold]s2gnn graph info iris.npz --labels iris.csv --label species --picture iris.png[/bold]
+    """
+    from s2gnn.graphs.picture import draw_histograms
+
+    if picture is not None:
+        check_writable(picture, ".png")
+    loaded = load_graph(graph)
+    summary: dict[str, Any] = {"graph": str(graph), **_sizes(loaded)}
+    if labels is not None:
+        y = read_table(labels).column(label)
+        summary["node_homophily"] = node_homophily(loaded, y)
+        summary["edge_homophily"] = edge_homophily(loaded, y)
+    if picture is not None:
+        draw_histograms(loaded, picture, title=str(graph))
+        summary["picture"] = str(picture)
+    _print(summary, str(graph), as_json)
+
+
+def _sizes(graph: Graph) -> dict[str, Any]:
+    n_components, component = connected_components(graph.to_scipy(), directed=False)
+    neighbours = np.diff(graph.indptr)
+    sizes: dict[str, Any] = {
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "components": int(n_components),
+        "largest_component": int(np.bincount(component).max()),
+        "isolated_nodes": int(np.sum(neighbours == 0)),
+        "neighbours_min": int(neighbours.min()),
+        "neighbours_median": float(np.median(neighbours)),
+        "neighbours_max": int(neighbours.max()),
+    }
+    if graph.n_edges:
+        sizes |= {
+            "weight_min": float(graph.weights.min()),
+            "weight_median": float(np.median(graph.weights)),
+            "weight_max": float(graph.weights.max()),
+        }
+    return sizes
+
+
+def _print(summary: dict[str, Any], title: str, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(summary, indent=2))
+        return
+    rows = [(key.replace("_", " "), _text(value)) for key, value in summary.items()]
+    print_table(title, ("", "value"), rows)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.5g}"

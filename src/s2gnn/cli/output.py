@@ -1,0 +1,30 @@
+"""What the commands share: where they may write, and how they print."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from s2gnn.errors import InputError
+
+
+def check_writable(path: Path, suffix: str) -> None:
+    """Refuse a path that cannot be written before the work is done, not after it."""
+    if path.suffix.lower() != suffix:
+        raise InputError(f"{path} does not end in {suffix}: give a file name that does")
+    existing = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+    writable = existing.is_file() if existing == path else existing.is_dir()
+    if not writable or not os.access(existing, os.W_OK):
+        raise InputError(f"{path} cannot be written: choose another place")
+
+
+def print_table(title: str, header: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
+    """Print a table on standard output, the first column left-aligned and the others right."""
+    table = Table(title=title)
+    for position, name in enumerate(header):
+        table.add_column(name, justify="right" if position else "left")
+    for row in rows:
+        table.add_row(*row)
+    Console(highlight=False).print(table)

@@ -1,0 +1,68 @@
+"""Tables of features, dense or sparse, and distances between their rows."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_array
+
+from s2gnn.errors import InputError
+
+VALUES_AT_ONCE = 2**24
+
+
+def checked_features(X: Any) -> Any:
+    """`X` as a float64 array or CSR matrix (N, M) with finite values only."""
+    try:
+        return check_array(X, accept_sparse="csr", dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"X cannot be used as a table of features: {error}") from error
+
+
+def unit_rows(X: Any) -> Any:
+    """The rows of `X` (N, M) divided by their lengths; a row of zeros stays."""
+    return normalize(X)
+
+
+def squared_lengths(X: Any) -> NDArray[np.float64]:
+    """‖x_i‖² of every row, (N,)."""
+    return _row_products(X, X)
+
+
+def products(X: Any, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+    """x_iᵀ x_j of the rows named in pairs by `i` and `j`, (m,)."""
+    return _by_chunks(X, i, j, _row_products)
+
+
+def squared_distances(X: Any, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+    """‖x_i − x_j‖² of the rows named in pairs by `i` and `j`, (m,).
+
+    Taken from the differences themselves: the expansion ‖x‖² − 2xᵀy + ‖y‖² loses the digits of small distances
+    and may give the two directions of one edge different values.
+    """
+
+    def squared(left: Any, right: Any) -> NDArray[np.float64]:
+        difference = left - right
+        return _row_products(difference, difference)
+
+    return _by_chunks(X, i, j, squared)
+
+
+def _by_chunks(X: Any, i: NDArray[np.int64], j: NDArray[np.int64], value: Any) -> NDArray[np.float64]:
+    """value(X[i], X[j]), so many pairs at once that the rows taken fit into memory."""
+    stored = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
+    chunk = max(1, int(VALUES_AT_ONCE / max(stored, 1)))
+    values = np.empty(len(i))
+    for start in range(0, len(i), chunk):
+        part = slice(start, start + chunk)
+        values[part] = value(X[i[part]], X[j[part]])
+    return values
+
+
+def _row_products(left: Any, right: Any) -> NDArray[np.float64]:
+    if sp.issparse(left):
+        return np.asarray(left.multiply(right).sum(axis=1)).reshape(-1)
+    sums: NDArray[np.float64] = np.einsum("ij,ij->i", left, right)
+    return sums

@@ -1,0 +1,218 @@
+"""A graph learned from data on which the features are smooth (Kalofolias 2016; Kalofolias and Perraudin 2019)."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.linalg import eigsh
+from sklearn.exceptions import ConvergenceWarning
+
+from s2gnn.errors import InputError
+from s2gnn.graphs.features import checked_features, squared_distances
+from s2gnn.graphs.graph import Graph
+from s2gnn.graphs.neighbours import Method, nearest_neighbours
+from s2gnn.progress import progress_bar
+
+CANDIDATES_PER_NEIGHBOUR = 4
+
+
+@dataclass(frozen=True)
+class SmoothInfo:
+    """How a learned graph was found.
+
+    Attributes:
+        theta: the factor of the squared distances that makes about k neighbours.
+        n_candidates: number of pairs that were allowed to become edges.
+        iterations: steps taken.
+        residual: the larger of the relative changes of the primal and the dual variable in the last step.
+        converged: whether `residual` fell below the tolerance.
+        recall: of the search for candidates, see `Neighbours`.
+    """
+
+    theta: float
+    n_candidates: int
+    iterations: int
+    residual: float
+    converged: bool
+    recall: float
+
+
+def smooth_graph(
+    X: Any,
+    k: int,
+    *,
+    candidates: int | Literal["all"] | None = None,
+    step: Literal["candidates", "all-pairs"] = "candidates",
+    tolerance: float = 1e-5,
+    max_iter: int = 20_000,
+    threshold: float = 1e-4,
+    scale: float | Literal["learned", "max"] = "learned",
+    method: Method = "auto",
+    progress: bool = False,
+    report: Callable[[SmoothInfo], object] | None = None,
+) -> Graph:
+    r"""Learn the weighted graph on which the rows of `X` vary least, with about `k` neighbours for each row.
+
+    .. math::
+        \min_{W \ge 0,\, W = W^T,\, \mathrm{diag}\, W = 0}
+            \|W \circ \theta Z\|_{1,1} - 1^T \log(W 1) + \tfrac12 \|W\|_F^2,
+        \qquad Z_{ij} = \|x_i - x_j\|^2,
+
+    solved by a forward–backward–forward primal–dual method; θ is set from `k`, from the rows' own nearest
+    distances. The logarithm gives every row a positive degree, so a solution has no isolated nodes.
+
+    **Scale of the weights.** The objective fixes the weights, whatever the units of `X`: a typical row has a
+    weighted degree between 1 and 4 (it grows with `k`) and its weights lie below 1. An ε of 1 in
+    `SobolevOperator` is thus of the order of a row's whole degree; `scale` multiplies the weights to make
+    them larger or smaller against ε.
+
+    Args:
+        X: features (N, M), a dense array or a SciPy sparse matrix; all values finite.
+        k: wanted number of neighbours.
+        candidates: the pairs that may become edges are those of each row's so many nearest rows; 4k if left
+            out, which gives the edges of the problem on all pairs; or "all".
+        step: the step size is 0.5/(2 + ‖S‖) with S the incidence of nodes and candidate pairs. With
+            "all-pairs" ‖S‖ is that of the complete graph, whatever the candidates: the smaller steps of the
+            published results, which on some data were stopped before they converged.
+        tolerance: stop when the primal and the dual variable change by less than this, relatively.
+        max_iter: stop here at the latest, with a warning.
+        threshold: weights below this are no edges.
+        scale: "learned" keeps the weights, "max" divides them by the largest, a number multiplies them.
+        method: of the search for candidates, see `knn_graph`.
+        progress: show a bar.
+        report: called with a `SmoothInfo` when the graph is found, for instance `print`.
+    """
+    X = checked_features(X)
+    n = X.shape[0]
+    _check_options(n, k, candidates, step, tolerance, scale)
+    n_nearest = min(_n_nearest(n, k, candidates), n - 1)
+    found = nearest_neighbours(X, n_nearest, method="exact" if candidates == "all" else method)
+    theta = _theta(found.distances**2, k)
+    pairs = _pairs(found.indices)
+    z = theta * squared_distances(X, *pairs.T)
+    with progress_bar("learning the graph", shown=progress) as show:
+        w, iterations, residual = _minimise(pairs, z, n, step, tolerance, max_iter, show)
+    info = SmoothInfo(theta, len(pairs), iterations, residual, residual < tolerance, found.recall)
+    if not info.converged:
+        warnings.warn(
+            f"the learned graph has not converged: after {iterations:,} iterations the relative change is "
+            f"{residual:.1e}, above the tolerance {tolerance:.1e}; raise max_iter",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    kept = w >= threshold
+    weights = w[kept]
+    if scale != "learned" and len(weights):
+        weights = weights / weights.max() if scale == "max" else weights * float(scale)
+    if report is not None:
+        report(info)
+    return Graph.from_edge_list(pairs[kept], weights, n)
+
+
+def _n_nearest(n: int, k: int, candidates: int | Literal["all"] | None) -> int:
+    if candidates == "all":
+        return n - 1
+    return CANDIDATES_PER_NEIGHBOUR * k if candidates is None else candidates
+
+
+def _theta(z: NDArray[np.float64], k: int) -> float:
+    """The geometric mean of the bounds between which a row has k neighbours, z (N, ≥ k + 1) sorted rows.
+
+    θ_up(k) is the mean over rows of 1/√(k z_k² − B_k z_k), B_k the sum of the k smallest. A row whose k
+    nearest are all at one distance, such as copies, has no finite bound and is left out of the mean.
+    """
+
+    def upper(k: int) -> float:
+        spread = k * z[:, k - 1] ** 2 - z[:, :k].sum(axis=1) * z[:, k - 1]
+        distinct = spread > 1e-12 * k * z[:, k - 1] ** 2
+        if not distinct.any():
+            raise InputError(
+                f"the {k} nearest neighbours of every row are all at the same distance, so no scale can be learned: "
+                "leave out duplicate rows or constant features, or choose a larger k"
+            )
+        return float(np.mean(1 / np.sqrt(spread[distinct])))
+
+    if k == 1:  # θ_up(1) is infinite for every row
+        return 1.1 * upper(2)
+    return float(np.sqrt(upper(k) * upper(k + 1)))
+
+
+def _pairs(neighbours: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Every pair (i, j), i < j, of which one lists the other, (m, 2) in row order."""
+    n, width = neighbours.shape
+    rows = np.repeat(np.arange(n), width)
+    columns = neighbours.ravel()
+    keys = np.unique(np.minimum(rows, columns) * n + np.maximum(rows, columns))
+    return np.stack(np.divmod(keys, n), axis=1)
+
+
+def _minimise(
+    pairs: NDArray[np.int64],
+    z: NDArray[np.float64],
+    n: int,
+    step: Literal["candidates", "all-pairs"],
+    tolerance: float,
+    max_iter: int,
+    show: Callable[[float], None],
+) -> tuple[NDArray[np.float64], int, float]:
+    """Weights w (m,) of the candidate pairs, the number of iterations and the last relative change.
+
+    In the letters of the papers: 2wᵀz − 1ᵀlog(Sw) + ‖w‖² over w ≥ 0, with S (n, m) the incidence matrix of
+    nodes and pairs, so that Sw are the degrees; v (n,) is the dual variable.
+    """
+    m = len(pairs)
+    S_T = sp.csr_array(
+        (np.ones(2 * m), pairs.ravel().astype(np.int32), np.arange(0, 2 * m + 1, 2, dtype=np.int64)),
+        shape=(m, n),
+    )
+    S = S_T.T.tocsr()
+    norm = np.sqrt(2 * (n - 1)) if step == "all-pairs" else _incidence_norm(S, S_T)
+    g = 0.5 / (2 + norm)
+    w, v = np.zeros(m), np.zeros(n)
+    shrink = 2 * g * z
+    residual = np.inf
+    for iteration in range(1, max_iter + 1):
+        y = (1 - 2 * g) * w - g * (S_T @ v)
+        y_dual = v + g * (S @ w)
+        p = np.maximum(0.0, y - shrink)
+        p_dual = (y_dual - np.sqrt(y_dual**2 + 4 * g)) / 2
+        change = (1 - 2 * g) * p - g * (S_T @ p_dual) - y
+        change_dual = p_dual + g * (S @ p) - y_dual
+        residual = max(_relative(change, w), _relative(change_dual, v))
+        w += change
+        v += change_dual
+        if residual < tolerance:
+            return w, iteration, residual
+        if iteration % 50 == 0:
+            show(min(max(np.log(residual) / np.log(tolerance), iteration / max_iter), 1.0))
+    return w, max_iter, residual
+
+
+def _incidence_norm(S: Any, S_T: Any) -> float:
+    """‖S‖, the square root of the largest eigenvalue of S Sᵀ (n, n)."""
+    gram = (S @ S_T).tocsr()
+    if gram.shape[0] <= 2:
+        return float(np.linalg.norm(S.toarray(), 2))
+    return float(np.sqrt(eigsh(gram, k=1, v0=np.ones(gram.shape[0]), return_eigenvectors=False)[0]))
+
+
+def _relative(change: NDArray[np.float64], of: NDArray[np.float64]) -> float:
+    size = np.einsum("i,i", of, of)  # not BLAS, whose threads cost more than they bring at this size
+    return float(np.sqrt(np.einsum("i,i", change, change) / size)) if size > 0 else np.inf
+
+
+def _check_options(n: int, k: int, candidates: object, step: object, tolerance: float, scale: object) -> None:
+    if not isinstance(k, int | np.integer) or not 1 <= k <= n - 2:
+        raise InputError(f"k is {k}, but a graph learned on {n} rows has 1 <= k <= {n - 2} neighbours")
+    if candidates not in (None, "all") and not (isinstance(candidates, int | np.integer) and candidates > k):
+        raise InputError(f'candidates is {candidates!r}, but it must be an integer above k = {k}, or "all"')
+    if step not in ("candidates", "all-pairs"):
+        raise InputError(f'step is {step!r}, but it must be "candidates" or "all-pairs"')
+    if not tolerance > 0:
+        raise InputError(f"tolerance is {tolerance}, but it must be positive")
+    if scale not in ("learned", "max") and not (isinstance(scale, int | float) and scale > 0):
+        raise InputError(f'scale is {scale!r}, but it must be "learned", "max" or a positive number')

@@ -1,0 +1,86 @@
+"""Weights for graphs that have none: every function keeps the edges of a graph and gives them new weights.
+
+Hadamard powers of an unweighted graph are all alike, so S2-GNN has nothing to choose from. Which weights to take:
+
+- `jaccard`: no features needed; edges inside dense groups become strong, bridges weak. A good first choice.
+- `adamic_adar`: the same idea, but a common neighbour counts less the more neighbours it has itself: for graphs
+  with hubs.
+- `gaussian`: similar features make strong edges; for continuous features on comparable scales.
+- `cosine`: the same by direction only; for counts and bags of words.
+- `degree_normalized`: needs nothing, also refines existing weights; weakens the edges of hubs.
+
+`s2gnn.diffuse` is the paper's own answer: it makes weights and also new edges.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from s2gnn.errors import InputError
+from s2gnn.graphs.features import checked_features, products, squared_distances, unit_rows
+from s2gnn.graphs.graph import Graph
+from s2gnn.graphs.knn import Width, checked_width, gaussian_weights
+
+
+def jaccard(graph: Graph) -> Graph:
+    """|N[i] ∩ N[j]| / |N[i] ∪ N[j]| of closed neighbourhoods N[i] = N(i) ∪ {i}, in (0, 1].
+
+    Closed, because an edge without a common neighbour would have weight zero and vanish.
+    """
+    pairs, _ = graph.to_edge_list()
+    i, j = pairs.T
+    sizes = np.diff(graph.indptr) + 1
+    common = products(_closed_neighbourhoods(graph), i, j)
+    return Graph.from_edge_list(pairs, common / (sizes[i] + sizes[j] - common), graph.n_nodes)
+
+
+def adamic_adar(graph: Graph) -> Graph:
+    """Σ 1/log(1 + |N(u)|) over the common u of the closed neighbourhoods, divided by the largest, in (0, 1]."""
+    pairs, _ = graph.to_edge_list()
+    n_neighbours = np.maximum(np.diff(graph.indptr), 1)
+    rooted = _closed_neighbourhoods(graph) @ sp.diags_array(1 / np.sqrt(np.log1p(n_neighbours)))
+    scores = products(rooted.tocsr(), *pairs.T)
+    return Graph.from_edge_list(pairs, scores / scores.max(initial=0.0), graph.n_nodes)
+
+
+def gaussian(graph: Graph, X: Any, sigma: Width = "mean") -> Graph:
+    """exp(−‖x_i − x_j‖²/σ²) of node features X (N, M), in (0, 1]; σ is the mean length of the edges or a number."""
+    pairs, _ = graph.to_edge_list()
+    lengths = np.sqrt(squared_distances(_node_features(graph, X), *pairs.T))
+    width = float(lengths.sum() / max(len(lengths), 1)) if sigma == "mean" else checked_width(sigma)
+    return Graph.from_edge_list(pairs, gaussian_weights(lengths, width), graph.n_nodes)
+
+
+def cosine(graph: Graph, X: Any) -> Graph:
+    """(1 + cos of the angle between x_i and x_j)/2 of node features X (N, M), in (0, 1].
+
+    A row of zeros has no direction; its edges have cosine 0, hence weight 1/2. Opposite rows keep the smallest
+    positive weight.
+    """
+    pairs, _ = graph.to_edge_list()
+    cosines = products(unit_rows(_node_features(graph, X)), *pairs.T)
+    weights = np.clip((1 + cosines) / 2, np.finfo(np.float64).tiny, 1.0)
+    return Graph.from_edge_list(pairs, weights, graph.n_nodes)
+
+
+def degree_normalized(graph: Graph) -> Graph:
+    """a_ij / √(d_i d_j) with the weighted degrees d, in (0, 1]."""
+    pairs, weights = graph.to_edge_list()
+    root = np.sqrt(graph.degrees)
+    i, j = pairs.T
+    return Graph.from_edge_list(pairs, weights / (root[i] * root[j]), graph.n_nodes)
+
+
+def _closed_neighbourhoods(graph: Graph) -> sp.csr_array:
+    """The 0/1 matrix (N, N) of N[i] = N(i) ∪ {i}."""
+    pattern = graph.to_scipy()
+    pattern.data = np.ones_like(pattern.data)
+    return (pattern + sp.eye_array(graph.n_nodes, format="csr")).tocsr()
+
+
+def _node_features(graph: Graph, X: Any) -> Any:
+    features = checked_features(X)
+    if features.shape[0] != graph.n_nodes:
+        raise InputError(f"X has {features.shape[0]} rows, but the graph has {graph.n_nodes} nodes")
+    return features

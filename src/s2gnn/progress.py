@@ -1,0 +1,25 @@
+"""The one progress bar, on standard error, for work that takes long."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+
+@contextmanager
+def progress_bar(description: str, *, shown: bool) -> Iterator[Callable[[float], None]]:
+    """Give a function that takes the share of the work done, in [0, 1]; it draws nothing unless `shown`."""
+    if not shown:
+        yield lambda _: None
+        return
+    columns = (
+        TextColumn("{task.description:32s}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(description, total=1.0)
+        yield lambda share: bar.update(task, completed=share)
