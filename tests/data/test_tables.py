@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+
+from s2gnn import InputError
+from s2gnn.data import read_table
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.csv", "a,b,kind\n1,2.5,x\n-3,4e2,\n"),
+        ("t.csv", "\ufeffa;b;kind\r\n1;2.5;x\r\n-3;4e2;\r\n"),
+        ("t.tsv", "a\tb\tkind\n1\t2.5\tx\n-3\t4e2\t\n\n"),
+        ("t.txt", "a\tb\tkind\n1\t2.5\tx\n-3\t4e2\t\n"),
+    ],
+)
+def test_delimiters_headers_and_empty_lines(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    table = read_table(tmp_path / name)
+    assert list(table.columns) == ["a", "b", "kind"]
+    assert table.n_rows == 2
+    assert table.column("kind").tolist() == ["x", ""]
+    assert table.features(without=["kind"]).tolist() == [[1.0, 2.5], [-3.0, 400.0]]
+    assert table.features(["b"]).tolist() == [[2.5], [400.0]]
+
+
+def test_quoted_values_may_hold_the_delimiter(tmp_path):
+    (tmp_path / "t.csv").write_text('name,a\n"x, y",1\n')
+    assert read_table(tmp_path / "t.csv").column("name").tolist() == ["x, y"]
+
+
+def test_npz(tmp_path):
+    np.savez(tmp_path / "t.npz", X=np.arange(6).reshape(3, 2), y=np.array([0, 1, 1]))
+    table = read_table(tmp_path / "t.npz")
+    assert list(table.columns) == ["x0", "x1", "y"]
+    assert table.features(without=["y"]).tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert table.column("y").tolist() == ["0", "1", "1"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "needs a header line and at least one row"),
+        (b"a,b\n", "needs a header line and at least one row"),
+        (b"a,a\n1,2\n", "names a column twice or not at all"),
+        (b"a,\n1,2\n", "names a column twice or not at all"),
+        (b"a,b\n1,2\n3\n", "row 2 has 1 values, the header 2"),
+        (b"\x89PNG\r\n\x1a\n\xff\xfe", "is not text in UTF-8"),
+    ],
+)
+def test_files_that_are_no_tables(tmp_path, content, message):
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_table(tmp_path / "t.csv")
+
+
+def test_unusable_columns(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,cat\n2,\n")
+    table = read_table(tmp_path / "t.csv")
+    with pytest.raises(InputError, match="has no column 'c': its columns are a, b"):
+        table.column("c")
+    with pytest.raises(InputError, match=r"column 'b' of .* is 'cat' in row 1, but a feature is a number"):
+        table.features()
+    with pytest.raises(InputError, match="no column left"):
+        table.features(without=["a", "b"])
+    (tmp_path / "t.csv").write_text("a\n1\n \n")
+    with pytest.raises(InputError, match=r"is empty in row 2"):
+        read_table(tmp_path / "t.csv").features()
+
+
+def test_unusable_npz(tmp_path):
+    path = tmp_path / "t.npz"
+    for arrays, message in [
+        ({"Z": np.ones(3)}, "no table of numbers called X"),
+        ({"X": np.ones(3)}, "no table of numbers called X"),
+        ({"X": np.ones((3, 2)), "y": np.ones(2)}, r"3 rows in X, but y has shape \(2,\)"),
+        ({"X": np.array([[object()]])}, "not an .npz archive of plain arrays"),
+    ]:
+        np.savez(path, **arrays)
+        with pytest.raises(InputError, match=message):
+            read_table(path)
+    path.write_bytes(b"nonsense")
+    with pytest.raises(InputError, match="not an .npz archive"):
+        read_table(path)
+    with pytest.raises(InputError, match="is not a file"):
+        read_table(tmp_path / "missing.csv")
