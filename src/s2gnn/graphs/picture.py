@@ -12,27 +12,37 @@ from s2gnn.pictures import save_png
 
 COLOUR = "#332288"
 WIDE = 100.0
+BINS = 40
 
 
 def draw_histograms(graph: Graph, path: str | Path, title: str) -> None:
     """Write histograms of the number of neighbours and of the edge weights to `path` as PNG."""
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
-    _histogram(left, np.diff(graph.indptr).astype(np.float64), "neighbours of a node", "nodes")
-    _histogram(right, graph.to_edge_list()[1], "weight of an edge", "edges")
+    _draw_neighbours(left, np.diff(graph.indptr))
+    _draw_weights(right, graph.to_edge_list()[1])
+    for axes in (left, right):
+        axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(f"{title}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges", fontsize=11)
     save_png(figure, path)
 
 
-def _histogram(axes: Axes, values: NDArray[np.float64], of: str, counted: str) -> None:
-    """One histogram, on a logarithmic axis when the positive values span more than two decades."""
-    positive = values[values > 0]
-    if len(positive) and positive.max() > WIDE * positive.min():
-        bins = np.geomspace(positive.min(), positive.max(), 41)
+def _draw_neighbours(axes: Axes, counts: NDArray[np.int64]) -> None:
+    """Bars of whole numbers; counted on a logarithmic axis where a few hubs have many times the usual number."""
+    width = int(np.ceil((counts.max() + 1) / BINS))
+    axes.hist(counts, bins=list(np.arange(0, counts.max() + width + 1, width) - 0.5), color=COLOUR)
+    if counts.max() > WIDE * max(float(np.median(counts)), 1.0):
+        axes.set_yscale("log")
+    axes.set_xlabel("neighbours of a node")
+    axes.set_ylabel("number of nodes")
+
+
+def _draw_weights(axes: Axes, weights: NDArray[np.float64]) -> None:
+    """Bars on a logarithmic axis when the weights span more than two decades."""
+    if len(weights) and weights.max() > WIDE * weights.min():
         axes.set_xscale("log")
-        axes.hist(positive, bins=list(bins), color=COLOUR)
-    elif len(values):
-        axes.hist(values, bins=min(40, max(len(np.unique(values)), 1)), color=COLOUR)
-    axes.set_xlabel(of)
-    axes.set_ylabel(f"number of {counted}")
-    axes.spines[["top", "right"]].set_visible(False)
+        axes.hist(weights, bins=list(np.geomspace(weights.min(), weights.max(), BINS + 1)), color=COLOUR)
+    elif len(weights):
+        axes.hist(weights, bins=BINS, color=COLOUR)
+    axes.set_xlabel("weight of an edge")
+    axes.set_ylabel("number of edges")
