@@ -1,5 +1,5 @@
 # Two targets are all a newcomer needs: `make demo` and `make test`.
-# Both build .venv once; afterwards they install nothing unless pyproject.toml or constraints.txt changed.
+# Both build .venv once; afterwards they install nothing unless the requirements or the C++ sources changed.
 
 PYTHON ?= python3
 VENV   := .venv
@@ -21,7 +21,7 @@ help:
 	@echo "make format  rewrite the code in the project's style"
 	@echo "make clean   remove the environment and caches"
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/s2gnn/operators/native/*)
 	$(PYTHON) -m venv $(VENV)
 	PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip install --quiet --constraint constraints.txt --editable '.[pyg,ann,dev]'
 	@touch $@

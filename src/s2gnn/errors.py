@@ -11,3 +11,7 @@ class NonFiniteLossError(ArithmeticError):
 
 class IdenticalBranchesWarning(UserWarning):
     """All Hadamard powers of this graph give the same operator, so the branches of a layer coincide."""
+
+
+class SlowPathWarning(UserWarning):
+    """The native kernel is not available, so products are computed on plain torch."""

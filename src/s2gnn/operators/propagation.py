@@ -1,7 +1,8 @@
-"""The differentiable products with all S_ρ at once, on plain torch.
+"""The differentiable products with all S_ρ at once.
 
-Every S_ρ is symmetric, so a backward pass uses the forward products again and no transpose is formed.
-Only the α-th part of α matrices is stored: b^ρ is made anew for each branch, in one array of E floats.
+Three linear maps: `fan_out` takes one signal to α, `fan_in` is its adjoint, and `branchwise` takes α signals to α.
+Every S_ρ is symmetric, so a backward pass uses these maps again and no transpose is formed. Each is registered with
+`torch.library` and computed by the native kernel or, where there is none, on plain torch.
 """
 
 import warnings
@@ -11,6 +12,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
+
+from s2gnn.operators import kernel
 
 with warnings.catch_warnings():
     # torch says once per process that CSR tensors are in beta; let that be here and not at the user's.
@@ -29,9 +32,9 @@ class HadamardPowers:
         indptr: (N + 1,) int32.
         indices: (E,) int32, E stored directions.
         b: (E,).
-        c: (N, alpha).
+        c: (N, α).
         t: (N,).
-        sign: +1 or -1.
+        sign: +1 or −1.
     """
 
     indptr: Tensor
@@ -41,75 +44,112 @@ class HadamardPowers:
     t: Tensor
     sign: int
 
-    @property
-    def alpha(self) -> int:
-        """The number of powers."""
-        return self.c.shape[1]
-
-    def products(self, inputs: Tensor) -> Iterator[Tensor]:
-        """Yield S_ρ H_ρ (N, F) for ρ = 1..α, of inputs H (α, N, F)."""
-        n = len(self.t)
-        power = torch.ones_like(self.b)
-        for rho, h in enumerate(inputs, start=1):
-            power = power * self.b
-            c = self.c[:, rho - 1, None]  # (N, 1)
-            hadamard = torch.sparse_csr_tensor(self.indptr, self.indices, power, size=(n, n), check_invariants=False)
-            neighbours = c * (hadamard @ (c * h))  # (N, F)
-            yield self.sign**rho * neighbours + (self.t[:, None] ** rho * c**2) * h
-
 
 def fan_out(powers: HadamardPowers, h: Tensor) -> Tensor:
     """S_ρ h for all ρ, differentiable: h (N, F) → (α, N, F)."""
-    return _FanOut.apply(h, powers)  # type: ignore[no-any-return, no-untyped-call]
+    p = powers
+    product: Tensor = _fan_out(p.indptr, p.indices, p.b, p.c, p.t, p.sign, h)
+    return product
 
 
 def fan_in(powers: HadamardPowers, g: Tensor) -> Tensor:
     """Σ_ρ S_ρ g_ρ, the adjoint of `fan_out`, differentiable: g (α, N, F) → (N, F)."""
-    return _FanIn.apply(g, powers)  # type: ignore[no-any-return, no-untyped-call]
+    p = powers
+    product: Tensor = _fan_in(p.indptr, p.indices, p.b, p.c, p.t, p.sign, g)
+    return product
 
 
 def branchwise(powers: HadamardPowers, h: Tensor) -> Tensor:
     """S_ρ h_ρ branch by branch, its own adjoint, differentiable: h (α, N, F) → (α, N, F)."""
-    return _Branchwise.apply(h, powers)  # type: ignore[no-any-return, no-untyped-call]
+    p = powers
+    product: Tensor = _branchwise(p.indptr, p.indices, p.b, p.c, p.t, p.sign, h)
+    return product
 
 
-class _Linear(torch.autograd.Function):
-    """A linear map of one tensor, fixed by `HadamardPowers`; a subclass names the map and its adjoint."""
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, HadamardPowers], output: Tensor) -> None:
-        del output
-        ctx.powers = inputs[1]
-
-
-class _FanOut(_Linear):
-    @staticmethod
-    def forward(h: Tensor, powers: HadamardPowers) -> Tensor:
-        return torch.stack(list(powers.products(h.expand(powers.alpha, *h.shape))))
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return fan_in(ctx.powers, grad), None
+@torch.library.custom_op("s2gnn::fan_out", mutates_args=())
+def _fan_out(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, h: Tensor) -> Tensor:
+    out = h.new_empty(c.shape[1], *h.shape)
+    if not _run_natively("fan_out", indptr, indices, b, c, t, sign, h, out):
+        inputs = h.expand(c.shape[1], *h.shape)
+        torch.stack(list(_products(indptr, indices, b, c, t, sign, inputs)), out=out)
+    return out
 
 
-class _FanIn(_Linear):
-    @staticmethod
-    def forward(g: Tensor, powers: HadamardPowers) -> Tensor:
-        total = torch.zeros_like(g[0])
-        for product in powers.products(g):
-            total += product
-        return total
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return fan_out(ctx.powers, grad), None
+@torch.library.custom_op("s2gnn::fan_in", mutates_args=())
+def _fan_in(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, g: Tensor) -> Tensor:
+    out = g.new_empty(g.shape[1:])
+    if not _run_natively("fan_in", indptr, indices, b, c, t, sign, g, out):
+        out.zero_()
+        for product in _products(indptr, indices, b, c, t, sign, g):
+            out += product
+    return out
 
 
-class _Branchwise(_Linear):
-    @staticmethod
-    def forward(h: Tensor, powers: HadamardPowers) -> Tensor:
-        return torch.stack(list(powers.products(h)))
+@torch.library.custom_op("s2gnn::branchwise", mutates_args=())
+def _branchwise(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, h: Tensor) -> Tensor:
+    out = h.new_empty(h.shape)
+    if not _run_natively("branchwise", indptr, indices, b, c, t, sign, h, out):
+        torch.stack(list(_products(indptr, indices, b, c, t, sign, h)), out=out)
+    return out
 
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return branchwise(ctx.powers, grad), None
+
+_fan_out.register_fake(lambda *inputs: inputs[-1].new_empty(inputs[3].shape[1], *inputs[-1].shape))
+_fan_in.register_fake(lambda *inputs: inputs[-1].new_empty(inputs[-1].shape[1:]))
+_branchwise.register_fake(lambda *inputs: inputs[-1].new_empty(inputs[-1].shape))
+
+
+def _keep_powers(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    del output
+    *tensors, sign, _ = inputs
+    ctx.save_for_backward(*tensors)
+    ctx.sign = sign
+
+
+def _register_adjoint(forward: Any, adjoint: Any) -> None:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        return (None,) * 6 + (adjoint(*ctx.saved_tensors, ctx.sign, grad),)
+
+    forward.register_autograd(backward, setup_context=_keep_powers)
+
+
+_register_adjoint(_fan_out, _fan_in)
+_register_adjoint(_fan_in, _fan_out)
+_register_adjoint(_branchwise, _branchwise)
+
+
+def _run_natively(
+    name: str,
+    indptr: Tensor,
+    indices: Tensor,
+    b: Tensor,
+    c: Tensor,
+    t: Tensor,
+    sign: int,
+    signal: Tensor,
+    out: Tensor,
+) -> bool:
+    """Fill `out` with the native kernel, if one applies; say whether."""
+    variant = kernel.chosen(b, signal)
+    native = kernel.native_module()
+    if variant == kernel.PLAIN or native is None or indptr.dtype != torch.int32:
+        return False
+    threads = torch.get_num_threads()
+    getattr(native, name)(variant, indptr, indices, b, c, t, sign, threads, signal.contiguous(), out)
+    return True
+
+
+def _products(
+    indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, inputs: Tensor
+) -> Iterator[Tensor]:
+    """Yield S_ρ H_ρ (N, F) for ρ = 1..α, of inputs H (α, N, F), on plain torch.
+
+    b^ρ is made anew for each branch: one array of E floats, not α.
+    """
+    n = len(t)
+    power = torch.ones_like(b)
+    for rho, h in enumerate(inputs, start=1):
+        power = power * b
+        scale = c[:, rho - 1, None]  # (N, 1)
+        hadamard = torch.sparse_csr_tensor(indptr, indices, power, size=(n, n), check_invariants=False)
+        neighbours = scale * (hadamard @ (scale * h))  # (N, F)
+        yield sign**rho * neighbours + (t[:, None] ** rho * scale**2) * h

@@ -125,33 +125,35 @@ class SobolevOperator:
 
     def propagate(self, h: Tensor) -> Tensor:
         """S_ρ h for ρ = 1..α, differentiable: h (N, F) → (α, N, F)."""
-        self._check_signal(h, 2)
-        return propagation.fan_out(self.powers, h)
+        return propagation.fan_out(self.powers, self._checked_signal(h, 2))
 
     def propagate_branches(self, h: Tensor) -> Tensor:
         """S_ρ h_ρ, one input for each ρ = 1..α, differentiable: h (α, N, F) → (α, N, F)."""
-        self._check_signal(h, 3)
-        return propagation.branchwise(self.powers, h)
+        return propagation.branchwise(self.powers, self._checked_signal(h, 3))
 
     def prepare(self, x: Tensor) -> PreparedInput:
         """S_ρ x of an input that never changes, x (N, F), made once; a layer takes it in place of x."""
         x = x.detach()
         return PreparedInput(x, self.propagate(x), self)
 
-    def _check_signal(self, h: Tensor, ndim: int) -> None:
+    def _checked_signal(self, h: Tensor, ndim: int) -> Tensor:
+        """`h` if its shape, type and device fit; inside autocast it is converted to the operator's type."""
         leading = (self.alpha,) if ndim == 3 else ()
         if h.ndim != ndim or h.shape[:-1] != (*leading, self.n_nodes):
             expected = ", ".join(str(size) for size in (*leading, self.n_nodes, "F"))
             raise InputError(f"the signal has shape {tuple(h.shape)}, but the operator expects ({expected})")
+        if h.device != self.device:
+            raise InputError(
+                f"the signal is on {h.device}, but the operator is on {self.device}: build it with device={h.device}"
+            )
+        if torch.is_autocast_enabled(h.device.type):
+            h = h.to(self.dtype)
         if h.dtype != self.dtype:
             raise InputError(
                 f"the signal is {h.dtype}, but the operator computes in {self.dtype}: convert the signal, "
                 f"or build the operator with dtype={h.dtype}"
             )
-        if h.device != self.device:
-            raise InputError(
-                f"the signal is on {h.device}, but the operator is on {self.device}: build it with device={h.device}"
-            )
+        return h
 
     def _warn_of_identical_branches(self) -> None:
         weights = self.graph.weights

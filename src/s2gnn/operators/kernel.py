@@ -1,0 +1,68 @@
+"""Which kernel computes the products: a native variant for this processor, or plain torch."""
+
+import importlib
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from types import ModuleType
+
+import torch
+from torch import Tensor
+
+from s2gnn.errors import InputError, SlowPathWarning
+
+ENVIRONMENT = "S2GNN_KERNEL"
+PLAIN = "torch"
+
+_forced: str | None = None
+
+
+@cache
+def native_module() -> ModuleType | None:
+    """The compiled module, or `None`, with a warning that says why, when it was not built or cannot be loaded."""
+    try:
+        return importlib.import_module("s2gnn.operators._native")
+    except ImportError as error:
+        warnings.warn(
+            f"s2gnn runs on plain torch, several times slower: its native kernel is not available ({error}). "
+            "Install it again where a C++17 compiler is at hand",
+            SlowPathWarning,
+            stacklevel=2,
+        )
+        return None
+
+
+def available() -> list[str]:
+    """The kernels that run here, the best last: "torch", then the native variants of this processor."""
+    native = native_module()
+    return [PLAIN, *(native.variants() if native else [])]
+
+
+@contextmanager
+def use(name: str) -> Iterator[None]:
+    """Compute with the kernel called `name` inside the block, one of `available()`."""
+    global _forced
+    previous, _forced = _forced, _checked(name)
+    try:
+        yield
+    finally:
+        _forced = previous
+
+
+def chosen(*tensors: Tensor) -> str:
+    """The kernel for these tensors: the one forced, else the best; plain torch where no native one applies."""
+    if any(tensor.device.type != "cpu" for tensor in tensors) or torch.compiler.is_exporting():
+        return PLAIN
+    if _forced is not None:
+        return _forced
+    if ENVIRONMENT in os.environ:
+        return _checked(os.environ[ENVIRONMENT])
+    return available()[-1]
+
+
+def _checked(name: str) -> str:
+    if name not in available():
+        raise InputError(f"there is no kernel {name!r} on this machine: choose one of {', '.join(available())}")
+    return name

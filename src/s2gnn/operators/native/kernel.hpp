@@ -1,0 +1,48 @@
+// The products with all normalised Hadamard powers S_1..S_alpha of one graph, in one pass over its edges.
+//
+//   S_rho(i, j) = sign^rho b_ij^rho c_rho(i) c_rho(j),    S_rho(i, i) = t_i^rho c_rho(i)^2
+//
+// One pattern (indptr, indices), one value b for each stored direction and N x alpha scalings c are read; the powers
+// of b are made in registers. Every output row is summed by one thread in the order of the stored edges, so a result
+// does not depend on the number of threads.
+//
+// This file is compiled once for each instruction set, into a namespace of its own (S2GNN_VARIANT).
+#pragma once
+
+#include <cstdint>
+
+namespace s2gnn {
+
+template <typename Real>
+struct Powers {
+  const std::int32_t *indptr;   // (n + 1)
+  const std::int32_t *indices;  // (nnz)
+  const Real *b;                // (nnz)
+  const Real *c;                // (n, alpha)
+  const Real *t;                // (n)
+  std::int64_t n;
+  int alpha;
+  int sign;
+  int threads;
+};
+
+// fan_out:    h (n, f)        -> out (alpha, n, f):  out_rho = S_rho h
+// fan_in:     g (alpha, n, f) -> out (n, f):         out = sum_rho S_rho g_rho
+// branchwise: h (alpha, n, f) -> out (alpha, n, f):  out_rho = S_rho h_rho
+struct Variant {
+  const char *name;
+  void (*fan_out32)(const Powers<float> &, const float *, float *, std::int64_t);
+  void (*fan_in32)(const Powers<float> &, const float *, float *, std::int64_t);
+  void (*branchwise32)(const Powers<float> &, const float *, float *, std::int64_t);
+  void (*fan_out64)(const Powers<double> &, const double *, double *, std::int64_t);
+  void (*fan_in64)(const Powers<double> &, const double *, double *, std::int64_t);
+  void (*branchwise64)(const Powers<double> &, const double *, double *, std::int64_t);
+};
+
+Variant portable_variant();
+#if defined(__x86_64__)
+Variant avx2_variant();
+Variant avx512_variant();
+#endif
+
+}  // namespace s2gnn

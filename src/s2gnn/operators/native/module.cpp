@@ -1,0 +1,109 @@
+// The Python face of the kernel: checks shapes, releases the interpreter lock, calls the chosen variant.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernel.hpp"
+
+namespace nb = nanobind;
+
+namespace {
+
+template <typename T, int Dimensions>
+using In = nb::ndarray<const T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
+template <typename T, int Dimensions>
+using Out = nb::ndarray<T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
+
+std::vector<s2gnn::Variant> supported() {
+  std::vector<s2gnn::Variant> variants = {s2gnn::portable_variant()};
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) variants.push_back(s2gnn::avx2_variant());
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq"))
+    variants.push_back(s2gnn::avx512_variant());
+#endif
+  return variants;
+}
+
+const s2gnn::Variant &find(const std::string &name) {
+  static const std::vector<s2gnn::Variant> variants = supported();
+  for (const auto &variant : variants)
+    if (name == variant.name) return variant;
+  throw std::invalid_argument("this processor has no kernel variant " + name);
+}
+
+void require(bool met, const char *what) {
+  if (!met) throw std::invalid_argument(what);
+}
+
+template <typename Real>
+s2gnn::Powers<Real> powers(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b, In<Real, 2> c,
+                           In<Real, 1> t, int sign, int threads) {
+  require(indptr.shape(0) == t.shape(0) + 1 && c.shape(0) == t.shape(0), "indptr, c and t disagree on the nodes");
+  require(indices.shape(0) == b.shape(0), "indices and b disagree on the edges");
+  require(threads >= 1, "threads must be at least 1");
+  return {indptr.data(), indices.data(), b.data(), c.data(), t.data(), std::int64_t(t.shape(0)), int(c.shape(1)), sign,
+          threads};
+}
+
+template <typename Real>
+void fan_out(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b,
+             In<Real, 2> c, In<Real, 1> t, int sign, int threads, In<Real, 2> h, Out<Real, 3> out) {
+  const auto p = powers(indptr, indices, b, c, t, sign, threads);
+  require(h.shape(0) == t.shape(0) && out.shape(0) == c.shape(1) && out.shape(1) == h.shape(0) &&
+              out.shape(2) == h.shape(1),
+          "fan_out wants h (n, f) and out (alpha, n, f)");
+  const auto &kernel = find(variant);
+  nb::gil_scoped_release unlocked;
+  if constexpr (sizeof(Real) == 4) kernel.fan_out32(p, h.data(), out.data(), h.shape(1));
+  else kernel.fan_out64(p, h.data(), out.data(), h.shape(1));
+}
+
+template <typename Real>
+void fan_in(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b,
+            In<Real, 2> c, In<Real, 1> t, int sign, int threads, In<Real, 3> g, Out<Real, 2> out) {
+  const auto p = powers(indptr, indices, b, c, t, sign, threads);
+  require(g.shape(0) == c.shape(1) && g.shape(1) == t.shape(0) && out.shape(0) == g.shape(1) &&
+              out.shape(1) == g.shape(2),
+          "fan_in wants g (alpha, n, f) and out (n, f)");
+  const auto &kernel = find(variant);
+  nb::gil_scoped_release unlocked;
+  if constexpr (sizeof(Real) == 4) kernel.fan_in32(p, g.data(), out.data(), g.shape(2));
+  else kernel.fan_in64(p, g.data(), out.data(), g.shape(2));
+}
+
+template <typename Real>
+void branchwise(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b,
+                In<Real, 2> c, In<Real, 1> t, int sign, int threads, In<Real, 3> h, Out<Real, 3> out) {
+  const auto p = powers(indptr, indices, b, c, t, sign, threads);
+  require(h.shape(0) == c.shape(1) && h.shape(1) == t.shape(0) && out.shape(0) == h.shape(0) &&
+              out.shape(1) == h.shape(1) && out.shape(2) == h.shape(2),
+          "branchwise wants h and out (alpha, n, f)");
+  const auto &kernel = find(variant);
+  nb::gil_scoped_release unlocked;
+  if constexpr (sizeof(Real) == 4) kernel.branchwise32(p, h.data(), out.data(), h.shape(2));
+  else kernel.branchwise64(p, h.data(), out.data(), h.shape(2));
+}
+
+}  // namespace
+
+NB_MODULE(_native, module) {
+  module.doc() = "Products with all normalised Hadamard powers of a graph in one pass over its edges.";
+  module.def("variants", [] {
+    std::vector<std::string> names;
+    for (const auto &variant : supported()) names.emplace_back(variant.name);
+    return names;
+  });
+  module.def("fan_out", &fan_out<float>);
+  module.def("fan_out", &fan_out<double>);
+  module.def("fan_in", &fan_in<float>);
+  module.def("fan_in", &fan_in<double>);
+  module.def("branchwise", &branchwise<float>);
+  module.def("branchwise", &branchwise<double>);
+}

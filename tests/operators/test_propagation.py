@@ -1,0 +1,150 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from s2gnn import S2GNN, Graph, InputError, SobolevOperator
+from s2gnn.operators import kernel, propagation
+from tests.random_graphs import graphs, random_graph
+
+NATIVE = kernel.available()[1:]
+MAPS = {"fan_out": propagation.fan_out, "fan_in": propagation.fan_in, "branchwise": propagation.branchwise}
+
+
+def signal(name, alpha, n, width, dtype=torch.float32):
+    shape = (n, width) if name == "fan_out" else (alpha, n, width)
+    return torch.randn(shape, dtype=dtype, generator=torch.Generator().manual_seed(0))
+
+
+def test_the_native_kernel_is_built():
+    assert NATIVE[0] == "portable"
+
+
+@pytest.mark.parametrize("variant", NATIVE)
+@pytest.mark.parametrize("alpha", [1, 2, 3, 4, 5, 6, 7, 8, 13])
+@pytest.mark.parametrize("name", MAPS)
+def test_every_variant_and_width_gives_the_numbers_of_plain_torch(variant, alpha, name):
+    for shift in ("adjacency", "laplacian"):
+        g = random_graph(37, 0.2)
+        for dtype, tolerance in ((torch.float32, 2e-6), (torch.float64, 1e-14)):
+            powers = SobolevOperator(g, alpha, 0.7, shift, dtype=dtype).powers
+            for width in (1, 3, 16, 31, 67):
+                h = signal(name, alpha, 37, width, dtype)
+                with kernel.use("torch"):
+                    expected = MAPS[name](powers, h)
+                with kernel.use(variant):
+                    torch.testing.assert_close(MAPS[name](powers, h), expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.filterwarnings("ignore::s2gnn.IdenticalBranchesWarning")
+@pytest.mark.parametrize("variant", NATIVE)
+@settings(max_examples=40)
+@given(g=graphs(), alpha=st.integers(1, 6), epsilon=st.sampled_from([0.0, 1.0]))
+def test_isolated_nodes_single_nodes_and_extreme_weights(variant, g, alpha, epsilon):
+    powers = SobolevOperator(g, alpha, epsilon, "normalized_laplacian").powers
+    h = signal("fan_out", alpha, g.n_nodes, 19)
+    with kernel.use("torch"):
+        expected = propagation.fan_out(powers, h)
+    with kernel.use(variant):
+        torch.testing.assert_close(propagation.fan_out(powers, h), expected, rtol=0, atol=2e-6)
+
+
+def test_a_hub_and_any_number_of_threads_give_the_same_bits():
+    star = Graph.from_edge_list(
+        [(0, leaf) for leaf in range(1, 500)], np.random.default_rng(0).uniform(0.1, 1, 499), 500
+    )
+    powers = SobolevOperator(star, 4, 0.5).powers
+    threads = torch.get_num_threads()
+    results = []
+    try:
+        for count in (1, 2, 3, 8):
+            torch.set_num_threads(count)
+            results.append(propagation.fan_out(powers, signal("fan_out", 4, 500, 33)))
+    finally:
+        torch.set_num_threads(threads)
+    assert all(torch.equal(result, results[0]) for result in results)
+
+
+@pytest.mark.parametrize("chosen", kernel.available())
+@pytest.mark.parametrize("name", MAPS)
+def test_opcheck(chosen, name):
+    p = SobolevOperator(random_graph(9), 3, 0.7, "laplacian", dtype=torch.float64).powers
+    op = getattr(torch.ops.s2gnn, name).default
+    h = signal(name, 3, 9, 4, torch.float64).requires_grad_()
+    with kernel.use(chosen):
+        torch.library.opcheck(op, (p.indptr, p.indices, p.b, p.c, p.t, p.sign, h))
+
+
+@pytest.mark.parametrize("chosen", kernel.available())
+def test_non_contiguous_signals(chosen):
+    op = SobolevOperator(random_graph(20), 3)
+    h = torch.randn(8, 20).T
+    with kernel.use(chosen):
+        torch.testing.assert_close(op.propagate(h), op.propagate(h.contiguous()))
+        branches = torch.randn(20, 3, 8).transpose(0, 1)
+        torch.testing.assert_close(op.propagate_branches(branches), op.propagate_branches(branches.contiguous()))
+
+
+def test_autocast_gives_the_numbers_of_float32_within_bfloat16():
+    op = SobolevOperator(random_graph(30), 3, 1.2)
+    model = S2GNN(6, 16, 4, alpha=3, epsilon=1.2).eval()
+    x = torch.randn(30, 6)
+    expected = model(x, op)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        actual = model(x, op)
+    torch.testing.assert_close(actual.float(), expected, rtol=0.05, atol=0.05)
+
+
+def test_an_unknown_kernel():
+    message = "there is no kernel 'sse' on this machine: choose one of torch, portable"
+    with pytest.raises(InputError, match=message), kernel.use("sse"):
+        pass
+
+
+def run(code, **environment):
+    import os
+
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **environment}
+    )
+
+
+def test_without_the_native_module_it_says_so_once_and_runs_on_torch():
+    code = """
+import sys, warnings
+sys.modules["s2gnn.operators._native"] = None
+import torch
+from s2gnn import Graph, SobolevOperator
+op = SobolevOperator(Graph.from_edge_list([(0, 1)], [0.5]), 2)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    op.propagate(torch.ones(2, 1))
+    op.propagate(torch.ones(2, 1))
+print(len(caught), caught[0].category.__name__, caught[0].message)
+"""
+    result = run(code)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("1 SlowPathWarning s2gnn runs on plain torch")
+
+
+def test_the_environment_forces_a_kernel():
+    code = "import torch; from s2gnn.operators import kernel; print(kernel.chosen(torch.ones(1)))"
+    assert run(code, S2GNN_KERNEL="portable").stdout.strip() == "portable"
+    assert run(code, S2GNN_KERNEL="torch").stdout.strip() == "torch"
+    assert "there is no kernel 'neon'" in run(code, S2GNN_KERNEL="neon").stderr
+
+
+def test_one_openmp_runtime_serves_torch_and_the_kernel():
+    code = """
+import torch
+from s2gnn.operators import kernel
+before = {line.split()[-1] for line in open("/proc/self/maps") if "omp" in line.split("/")[-1]}
+kernel.native_module().variants()
+after = {line.split()[-1] for line in open("/proc/self/maps") if "omp" in line.split("/")[-1]}
+print(after - before)
+"""
+    assert run(code).stdout.strip() == "set()"
