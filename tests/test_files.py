@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from s2gnn.files import write_atomically
@@ -9,7 +11,9 @@ def test_writes_replaces_and_creates_folders(tmp_path):
         write_atomically(path, content)
         assert path.read_bytes() == content
     assert [p.name for p in path.parent.iterdir()] == ["b.bin"]
-    assert path.stat().st_mode & 0o400
+    umask = os.umask(0)
+    os.umask(umask)
+    assert path.stat().st_mode & 0o777 == 0o666 & ~umask
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_rubbish(tmp_path):

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from torch_geometric.data import Data
 
-from s2gnn import Graph, InputError
+from s2gnn import Graph, InputError, SobolevOperator
 from tests.random_graphs import graphs
 
 TRIANGLE = np.array([[0, 0.5, 0], [0.5, 0, 2], [0, 2, 0.0]])
@@ -66,8 +66,14 @@ def test_immutable():
     g = Graph.from_scipy(sparse(TRIANGLE))
     with pytest.raises(ValueError, match="read-only"):
         g.weights[0] = 3
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        g.weights[:].flags.writeable = True
     with pytest.raises(AttributeError, match="a Graph is immutable"):
         g._weights = np.ones(4)
+    with pytest.raises(AttributeError, match="cannot be deleted"):
+        del g._weights
+    SobolevOperator(g).powers.indices[0] = 0
+    assert g == Graph.from_scipy(sparse(TRIANGLE))
 
 
 @pytest.mark.parametrize(
@@ -85,6 +91,10 @@ def test_immutable():
         (sparse([[0, 1], [1, 3]]), r"node 1 has a self-loop of weight 3.0: pass drop_self_loops=True"),
         (np.eye(2), "is a ndarray, not a SciPy sparse matrix: wrap"),
         (sp.csr_array((0, 0)), "no nodes"),
+        (
+            sp.coo_array(([-1.0, 2.0, 1.0], ([0, 0, 1], [1, 1, 0])), shape=(2, 2)),
+            r"weight -1.0 of edge \(0, 1\) is negative",
+        ),
         (sp.csr_array(np.array([[0, 1j], [1j, 0]])), "dtype complex128, but they must be real"),
         (sparse([[0, 1.5e308, 1.5e308], [1.5e308, 0, 0], [1.5e308, 0, 0]]), "node 0 add up to infinity"),
     ],
@@ -92,6 +102,55 @@ def test_immutable():
 def test_unusable_matrices(matrix, message):
     with pytest.raises(InputError, match=message):
         Graph.from_scipy(matrix)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_indices_and_pointers_out_of_range_are_found_before_scipy_reads_them(format):
+    A = sp.random_array((1000, 1000), density=0.01, format=format, rng=np.random.default_rng(0))
+    axis = "column" if format == "csr" else "row"
+    for index in (10**7, -1):
+        broken = A.copy()
+        broken.indices[5] = index
+        with pytest.raises(InputError, match=f"the {axis} index of entry 5 is {index}, outside 0..999"):
+            Graph.from_scipy(broken)
+    broken = A.copy()
+    broken.indptr[3] = 10**6
+    with pytest.raises(InputError, match="indptr array .* does not increase"):
+        Graph.from_scipy(broken)
+    coo = A.tocoo()
+    coo.coords[0][7] = 5000
+    with pytest.raises(InputError, match="row index of entry 7 is 5000"):
+        Graph.from_scipy(coo)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.bool_, np.float32, np.int64])
+def test_duplicates_are_summed_in_float64(dtype):
+    weights = np.array([100, 100], dtype=dtype)
+    expected = [2.0 * float(weights[0])] * 2
+    assert Graph.from_edge_list([(0, 1), (1, 0)], weights, sum_duplicates=True).weights.tolist() == expected
+    both = sp.coo_array((np.repeat(weights, 2), ([0, 1, 0, 1], [1, 0, 1, 0])), shape=(2, 2))
+    assert Graph.from_scipy(both, sum_duplicates=True).weights.tolist() == expected
+
+
+def test_the_asymmetry_named_is_the_largest_relative_to_its_weights():
+    A = np.zeros((4, 4))
+    A[0, 1], A[1, 0] = 1e6, np.nextafter(1e6, 2e6)
+    A[2, 3], A[3, 2] = 1e-20, 1.1e-20
+    with pytest.raises(InputError, match=r"the weight of \((2, 3|3, 2)\)"):
+        Graph.from_scipy(sp.csr_array(A))
+
+
+def test_repeated_self_loops_are_dropped_before_duplicates_are_looked_for():
+    A = sp.coo_array(([1.0, 1.0, 3.0, 4.0], ([0, 1, 1, 1], [1, 0, 1, 1])), shape=(2, 2))
+    assert Graph.from_scipy(A, drop_self_loops=True).n_edges == 1
+
+
+def test_half_precision_weights_and_tensors():
+    index = torch.tensor([[0, 1], [1, 0]])
+    for dtype in (torch.float16, torch.bfloat16):
+        assert Graph.from_edge_index(index, torch.ones(2, dtype=dtype)).weights.tolist() == [1.0, 1.0]
+    weight = torch.ones(2, requires_grad=True)
+    assert Graph.from_edge_index(index, weight).n_edges == 1
 
 
 def test_asymmetry_within_rounding_of_the_given_type_is_averaged():
@@ -109,7 +168,12 @@ def test_asymmetry_within_rounding_of_the_given_type_is_averaged():
     [
         ([[0, 1], [1, 5]], {"n_nodes": 3}, r"edges\[1, 1\] is 5, outside 0..2 for 3 nodes"),
         ([[0, -1]], {}, r"edges\[0, 1\] is -1, outside"),
-        ([[0.0, 1.0]], {}, "dtype float64, but node indices are integers"),
+        ([[0.0, 1.0]], {}, r"edges\[0, 0\] is .*0.0.* \(dtype float64\), but node indices are integers"),
+        (zip([0], [1], strict=True), {}, "dtype object.*in a list or array"),
+        ([[0, 1], [2]], {}, "cannot be read as an array"),
+        ([[0, 1]], {"n_nodes": 2.0}, "n_nodes is 2.0"),
+        ([[0, 1]], {"n_nodes": -1}, "n_nodes is -1"),
+        ([[0, 1]], {"weights": ["a"]}, "dtype <U1, but they must be real numbers"),
         ([[0, 1, 2]], {}, r"shape \(1, 3\), expected \(number of edges, 2\)"),
         ([[0, 1], [1, 0]], {}, r"edge \(0, 1\) is given more than once: pass sum_duplicates=True"),
         ([[1, 1]], {}, "node 1 has a self-loop"),
@@ -156,9 +220,12 @@ def test_networkx_node_order_weights_and_kinds():
     G.add_edge("b", "a", weight=0.5)
     G.add_edge("a", "c", distance=3.0)
     assert Graph.from_networkx(G) == Graph.from_edge_list([(0, 1), (1, 2)], [0.5, 1.0])
-    for kind, message in ((networkx.DiGraph, "directed"), (networkx.MultiGraph, "a multigraph")):
-        with pytest.raises(InputError, match=message):
-            Graph.from_networkx(kind([(0, 1)]))
+    with pytest.raises(InputError, match="directed"):
+        Graph.from_networkx(networkx.DiGraph([(0, 1)]))
+    parallel = networkx.MultiGraph([(0, 1), (0, 1), (1, 2)])
+    with pytest.raises(InputError, match=r"edge \(0, 1\) is given more than once"):
+        Graph.from_networkx(parallel)
+    assert Graph.from_networkx(parallel, sum_duplicates=True) == Graph.from_edge_list([(0, 1), (1, 2)], [2.0, 1.0])
 
 
 def test_repr_and_equality():

@@ -5,6 +5,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+from threadpoolctl import threadpool_limits
 
 from s2gnn import InputError, knn_graph
 from s2gnn.bench.graphs import points_on_clusters
@@ -42,6 +44,20 @@ def test_sparse_input_gives_the_graph_of_the_dense_one():
         np.testing.assert_allclose(sparse.weights, dense.weights, rtol=1e-12)
 
 
+def test_far_from_the_origin_and_with_ties_the_search_stays_exact():
+    X = np.random.default_rng(0).random((300, 20)) + 1e8
+    np.testing.assert_allclose(knn_graph(X, 7).to_scipy().toarray(), dense_knn(X, 7), rtol=1e-6)
+    grid = np.stack(np.meshgrid(np.arange(12.0), np.arange(12.0)), axis=-1).reshape(-1, 2)
+    np.testing.assert_allclose(knn_graph(grid, 6).to_scipy().toarray(), dense_knn(grid, 6), rtol=1e-9)
+
+
+def test_the_number_of_threads_does_not_matter():
+    X, _ = load_digits(return_X_y=True)
+    with threadpool_limits(1):
+        single = knn_graph(X, 30)
+    assert knn_graph(X, 30) == single
+
+
 def test_duplicates_have_weight_one_and_far_points_keep_their_neighbours():
     assert knn_graph(np.ones((5, 2)), 2).weights.tolist() == [1.0] * (2 * knn_graph(np.ones((5, 2)), 2).n_edges)
     X = np.append(np.linspace(0, 1, 50), 1e6)[:, None]
@@ -57,6 +73,9 @@ def test_duplicates_have_weight_one_and_far_points_keep_their_neighbours():
         (np.zeros((4, 2)), {"k": 0}, "k is 0"),
         (np.array([[0.0], [np.nan], [1.0]]), {"k": 1}, "X cannot be used .* contains NaN"),
         (np.zeros(4), {"k": 1}, "Expected 2D array"),
+        (np.array([[1j], [2j]]), {"k": 1}, "Complex data not supported"),
+        (np.array([["a"], ["b"]]), {"k": 1}, "X cannot be used as a table of features"),
+        (np.full((3, 2), 1e308), {"k": 1}, "whose square overflows: scale the features down"),
         (np.zeros((4, 2)), {"k": 1.5}, "k is 1.5"),
         (np.zeros((4, 2)), {"k": 1, "metric": "manhattan"}, "metric is 'manhattan'"),
         (np.zeros((4, 2)), {"k": 1, "method": "hnsw"}, "method is 'hnsw'"),

@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch import nn
 
-from s2gnn import S2GNN, InputError, NonFiniteLossError, SobolevOperator, knn_graph
+from s2gnn import S2GNN, Graph, InputError, NonFiniteLossError, SobolevOperator, knn_graph
 from s2gnn.learning import FitConfig, fit, predict_logits
 
 
@@ -94,6 +94,47 @@ def test_non_finite_loss_stops_with_an_explanation(blobs):
         fit(new_model(), x, op, y, TRAIN, VAL, config=FitConfig(lr=1e30, weight_decay=0))
 
 
+def test_non_finite_validation_loss_and_last_weights_are_noticed(blobs):
+    x, op, y = blobs
+    broken = x.clone()
+    broken[VAL[0]] = float("inf")
+    isolated = SobolevOperator(Graph.from_edge_list(np.empty((0, 2)), n_nodes=90), alpha=2)
+    with pytest.raises(NonFiniteLossError, match="the validation loss is nan in epoch 0"):
+        fit(new_model(), broken, isolated, y, TRAIN, VAL)
+    with pytest.raises(NonFiniteLossError, match="weights are not finite after the last epoch"):
+        fit(new_model(), 1e25 * x, op, y, TRAIN, config=FitConfig(epochs=1))
+
+
+def test_weight_decay_shrinks_the_weights(blobs):
+    x, op, y = blobs
+    sizes = []
+    for weight_decay in (0.0, 0.1):
+        model = new_model()
+        fit(model, x, op, y, TRAIN, config=FitConfig(epochs=100, weight_decay=weight_decay))
+        sizes.append(sum(float(p.detach().square().sum()) for p in model.parameters()))
+    assert sizes[1] < 0.7 * sizes[0]
+
+
+def test_dropout_is_on_in_every_step_and_off_in_validation(blobs):
+    x, op, y = blobs
+    modes = []
+
+    class Watched(S2GNN):
+        def forward(self, *inputs):
+            modes.append(self.training)
+            return super().forward(*inputs)
+
+    fit(Watched(2, 8, 3, alpha=2), x, op, y, TRAIN, VAL, config=FitConfig(epochs=3))
+    assert modes == [True, False] * 3
+
+
+def test_models_that_cannot_be_trained(blobs):
+    x, op, y = blobs
+    for model in (nn.ReLU(), nn.Sequential(nn.Linear(2, 3))):
+        with pytest.raises(InputError, match="needs parameters and a method reset_parameters"):
+            fit(model, x, op, y, TRAIN)
+
+
 def test_an_interrupt_reaches_the_caller(blobs):
     x, op, y = blobs
 
@@ -108,7 +149,12 @@ def test_an_interrupt_reaches_the_caller(blobs):
     ("changes", "message"),
     [
         ({"train": []}, "no training nodes"),
-        ({"train": [0, 90]}, "names node 90 or 0, but nodes are 0..89"),
+        ({"train": [0, 90]}, "names node 90, but nodes are 0..89"),
+        ({"train": [-1, 5]}, "names node -1, but nodes are 0..89"),
+        ({"train": np.array([1] * 15 + [0] * 75)}, "names node 0 more than once; if it is a mask of 0 and 1"),
+        ({"train": None}, "mask or a list of node indices"),
+        ({"y": np.array(["a"] * 90)}, "number the classes with np.unique"),
+        ({"y": None}, "expected 90 integer labels"),
         ({"train": [0.5]}, "mask or a list of node indices"),
         ({"train": np.ones(5, dtype=bool)}, r"mask `train` has shape \(5,\), expected \(90,\)"),
         ({"val": [14, 20]}, "node 14 is both a training and a validation node"),

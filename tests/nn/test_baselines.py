@@ -29,6 +29,26 @@ def test_gcn_wants_its_own_operator():
         GCN(2, 2, 2)(torch.ones(5, 2), SobolevOperator(random_graph(5), 2, 1.0))
 
 
+def test_inputs_prepared_by_another_operator_and_wrong_arguments_are_refused():
+    op, other = (SobolevOperator(random_graph(5), 1, 1.0) for _ in range(2))
+    with pytest.raises(InputError, match="prepared input was made by another operator"):
+        GCN(2, 2, 2)(other.prepare(torch.ones(5, 2)), op)
+    for network in (GCN, MLP):
+        with pytest.raises(InputError, match="num_layers is 0"):
+            network(2, 2, 2, num_layers=0)
+        with pytest.raises(InputError, match="dropout is 2.0"):
+            network(2, 2, 2, dropout=2.0)
+
+
+def test_dropout_acts_in_training_only():
+    op = SobolevOperator(random_graph(20), 1, 1.0)
+    x = torch.randn(20, 6)
+    for model in (GCN(6, 16, 3), MLP(6, 16, 3)):
+        assert not torch.equal(model(x, op), model(x, op))
+        model.eval()
+        assert torch.equal(model(x, op), model(x, op))
+
+
 def test_mlp_is_its_linear_layers():
     model = MLP(6, 8, 3, num_layers=3).eval()
     x = torch.randn(4, 6)

@@ -1,5 +1,6 @@
 import json
 
+import numpy as np
 import pytest
 import torch
 
@@ -31,6 +32,23 @@ def test_round_trip(tmp_path, model, dtype):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["model.json", "weights.safetensors"]
 
 
+def test_numpy_numbers_can_be_saved_and_loading_draws_no_random_number(tmp_path):
+    save_model(S2GNN(np.int64(3), np.int32(4), np.int64(2), epsilon=np.float32(0.5), dropout=np.float32(0.5)), tmp_path)
+    before = torch.random.get_rng_state()
+    loaded = load_model(tmp_path)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert loaded.config.in_channels == 3
+    assert all(p.requires_grad and p.device.type == "cpu" for p in loaded.parameters())
+
+
+def test_what_cannot_be_saved(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="is a file, but a model is saved into a folder"):
+        save_model(S2GNN(3, 4, 2), tmp_path / "file")
+    with pytest.raises(InputError, match="the model is a Linear, but save_model saves an S2GNN"):
+        save_model(torch.nn.Linear(2, 2), tmp_path)
+
+
 def edit(folder, **changes):
     path = folder / "model.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
@@ -55,13 +73,17 @@ def test_damaged_or_foreign_files(folder, tmp_path):
         ({"config": {**config, "hidden_channels": 9}}, "size mismatch"),
         ({"config": {**config, "unknown": 1}}, "unexpected keyword argument 'unknown'"),
         ({"config": {**config, "alpha": -1}}, "alpha is -1"),
+        ({"config": {**config, "shift": "../../etc"}}, "shift is '../../etc'"),
+        ({"config": {**config, "hidden_channels": "9"}}, "hidden_channels is '9'"),
+        ({"config": {**config, "hidden_channels": 10**6}}, "size mismatch"),
+        ({"config": [1]}, "can rebuild"),
         ({"config": config, "version": 99}, "format version 99"),
         ({"version": 1, "format": "other"}, "does not describe an s2gnn model"),
     ]:
         edit(folder, **changes)
         with pytest.raises(InputError, match=message):
             load_model(folder)
-    for content in ("{", "[1]", "", "\x80"):
+    for content in ("{", "[1]", "", "\x80", "[" * 100_000):
         (folder / "model.json").write_text(content)
         with pytest.raises(InputError, match=r"is not JSON|does not describe"):
             load_model(folder)

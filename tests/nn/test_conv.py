@@ -61,6 +61,10 @@ def test_both_calling_conventions_agree(graph, op, x, fusion):
     loops = torch.arange(N).expand(2, N)
     with_loops = conv(x, torch.cat([data.edge_index, loops], 1), torch.cat([data.edge_weight, torch.ones(N)]))
     torch.testing.assert_close(with_loops, conv(x, op))
+    repeated = torch.cat([data.edge_index, data.edge_index, loops, loops], 1)
+    halves = torch.cat([data.edge_weight / 2, data.edge_weight / 2, torch.ones(2 * N)])
+    torch.testing.assert_close(conv(x, repeated, halves), conv(x, op))
+    torch.testing.assert_close(conv(x, data.edge_index, data.edge_weight.numpy()), conv(x, op))
 
 
 @pytest.mark.parametrize("shift", ["laplacian", "normalized_adjacency", "normalized_laplacian"])
@@ -128,7 +132,7 @@ def test_parameters_repr_reset_and_state_dict(op, x):
     assert conv.fusion.weight.shape == ((ALPHA + 1) * OUT, OUT)
     assert conv.fusion.bias.shape == (OUT,)
     assert S2Conv(IN, OUT, ALPHA).fusion.mu.shape == (ALPHA + 1,)
-    assert "S2Conv(\n  5, 4, alpha=3, epsilon=0.8, dropout=0, shift='adjacency'" in repr(conv)
+    assert "S2Conv(\n  5, 4, alpha=3, epsilon=0.8, dropout=0\n" in repr(conv)
     twin = double_conv("mlp")
     twin.reset_parameters()
     assert not torch.equal(twin.weight, conv.weight)
@@ -165,7 +169,11 @@ def test_misuse_is_explained(op, x, graph):
         (lambda: conv(twin.prepare(x), op), "prepared input was made by another operator"),
         (lambda: conv(op.prepare(x), data.edge_index), r"call conv\(op.prepare\(x\), op\)"),
         (lambda: conv(x, graph), "the graph is a Graph, expected a SobolevOperator"),
-        (lambda: conv(x, data.edge_index[:, :1]), "not symmetric"),
+        (lambda: conv(x, data.edge_index[:, :1]), r"not symmetric.*to_undirected\(edge_index, edge_weight"),
+        (lambda: conv(x.float(), op), r"x is torch.float32, but the layer's weights are torch.float64: pass x.double"),
+        (lambda: conv(x.numpy(), op), r"x is a ndarray but must be a dense tensor: torch.tensor\(x, dtype="),
+        (lambda: conv(x.to_sparse(), op), "must be a dense tensor"),
+        (lambda: double_conv("mlp", shift="laplacian")(x, op), "the layer has shift='laplacian', but the operator"),
         (lambda: conv(x, data.edge_index, data.edge_weight.requires_grad_()), r"pass edge_weight.detach\(\)"),
     ]:
         with pytest.raises(InputError, match=message):
@@ -175,8 +183,24 @@ def test_misuse_is_explained(op, x, graph):
         ({"dropout": 1.0}, "dropout is 1.0"),
         ({"alpha": 0}, "alpha is 0"),
         ({"epsilon": -1.0}, "epsilon is -1.0"),
+        ({"shift": "foo"}, "shift is 'foo'"),
     ]:
         with pytest.raises(InputError, match=message):
             S2Conv(2, 2, **options)
-    with pytest.raises(InputError, match="0 → 2 channels"):
+    with pytest.raises(InputError, match="in_channels is 0"):
         S2Conv(0, 2)
+    with pytest.raises(InputError, match="out_channels is 2.5"):
+        S2Conv(2, 2.5)
+
+
+def test_initial_parameters_have_the_distributions_of_the_released_code():
+    torch.manual_seed(0)
+    mu = torch.cat([S2Conv(1, 1, alpha=6).fusion.mu.detach() for _ in range(500)])
+    assert abs(mu.mean()) < 0.06
+    assert abs(mu.std() - 1) < 0.06
+    assert mu.abs().max() > 2.5
+    weight = S2Conv(30, 50, alpha=3).weight.detach()
+    bound = (6 / (30 + 50)) ** 0.5
+    assert bool((weight.abs() <= bound).all())
+    for branch in weight:
+        assert branch.abs().max() > 0.98 * bound

@@ -37,6 +37,19 @@ def test_reset_parameters_draws_all_anew_and_config_rebuilds():
     assert repr(S2GNN.from_config(model.config)) == repr(model)
 
 
-def test_no_layers():
+def test_the_pyg_way_takes_the_shift_of_the_model():
+    g = random_graph(15)
+    model = S2GNN(6, 8, 4, shift="laplacian").eval()
+    x = torch.randn(15, 6)
+    data = g.to_pyg()
+    expected = model(x, SobolevOperator(g, shift="laplacian"))
+    torch.testing.assert_close(model(x, data.edge_index, data.edge_weight), expected)
+    with pytest.raises(InputError, match="shift='laplacian', but the operator 'adjacency'"):
+        model(x, SobolevOperator(g))
+
+
+def test_unusable_arguments_and_input():
     with pytest.raises(InputError, match="num_layers is 0"):
         S2GNN(6, 8, 4, num_layers=0)
+    with pytest.raises(InputError, match=r"x is torch.float64.*pass x.float\(\)"):
+        S2GNN(6, 8, 4)(torch.ones(15, 6, dtype=torch.float64), SobolevOperator(random_graph(15)))

@@ -53,6 +53,7 @@ def test_semi_norm_for_epsilon_zero(g, rho, seed):
     x, y = signals(g, seed, 2)
     norm_x, norm_y = (sobolev_norm(g, s, rho, 0.0) for s in (x, y))
     assert norm_x >= 0
+    assert sobolev_norm(g, -3 * x, rho, 0.0) == pytest.approx(3 * norm_x, rel=1e-9)
     assert sobolev_norm(g, x + y, rho, 0.0) <= (norm_x + norm_y) * (1 + 1e-12) + 1e-12
 
 

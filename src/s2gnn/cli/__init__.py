@@ -10,6 +10,7 @@ from s2gnn.cli import bench, demo, graph
 from s2gnn.errors import InputError
 
 BAD_INPUT = 2
+FAILED = 1
 
 app = typer.Typer(
     help="Sparse Sobolev graph neural networks.",
@@ -24,12 +25,15 @@ app.add_typer(bench.app, name="bench")
 
 
 def main() -> None:
-    """Run the command line; bad input ends with one sentence and exit code 2 (and Ctrl-C with 130)."""
+    """Run the command line; bad input ends with one sentence and exit code 2, Ctrl-C with 130."""
     try:
         app()
     except InputError as error:
         print(f"s2gnn: {error}", file=sys.stderr)
         sys.exit(BAD_INPUT)
+    except OSError as error:
+        print(f"s2gnn: {error}", file=sys.stderr)
+        sys.exit(FAILED)
 
 
 def _print_version(wanted: bool) -> None:

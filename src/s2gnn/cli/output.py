@@ -1,6 +1,7 @@
 """What the commands share: where they may write, and how they print."""
 
-import os
+import errno
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -14,10 +15,14 @@ def check_writable(path: Path, suffix: str) -> None:
     """Refuse a path that cannot be written before the work is done, not after it."""
     if path.suffix.lower() != suffix:
         raise InputError(f"{path} does not end in {suffix}: give a file name that does")
-    existing = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
-    writable = existing.is_file() if existing == path else existing.is_dir()
-    if not writable or not os.access(existing, os.W_OK):
-        raise InputError(f"{path} cannot be written: choose another place")
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "Is a directory")
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror}): choose another place") from error
 
 
 def print_table(title: str, header: Iterable[str], rows: Iterable[Iterable[str]]) -> None:

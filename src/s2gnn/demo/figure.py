@@ -13,10 +13,10 @@ from s2gnn.demo.comparison import Comparison
 from s2gnn.nn import S2GNN
 from s2gnn.pictures import save_png
 
-# Paul Tol's muted scheme, distinguishable with colour-blindness, plus a light grey for the tenth class.
+# Paul Tol's muted scheme, distinguishable with colour-blindness, plus a dark brown for the tenth class.
 COLOURS = (
     "#332288", "#88CCEE", "#44AA99", "#117733", "#999933",
-    "#DDCC77", "#CC6677", "#882255", "#AA4499", "#BBBBBB",
+    "#DDCC77", "#CC6677", "#882255", "#AA4499", "#661100",
 )  # fmt: skip
 EDGES_DRAWN = 4000
 
@@ -73,13 +73,14 @@ def _draw_branches(axes: Axes, model: S2GNN) -> None:
     for layer, share in enumerate(shares):
         offsets = np.arange(n_branches) + (layer - (n_layers - 1) / 2) * width
         axes.bar(offsets, 100 * share, width * 0.92, color=COLOURS[2 * layer], label=f"layer {layer + 1}")
+    axes.axhline(100 / n_branches, color="0.4", linewidth=1, linestyle="--", label="equal shares")
     labels = ["0\n(no graph)", "1\n(GCN-like)", *map(str, range(2, n_branches))]
     axes.set_xticks(range(n_branches), labels)
     axes.set_xlabel("Hadamard power ρ of the branch")
     axes.set_ylabel("share of the fusion weights (%)")
     axes.set_title("learned weight of each branch", fontsize=10)
     axes.margins(y=0.15)
-    axes.legend(frameon=False, loc="upper right", ncols=n_layers)
+    axes.legend(frameon=False, loc="upper right", ncols=n_layers + 1)
     axes.spines[["top", "right"]].set_visible(False)
 
 

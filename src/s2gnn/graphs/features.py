@@ -9,16 +9,22 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
 from s2gnn.errors import InputError
+from s2gnn.graphs.validation import as_array
 
 VALUES_AT_ONCE = 2**24
+LARGEST = 1e150
 
 
 def checked_features(X: Any) -> Any:
     """`X` as a float64 array or CSR matrix (N, M) with finite values only."""
     try:
-        return check_array(X, accept_sparse="csr", dtype=np.float64)
+        checked = check_array(X if sp.issparse(X) else as_array(X), accept_sparse="csr", dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise InputError(f"X cannot be used as a table of features: {error}") from error
+    largest = abs(checked).max()
+    if largest > LARGEST:
+        raise InputError(f"X has a value of size {largest:.3g}, whose square overflows: scale the features down")
+    return checked
 
 
 def unit_rows(X: Any) -> Any:

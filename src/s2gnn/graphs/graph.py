@@ -22,7 +22,7 @@ class Graph:
 
     Both directions of an edge are stored, in CSR form with float64 weights. Isolated nodes and graphs
     without edges are legal; a stored weight of zero is no edge. All constructors check their input and name
-    the first offending entry.
+    an offending entry.
 
     Args:
         adjacency: SciPy sparse matrix or array A (N, N).
@@ -51,9 +51,10 @@ class Graph:
 
     def _fill(self, indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[np.float64]) -> None:
         index_type = np.int32 if len(indices) <= np.iinfo(np.int32).max else np.int64
-        object.__setattr__(self, "_indptr", np.ascontiguousarray(indptr, dtype=index_type))
-        object.__setattr__(self, "_indices", np.ascontiguousarray(indices, dtype=index_type))
-        object.__setattr__(self, "_weights", np.ascontiguousarray(weights, dtype=np.float64))
+        arrays = {"_indptr": (indptr, index_type), "_indices": (indices, index_type), "_weights": (weights, np.float64)}
+        for name, (values, dtype) in arrays.items():
+            memory = np.ascontiguousarray(values, dtype=dtype).tobytes()  # bytes, which NumPy cannot make writeable
+            object.__setattr__(self, name, np.frombuffer(memory, dtype=dtype, count=len(values)))
 
     @classmethod
     def _from_checked(cls, indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[np.float64]) -> Graph:
@@ -116,23 +117,17 @@ class Graph:
             pairs = pairs.reshape(0, 2)
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise InputError(f"edges has shape {pairs.shape}, expected (number of edges, 2)")
-        low, high = pairs.min(axis=1), pairs.max(axis=1)
         values = as_weights(weights, len(pairs))
-        upper = sp.coo_array((values, (low, high)), shape=(n_nodes, n_nodes))
-        if sum_duplicates:
-            upper = upper.tocsr().tocoo()
-        loops = upper.row == upper.col
+        loops = pairs[:, 0] == pairs[:, 1]
+        low, high = pairs.min(axis=1), pairs.max(axis=1)
         both = sp.coo_array(
             (
-                np.concatenate([upper.data, upper.data[~loops]]),
-                (
-                    np.concatenate([upper.row, upper.col[~loops]]),
-                    np.concatenate([upper.col, upper.row[~loops]]),
-                ),
+                np.concatenate([values, values[~loops]]),
+                (np.concatenate([low, high[~loops]]), np.concatenate([high, low[~loops]])),
             ),
             shape=(n_nodes, n_nodes),
         )
-        return cls(both, drop_self_loops=drop_self_loops)
+        return cls(both, sum_duplicates=sum_duplicates, drop_self_loops=drop_self_loops)
 
     @classmethod
     def from_pyg(cls, data: Data, *, sum_duplicates: bool = False, drop_self_loops: bool = False) -> Graph:
@@ -156,24 +151,35 @@ class Graph:
         )
 
     @classmethod
-    def from_networkx(cls, graph: networkx.Graph, weight: str = "weight", *, drop_self_loops: bool = False) -> Graph:
-        """The graph of an undirected NetworkX graph; node i is the i-th of `list(graph.nodes)`.
+    def from_networkx(
+        cls,
+        graph: networkx.Graph,
+        weight: str = "weight",
+        *,
+        sum_duplicates: bool = False,
+        drop_self_loops: bool = False,
+    ) -> Graph:
+        """The graph of an undirected NetworkX graph or multigraph; node i is the i-th of `list(graph.nodes)`.
 
         Args:
-            graph: undirected, without parallel edges.
+            graph: undirected.
             weight: the edge attribute that holds the weight; an edge without it has weight 1.
+            sum_duplicates: see `Graph`; for the parallel edges of a multigraph.
             drop_self_loops: see `Graph`.
         """
-        if graph.is_directed() or graph.is_multigraph():
-            kind = "directed" if graph.is_directed() else "a multigraph"
-            raise InputError(f"the NetworkX graph is {kind}: convert it with networkx.Graph(graph) first")
+        if graph.is_directed():
+            raise InputError(
+                "the NetworkX graph is directed: convert it with graph.to_undirected(), which keeps one weight of "
+                "two opposite edges"
+            )
         position = {node: i for i, node in enumerate(graph.nodes)}
         edges = [(position[u], position[v]) for u, v in graph.edges()]
-        weights = [attributes.get(weight, 1.0) for _, _, attributes in graph.edges(data=True)]
+        weights = np.array([attributes.get(weight, 1.0) for _, _, attributes in graph.edges(data=True)])
         return cls.from_edge_list(
             np.array(edges, dtype=np.int64).reshape(-1, 2),
-            np.array(weights, dtype=np.float64),
+            weights,
             len(position),
+            sum_duplicates=sum_duplicates,
             drop_self_loops=drop_self_loops,
         )
 
@@ -190,17 +196,17 @@ class Graph:
     @property
     def indptr(self) -> NDArray[Any]:
         """CSR row pointers (N + 1,), read-only."""
-        return _read_only(self._indptr)
+        return self._indptr
 
     @property
     def indices(self) -> NDArray[Any]:
         """CSR column indices (2 n_edges,), sorted within each row, read-only."""
-        return _read_only(self._indices)
+        return self._indices
 
     @property
     def weights(self) -> NDArray[np.float64]:
         """The weight of every stored direction (2 n_edges,), aligned with `indices`, read-only."""
-        return _read_only(self._weights)
+        return self._weights
 
     @property
     def degrees(self) -> NDArray[np.float64]:
@@ -278,6 +284,9 @@ class Graph:
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a Graph is immutable: build a new one instead of setting {name!r}")
 
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a Graph is immutable: {name!r} cannot be deleted")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Graph._from_checked, (self._indptr, self._indices, self._weights)
 
@@ -286,9 +295,3 @@ class Graph:
         if self.n_edges:
             weights = f", weights in [{self._weights.min():.3g}, {self._weights.max():.3g}]"
         return f"Graph(n_nodes={self.n_nodes}, n_edges={self.n_edges}{weights})"
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view

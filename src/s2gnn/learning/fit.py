@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
@@ -87,9 +88,9 @@ def fit(
 ) -> FitResult:
     """Train `model` from scratch on the labels of `train` and leave the best weights in it.
 
-    The model's parameters are drawn anew from `seed`, so that the same seed and number of threads give the
-    same bits. With validation nodes the weights of the first epoch with the best validation score are
-    restored; without, those of the last epoch stay. The model is left in evaluation mode.
+    The model's `reset_parameters` draws its state anew from `seed`, so that the same seed and number of threads give
+    the same bits, if it resets all state that the model has. With validation nodes the weights of the first epoch with
+    the best validation score are restored; without, those of the last epoch stay. The model is left in evaluation mode.
 
     Args:
         model: called as `model(x, op)`, gives logits (N, C); has `reset_parameters`.
@@ -114,7 +115,7 @@ def fit(
         model.reset_parameters()  # type: ignore[operator]
         optimizer = torch.optim.Adam(model.parameters(), lr=config.lr, weight_decay=config.weight_decay)
         for epoch in range(config.epochs):
-            loss = _step(model, optimizer, x, op, targets)
+            loss = _step(model, optimizer, x, op, targets, first=epoch == 0)
             _require_finite(loss, "training", epoch, config.lr)
             history.train_loss.append(loss)
             if len(targets.val):
@@ -131,13 +132,17 @@ def fit(
                 break
     if best_state is not None:
         model.load_state_dict(best_state)
+    elif not all(torch.isfinite(parameter).all() for parameter in model.parameters()):
+        raise NonFiniteLossError(
+            f"the weights are not finite after the last epoch: lower the learning rate ({config.lr:g})"
+        )
     model.eval()
     return FitResult(history, best_epoch, time.perf_counter() - start)
 
 
 @torch.no_grad()
 def predict_logits(model: nn.Module, x: Tensor | PreparedInput, op: SobolevOperator | None) -> Tensor:
-    """The logits (N, C) of `model` in evaluation mode."""
+    """The logits (N, C) of `model`, which is left in evaluation mode."""
     model.eval()
     return model(x, op)  # type: ignore[no-any-return]
 
@@ -157,12 +162,15 @@ def _step(
     x: Tensor | PreparedInput,
     op: SobolevOperator | None,
     targets: _Targets,
+    *,
+    first: bool,
 ) -> float:
     """One step of the optimiser on the training nodes; the loss before it."""
     model.train()
     optimizer.zero_grad()
     logits = model(x, op)
-    _check_classes(logits, targets)
+    if first:
+        _check_classes(logits, targets)
     loss = F.cross_entropy(logits[targets.train], targets.labels[targets.train])
     loss.backward()  # type: ignore[no-untyped-call]
     optimizer.step()
@@ -199,11 +207,18 @@ def _checked_targets(
     train: ArrayLike | Tensor,
     val: ArrayLike | Tensor | None,
 ) -> _Targets:
-    device = next(model.parameters()).device
+    parameter = next(model.parameters(), None)
+    if parameter is None or not hasattr(model, "reset_parameters"):
+        raise InputError(f"{type(model).__name__} cannot be trained: it needs parameters and a method reset_parameters")
+    device = parameter.device
     n = x.shape[0]
-    labels = torch.as_tensor(as_array(y))
-    if labels.shape != (n,) or labels.is_floating_point():
-        raise InputError(f"y has shape {tuple(labels.shape)} and dtype {labels.dtype}, expected {n} integer labels")
+    given = as_array(y)
+    if given.dtype.kind not in "iu" or given.shape != (n,):
+        raise InputError(
+            f"y has shape {given.shape} and dtype {given.dtype}, expected {n} integer labels: number the classes with "
+            "np.unique(y, return_inverse=True)[1]"
+        )
+    labels = torch.from_numpy(given.astype(np.int64))
     train_nodes = _node_indices(train, n, "train")
     val_nodes = _node_indices([] if val is None else val, n, "val")
     if len(train_nodes) == 0:
@@ -217,22 +232,28 @@ def _checked_targets(
         raise InputError(
             f"node {node} has label {int(labels[node])}, but training and validation nodes need a label >= 0"
         )
-    return _Targets(labels.long().to(device), train_nodes.to(device), val_nodes.to(device))
+    return _Targets(labels.to(device), train_nodes.to(device), val_nodes.to(device))
 
 
 def _node_indices(nodes: ArrayLike | Tensor, n: int, name: str) -> Tensor:
-    indices = torch.as_tensor(as_array(nodes))
-    if indices.dtype == torch.bool:
+    indices = as_array(nodes)
+    if indices.dtype == np.bool_:
         if indices.shape != (n,):
-            raise InputError(f"the mask `{name}` has shape {tuple(indices.shape)}, expected ({n},)")
-        return indices.nonzero().squeeze(1)
-    if indices.numel() == 0:
+            raise InputError(f"the mask `{name}` has shape {indices.shape}, expected ({n},)")
+        indices = np.flatnonzero(indices)
+    if indices.size == 0:
         return torch.empty(0, dtype=torch.int64)
-    if indices.ndim != 1 or indices.is_floating_point():
+    if indices.ndim != 1 or indices.dtype.kind not in "iu":
         raise InputError(
-            f"`{name}` must be a mask or a list of node indices, but it is {indices.dtype} "
-            f"of shape {tuple(indices.shape)}"
+            f"`{name}` must be a mask or a list of node indices, but it is {indices.dtype} of shape {indices.shape}"
         )
-    if int(indices.min()) < 0 or int(indices.max()) >= n:
-        raise InputError(f"`{name}` names node {int(indices.max())} or {int(indices.min())}, but nodes are 0..{n - 1}")
-    return indices.long()
+    if indices.min() < 0 or indices.max() >= n:
+        outside = indices[(indices < 0) | (indices >= n)][0]
+        raise InputError(f"`{name}` names node {outside}, but nodes are 0..{n - 1}")
+    unique, counts = np.unique(indices, return_counts=True)
+    if len(unique) < len(indices):
+        raise InputError(
+            f"`{name}` names node {unique[counts > 1][0]} more than once; if it is a mask of 0 and 1, "
+            "make it a mask of booleans"
+        )
+    return torch.from_numpy(indices.astype(np.int64))

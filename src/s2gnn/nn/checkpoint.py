@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
@@ -21,6 +22,11 @@ DESCRIPTION = "model.json"
 
 def save_model(model: S2GNN, folder: str | Path) -> None:
     """Write `model` into `folder`, created if missing, as `weights.safetensors` and `model.json`."""
+    if not isinstance(model, S2GNN):
+        raise InputError(f"the model is a {type(model).__name__}, but save_model saves an S2GNN")
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file, but a model is saved into a folder")
     state = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     weights = save(state)
     description = {
@@ -30,8 +36,9 @@ def save_model(model: S2GNN, folder: str | Path) -> None:
         "config": asdict(model.config),
         "weights_sha256": hashlib.sha256(weights).hexdigest(),
     }
-    write_atomically(Path(folder) / WEIGHTS, weights)
-    write_atomically(Path(folder) / DESCRIPTION, (json.dumps(description, indent=2) + "\n").encode())
+    text = json.dumps(description, indent=2) + "\n"
+    write_atomically(folder / WEIGHTS, weights)
+    write_atomically(folder / DESCRIPTION, text.encode())
 
 
 def load_model(folder: str | Path) -> S2GNN:
@@ -47,9 +54,10 @@ def load_model(folder: str | Path) -> S2GNN:
         raise InputError(f"{path} is damaged or belongs to another model: its sha256 is not the one in {DESCRIPTION}")
     try:
         state = load(weights)
-        model = S2GNN.from_config(S2GNNConfig(**description["config"]))
-        model.to(next(iter(state.values())).dtype).load_state_dict(state)
-    except (SafetensorError, KeyError, StopIteration, TypeError, ValueError, RuntimeError) as error:
+        with torch.device("meta"):  # no memory is taken, no random number drawn, before the shapes are known to fit
+            model = S2GNN.from_config(S2GNNConfig(**description["config"]))
+        model.load_state_dict(state, assign=True)
+    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise InputError(f"{folder} does not hold an S2GNN that this version can rebuild: {error}") from error
     return model.eval()
 
@@ -66,9 +74,9 @@ def _read_bytes(path: Path) -> bytes:
 def _read_description(path: Path) -> dict[str, Any]:
     try:
         description = json.loads(_read_bytes(path))
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON ({error}): is this a folder written by save_model?") from error
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise InputError(f"{path} does not describe an s2gnn model: it lacks format = {FORMAT!r}")

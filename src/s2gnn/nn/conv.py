@@ -6,8 +6,10 @@ from torch.nn import functional as F
 
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
+from s2gnn.nn.arguments import check_features, positive_integer, probability
 from s2gnn.nn.fusion import FusionName, make_fusion
 from s2gnn.operators import PreparedInput, Shift, SobolevOperator
+from s2gnn.operators.shifts import check_shift
 from s2gnn.operators.sobolev import check_alpha, check_epsilon
 
 
@@ -24,7 +26,7 @@ class S2Conv(nn.Module):
 
     The layer is called in one of two ways: `conv(x, op)` with a `SobolevOperator` built once by the caller,
     or `conv(x, edge_index, edge_weight)` like PyG's `GCNConv`, which builds the operator anew at each call.
-    The second way wants both directions of every edge and drops self-loops.
+    The second way wants both directions of every edge, adds up repeated edges and drops self-loops.
 
     Args:
         in_channels: width of the input.
@@ -33,7 +35,8 @@ class S2Conv(nn.Module):
         epsilon: weight ε ≥ 0 of the identity in the operator.
         fusion: "linear" or "mlp".
         dropout: probability of dropping an element of a branch in training.
-        shift: of the operator that the second way builds; an operator passed in brings its own.
+        shift: the shift operator to insist on; `None` takes that of the operator passed in, and "adjacency" in the
+            second way.
 
     Shapes:
         - input: x (N, in_channels) or `op.prepare(x)`
@@ -50,24 +53,22 @@ class S2Conv(nn.Module):
         epsilon: float = 1.0,
         fusion: FusionName = "linear",
         dropout: float = 0.0,
-        shift: Shift = "adjacency",
+        shift: Shift | None = None,
     ) -> None:
         super().__init__()
         check_alpha(alpha)
         check_epsilon(epsilon)
-        if min(in_channels, out_channels) < 1:
-            raise InputError(f"the layer is {in_channels} → {out_channels} channels, but both must be at least 1")
-        if not 0 <= dropout < 1:
-            raise InputError(f"dropout is {dropout}, but it must lie in [0, 1)")
-        self.in_channels = in_channels
-        self.out_channels = out_channels
-        self.alpha = alpha
+        if shift is not None:
+            check_shift(shift)
+        self.in_channels = positive_integer(in_channels, "in_channels")
+        self.out_channels = positive_integer(out_channels, "out_channels")
+        self.alpha = int(alpha)
         self.epsilon = float(epsilon)
-        self.dropout = dropout
-        self.shift: Shift = shift
-        self.weight = nn.Parameter(torch.empty(alpha + 1, in_channels, out_channels))
-        self.bias = nn.Parameter(torch.empty(alpha + 1, out_channels))
-        self.fusion = make_fusion(fusion, alpha, out_channels)
+        self.dropout = probability(dropout, "dropout")
+        self.shift: Shift | None = shift
+        self.weight = nn.Parameter(torch.empty(self.alpha + 1, self.in_channels, self.out_channels))
+        self.bias = nn.Parameter(torch.empty(self.alpha + 1, self.out_channels))
+        self.fusion = make_fusion(fusion, self.alpha, self.out_channels)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -84,35 +85,30 @@ class S2Conv(nn.Module):
         edge_weight: Tensor | None = None,
     ) -> Tensor:
         """The output (N, out_channels) on the graph of an operator, or of `edge_index` and `edge_weight`."""
+        check_features(x, self.weight)
         op = as_operator(x, graph, edge_weight, self.alpha, self.epsilon, self.shift)
-        self._check_input(x, op)
+        if tuple(x.shape) != (op.n_nodes, self.in_channels):
+            raise InputError(
+                f"x has shape {tuple(x.shape)}, expected ({op.n_nodes}, {self.in_channels}): "
+                "one row per node, in_channels columns"
+            )
         shifted = self._shift(x, op)  # (alpha + 1, N, out)
         branches = F.dropout(F.relu(shifted + self.bias[:, None]), self.dropout, self.training)
         return self.fusion(branches)  # type: ignore[no-any-return]
 
     def _shift(self, x: Tensor | PreparedInput, op: SobolevOperator) -> Tensor:
         """S_ρ x W_ρ for ρ = 0..α, (α + 1, N, out), in the cheaper of the two orders of multiplication."""
-        if isinstance(x, PreparedInput):
-            return torch.cat([x.x @ self.weight[:1], x.propagated @ self.weight[1:]])
-        if self.in_channels <= self.out_channels:
-            return torch.cat([x @ self.weight[:1], op.propagate(x) @ self.weight[1:]])
-        transformed = x @ self.weight  # (alpha + 1, N, out)
+        own = x.x if isinstance(x, PreparedInput) else x
+        if own is not x or self.in_channels <= self.out_channels:
+            return torch.cat([own @ self.weight[:1], op.propagated(x) @ self.weight[1:]])
+        transformed = own @ self.weight  # (alpha + 1, N, out)
         return torch.cat([transformed[:1], op.propagate_branches(transformed[1:])])
-
-    def _check_input(self, x: Tensor | PreparedInput, op: SobolevOperator) -> None:
-        if isinstance(x, PreparedInput) and x.operator is not op:
-            raise InputError("the prepared input was made by another operator: call op.prepare(x) on this one")
-        if tuple(x.shape) != (op.n_nodes, self.in_channels):
-            raise InputError(
-                f"x has shape {tuple(x.shape)}, expected ({op.n_nodes}, {self.in_channels}): "
-                "one row per node, in_channels columns"
-            )
 
     def extra_repr(self) -> str:
         """The arguments of the layer, for `repr`."""
         return (
             f"{self.in_channels}, {self.out_channels}, alpha={self.alpha}, epsilon={self.epsilon:g}, "
-            f"dropout={self.dropout:g}, shift={self.shift!r}"
+            f"dropout={self.dropout:g}" + (f", shift={self.shift!r}" if self.shift else "")
         )
 
 
@@ -122,7 +118,7 @@ def as_operator(
     edge_weight: Tensor | None,
     alpha: int,
     epsilon: float,
-    shift: Shift,
+    shift: Shift | None,
 ) -> SobolevOperator:
     """The operator of either calling convention: the one passed in, checked, or one built from the edges."""
     if isinstance(graph, SobolevOperator):
@@ -133,6 +129,8 @@ def as_operator(
                 f"the layer has alpha={alpha}, epsilon={epsilon:g}, but the operator "
                 f"alpha={graph.alpha}, epsilon={graph.epsilon:g}: build both with the same values"
             )
+        if shift not in (None, graph.shift):
+            raise InputError(f"the layer has shift={shift!r}, but the operator {graph.shift!r}: build both alike")
         return graph
     if isinstance(x, PreparedInput):
         raise InputError("a prepared input goes with the operator that made it: call conv(op.prepare(x), op)")
@@ -140,10 +138,10 @@ def as_operator(
         raise InputError(
             f"the graph is a {type(graph).__name__}, expected a SobolevOperator or a dense edge_index (2, E)"
         )
-    if edge_weight is not None and edge_weight.requires_grad:
+    if getattr(edge_weight, "requires_grad", False):
         raise InputError(
             "edge_weight requires a gradient, but S2Conv does not differentiate by edge weights: "
             "pass edge_weight.detach()"
         )
-    undirected = Graph.from_edge_index(graph, edge_weight, x.shape[0], drop_self_loops=True)
-    return SobolevOperator(undirected, alpha, epsilon, shift, dtype=x.dtype, device=x.device)
+    undirected = Graph.from_edge_index(graph, edge_weight, x.shape[0], sum_duplicates=True, drop_self_loops=True)
+    return SobolevOperator(undirected, alpha, epsilon, shift or "adjacency", dtype=x.dtype, device=x.device)

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from s2gnn.errors import InputError
+from s2gnn.nn.arguments import layer_widths, probability
 from s2gnn.operators import PreparedInput, SobolevOperator
 
 
@@ -29,10 +30,8 @@ class GCNLayer(nn.Module):
 
     def forward(self, x: Tensor | PreparedInput, op: SobolevOperator) -> Tensor:
         """The layer's output before its activation, (N, out_channels)."""
-        if isinstance(x, PreparedInput):
-            return self.linear(x.propagated[0])  # type: ignore[no-any-return]
-        if self.linear.in_features < self.linear.out_features:
-            return self.linear(op.propagate(x)[0])  # type: ignore[no-any-return]
+        if isinstance(x, PreparedInput) or self.linear.in_features <= self.linear.out_features:
+            return self.linear(op.propagated(x)[0])  # type: ignore[no-any-return]
         return op.propagate(F.linear(x, self.linear.weight))[0] + self.linear.bias
 
 
@@ -60,8 +59,8 @@ class GCN(nn.Module):
         dropout: float = 0.5,
     ) -> None:
         super().__init__()
-        self.dropout = dropout
-        widths = [in_channels, *[hidden_channels] * (num_layers - 1), out_channels]
+        self.dropout = probability(dropout, "dropout")
+        widths = layer_widths(in_channels, hidden_channels, out_channels, num_layers)
         self.layers = nn.ModuleList(GCNLayer(i, o) for i, o in pairwise(widths))
 
     def reset_parameters(self) -> None:

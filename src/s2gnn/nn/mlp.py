@@ -5,6 +5,7 @@ from itertools import pairwise
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from s2gnn.nn.arguments import layer_widths, probability
 from s2gnn.operators import SobolevOperator
 
 
@@ -32,8 +33,8 @@ class MLP(nn.Module):
         dropout: float = 0.5,
     ) -> None:
         super().__init__()
-        self.dropout = dropout
-        widths = [in_channels, *[hidden_channels] * (num_layers - 1), out_channels]
+        self.dropout = probability(dropout, "dropout")
+        widths = layer_widths(in_channels, hidden_channels, out_channels, num_layers)
         self.layers = nn.ModuleList(nn.Linear(i, o) for i, o in pairwise(widths))
 
     def reset_parameters(self) -> None:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from torch import Tensor, nn
 
-from s2gnn.errors import InputError
+from s2gnn.nn.arguments import check_features, layer_widths
 from s2gnn.nn.conv import S2Conv, as_operator
 from s2gnn.nn.fusion import FusionName
 from s2gnn.operators import PreparedInput, Shift, SobolevOperator
@@ -23,7 +23,7 @@ class S2GNNConfig:
     epsilon: float = 1.0
     fusion: FusionName = "mlp"
     dropout: float = 0.5
-    shift: Shift = "adjacency"
+    shift: Shift | None = None
 
 
 class S2GNN(nn.Module):
@@ -63,26 +63,24 @@ class S2GNN(nn.Module):
         epsilon: float = 1.0,
         fusion: FusionName = "mlp",
         dropout: float = 0.5,
-        shift: Shift = "adjacency",
+        shift: Shift | None = None,
     ) -> None:
         super().__init__()
-        if num_layers < 1:
-            raise InputError(f"num_layers is {num_layers}, but a network has at least 1 layer")
-        self.config = S2GNNConfig(
-            in_channels,
-            hidden_channels,
-            out_channels,
-            num_layers,
-            alpha,
-            float(epsilon),
-            fusion,
-            dropout,
-            shift,
-        )
-        widths = [in_channels, *[hidden_channels] * (num_layers - 1), out_channels]
+        widths = layer_widths(in_channels, hidden_channels, out_channels, num_layers)
         self.convs = nn.ModuleList(
             S2Conv(width_in, width_out, alpha, epsilon, fusion, dropout, shift)
             for width_in, width_out in pairwise(widths)
+        )
+        self.config = S2GNNConfig(
+            in_channels=widths[0],
+            hidden_channels=int(hidden_channels),
+            out_channels=widths[-1],
+            num_layers=len(self.convs),
+            alpha=int(alpha),
+            epsilon=float(epsilon),
+            fusion=fusion,
+            dropout=float(dropout),
+            shift=shift,
         )
 
     @classmethod
@@ -102,6 +100,7 @@ class S2GNN(nn.Module):
         edge_weight: Tensor | None = None,
     ) -> Tensor:
         """The logits (N, out_channels)."""
+        check_features(x, next(self.parameters()))
         c = self.config
         op = as_operator(x, graph, edge_weight, c.alpha, c.epsilon, c.shift)
         for conv in self.convs:

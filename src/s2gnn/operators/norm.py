@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
-from s2gnn.operators.shifts import shift_matrix
+from s2gnn.operators.shifts import shift_matrix, with_diagonal
 from s2gnn.operators.sobolev import check_epsilon
 
 
@@ -20,11 +20,7 @@ def sobolev_term(graph: Graph, rho: int, epsilon: float) -> sp.csr_array:
         raise InputError(f"rho is {rho!r}, but a Hadamard power here is an integer >= 1")
     check_epsilon(epsilon)
     matrix = shift_matrix(graph, epsilon, "laplacian")
-    off_diagonal = sp.csr_array(
-        (matrix.sign**rho * matrix.magnitudes**rho, graph.indices.copy(), graph.indptr.copy()),
-        shape=(graph.n_nodes,) * 2,
-    )
-    return (off_diagonal + sp.diags_array(matrix.diagonal**rho, format="csr")).tocsr()
+    return with_diagonal(graph, matrix.sign**rho * matrix.magnitudes**rho, matrix.diagonal**rho)
 
 
 def sobolev_inner(graph: Graph, x: ArrayLike, y: ArrayLike, rho: int, epsilon: float) -> float:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from s2gnn.errors import InputError
@@ -27,13 +28,18 @@ class ShiftMatrix:
     diagonal: NDArray[np.float64]
 
 
+def check_shift(shift: str) -> None:
+    """Raise unless `shift` is the name of a shift operator."""
+    if shift not in get_args(Shift):
+        raise InputError(f"shift is {shift!r}, but it must be one of {', '.join(get_args(Shift))}")
+
+
 def shift_matrix(graph: Graph, epsilon: float, shift: Shift) -> ShiftMatrix:
     """S + εI for S one of A, L = D − A, A_N = D^-1/2 A D^-1/2 or Δ = I − A_N.
 
     An isolated node has the diagonal entry ε in all four; the normalised Laplacian takes Δ_ii = 0 there.
     """
-    if shift not in get_args(Shift):
-        raise InputError(f"shift is {shift!r}, but it must be one of {', '.join(get_args(Shift))}")
+    check_shift(shift)
     degrees = graph.degrees
     magnitudes = graph.weights
     if shift.startswith("normalized"):
@@ -46,6 +52,16 @@ def shift_matrix(graph: Graph, epsilon: float, shift: Shift) -> ShiftMatrix:
         "normalized_laplacian": (degrees > 0).astype(np.float64),
     }[shift]
     return ShiftMatrix(magnitudes, -1 if shift.endswith("laplacian") else 1, on_diagonal + epsilon)
+
+
+def with_diagonal(graph: Graph, values: NDArray[np.float64], diagonal: NDArray[np.float64]) -> sp.csr_array:
+    """CSR (N, N) of values given per stored direction and a diagonal (N,); zeros are stored, the pattern is kept."""
+    n = graph.n_nodes
+    rows = np.concatenate([graph.rows(), np.arange(n)])
+    columns = np.concatenate([graph.indices, np.arange(n)])
+    order = np.lexsort((columns, rows))
+    data = np.concatenate([values, diagonal])[order]
+    return sp.csr_array((data, columns[order], graph.indptr + np.arange(n + 1)), shape=(n, n))
 
 
 @dataclass(frozen=True)
@@ -68,6 +84,14 @@ class HadamardFactors:
     c: NDArray[np.float64]
     t: NDArray[np.float64]
     sign: int
+
+    def are_identical(self) -> bool:
+        """Whether all S_ρ are the same because every power of b and t is; not asked of a graph without edges."""
+        if len(self.b) == 0 or self.sign < 0:
+            return False
+        return bool(
+            np.allclose(self.b, 1, rtol=0, atol=1e-12) and np.all(np.minimum(self.t, np.abs(1 - self.t)) < 1e-12)
+        )
 
 
 def hadamard_factors(graph: Graph, alpha: int, epsilon: float, shift: Shift) -> HadamardFactors:

@@ -13,7 +13,7 @@ from s2gnn.errors import IdenticalBranchesWarning, InputError
 from s2gnn.graphs import Graph
 from s2gnn.operators import propagation
 from s2gnn.operators.propagation import HadamardPowers
-from s2gnn.operators.shifts import Shift, hadamard_factors
+from s2gnn.operators.shifts import Shift, hadamard_factors, with_diagonal
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,17 +91,24 @@ class SobolevOperator:
         self.epsilon = float(epsilon)
         self.shift: Shift = shift
         self.dtype = dtype
-        self.device = torch.device(device)
         factors = hadamard_factors(graph, self.alpha, self.epsilon, shift)
         self.powers = HadamardPowers(
-            torch.from_numpy(graph._indptr).to(self.device),
-            torch.from_numpy(graph._indices).to(self.device),
-            torch.from_numpy(factors.b).to(self.device, dtype),
-            torch.from_numpy(factors.c).to(self.device, dtype),
-            torch.from_numpy(factors.t).to(self.device, dtype),
+            torch.tensor(graph.indptr, device=device),
+            torch.tensor(graph.indices, device=device),
+            torch.from_numpy(factors.b).to(device, dtype),
+            torch.from_numpy(factors.c).to(device, dtype),
+            torch.from_numpy(factors.t).to(device, dtype),
             factors.sign,
         )
-        self._warn_of_identical_branches()
+        self.device = self.powers.b.device
+        if self.alpha > 1 and factors.are_identical():
+            warnings.warn(
+                f"on this graph, with epsilon={self.epsilon:g} and shift={shift!r}, the {self.alpha} Hadamard powers "
+                "are all the same operator: give the edges weights with s2gnn.graphs.weights, or choose another "
+                'epsilon, or shift="laplacian" or "normalized_laplacian"',
+                IdenticalBranchesWarning,
+                stacklevel=2,
+            )
 
     @property
     def n_nodes(self) -> int:
@@ -110,22 +117,26 @@ class SobolevOperator:
 
     def matrix(self, rho: int) -> sp.csr_array:
         """S_ρ as a SciPy CSR array (N, N) in float64, for ρ in 0..α."""
-        if rho not in range(self.alpha + 1):
+        if not isinstance(rho, int | np.integer) or rho not in range(self.alpha + 1):
             raise InputError(f"rho is {rho}, but this operator has the powers 0..{self.alpha}")
         if rho == 0:
             return sp.eye_array(self.n_nodes, format="csr")
         factors = hadamard_factors(self.graph, self.alpha, self.epsilon, self.shift)
         c = factors.c[:, rho - 1]
         off_diagonal = factors.sign**rho * factors.b**rho * (c[self.graph.rows()] * c[self.graph.indices])
-        diagonal = factors.t**rho * c**2
-        return (
-            sp.csr_array((off_diagonal, self.graph.indices.copy(), self.graph.indptr.copy()), shape=(self.n_nodes,) * 2)
-            + sp.diags_array(diagonal, format="csr")
-        ).tocsr()
+        return with_diagonal(self.graph, off_diagonal, factors.t**rho * c**2)
 
     def propagate(self, h: Tensor) -> Tensor:
         """S_ρ h for ρ = 1..α, differentiable: h (N, F) → (α, N, F)."""
         return propagation.fan_out(self.powers, self._checked_signal(h, 2))
+
+    def propagated(self, x: Tensor | PreparedInput) -> Tensor:
+        """S_ρ x for ρ = 1..α, (α, N, F), of an input (N, F) that may have been prepared by this operator."""
+        if not isinstance(x, PreparedInput):
+            return self.propagate(x)
+        if x.operator is not self:
+            raise InputError("the prepared input was made by another operator: call op.prepare(x) on this one")
+        return x.propagated
 
     def propagate_branches(self, h: Tensor) -> Tensor:
         """S_ρ h_ρ, one input for each ρ = 1..α, differentiable: h (α, N, F) → (α, N, F)."""
@@ -155,19 +166,6 @@ class SobolevOperator:
             )
         return h
 
-    def _warn_of_identical_branches(self) -> None:
-        weights = self.graph.weights
-        if self.shift != "adjacency" or self.alpha < 2 or len(weights) == 0:
-            return
-        if weights.min() == weights.max() and self.epsilon in (0.0, weights[0]):
-            warnings.warn(
-                f"every edge has weight {weights[0]:g} and epsilon is {self.epsilon:g}, so the {self.alpha} "
-                "Hadamard powers are all the same operator: give the edges weights with s2gnn.graphs.weights, or "
-                'choose another epsilon, or shift="laplacian", "normalized_adjacency" or "normalized_laplacian"',
-                IdenticalBranchesWarning,
-                stacklevel=3,
-            )
-
     def __repr__(self) -> str:
         return (
             f"SobolevOperator({self.graph!r}, alpha={self.alpha}, epsilon={self.epsilon:g}, "
@@ -177,11 +175,11 @@ class SobolevOperator:
 
 def check_alpha(alpha: int) -> None:
     """Raise unless `alpha` is a whole number of at least 1."""
-    if not isinstance(alpha, int | np.integer) or alpha < 1:
+    if not isinstance(alpha, int | np.integer) or isinstance(alpha, bool) or alpha < 1:
         raise InputError(f"alpha is {alpha!r}, but the number of Hadamard powers must be an integer >= 1")
 
 
 def check_epsilon(epsilon: float) -> None:
     """Raise unless `epsilon` is finite and not negative."""
-    if not (math.isfinite(epsilon) and epsilon >= 0):
+    if not (isinstance(epsilon, int | float | np.number) and math.isfinite(epsilon) and epsilon >= 0):
         raise InputError(f"epsilon is {epsilon!r}, but it must be a finite number >= 0")

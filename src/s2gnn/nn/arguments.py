@@ -1,0 +1,50 @@
+"""The checks that the networks' constructors and calls share."""
+
+import operator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from s2gnn.errors import InputError
+from s2gnn.operators import PreparedInput
+
+
+def positive_integer(value: Any, name: str) -> int:
+    """`value` as a Python integer of at least 1."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise InputError(f"{name} is {value!r}, but it must be an integer >= 1")
+    return number
+
+
+def probability(value: Any, name: str) -> float:
+    """`value` as a Python float in [0, 1)."""
+    if not 0 <= value < 1:
+        raise InputError(f"{name} is {value}, but it must lie in [0, 1)")
+    return float(value)
+
+
+def layer_widths(in_channels: int, hidden_channels: int, out_channels: int, num_layers: int) -> list[int]:
+    """The widths before, between and after `num_layers` layers."""
+    n_hidden = positive_integer(num_layers, "num_layers") - 1
+    return [
+        positive_integer(in_channels, "in_channels"),
+        *[positive_integer(hidden_channels, "hidden_channels")] * n_hidden,
+        positive_integer(out_channels, "out_channels"),
+    ]
+
+
+def check_features(x: Tensor | PreparedInput, weight: Tensor) -> None:
+    """Raise unless `x` is a dense tensor, or a prepared one, of the type of `weight`; autocast converts by itself."""
+    values = x.x if isinstance(x, PreparedInput) else x
+    if not isinstance(values, Tensor) or values.layout != torch.strided:
+        raise InputError(
+            f"x is a {type(values).__name__} but must be a dense tensor: torch.tensor(x, dtype={weight.dtype})"
+        )
+    if values.dtype != weight.dtype and not torch.is_autocast_enabled(values.device.type):
+        method = {torch.float32: "float", torch.float64: "double"}.get(weight.dtype, "to")
+        raise InputError(f"x is {values.dtype}, but the layer's weights are {weight.dtype}: pass x.{method}()")
