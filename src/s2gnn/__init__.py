@@ -1,8 +1,8 @@
-"""Sparse Sobolev graph neural networks: higher-order graph convolutions at the cost of a first-order one."""
+"""Sparse Sobolev graph neural networks: several orders of graph filters, each as sparse as the graph."""
 
 from importlib.metadata import version
 
-from s2gnn.errors import IdenticalBranchesWarning, InputError, NonFiniteLossError
+from s2gnn.errors import IdenticalBranchesWarning, InputError, NonFiniteLossError, SlowPathWarning
 from s2gnn.graphs import Graph, diffuse, knn_graph, smooth_graph
 from s2gnn.nn import S2GNN, S2Conv
 from s2gnn.operators import SobolevOperator
@@ -16,6 +16,7 @@ __all__ = [
     "InputError",
     "NonFiniteLossError",
     "S2Conv",
+    "SlowPathWarning",
     "SobolevOperator",
     "diffuse",
     "knn_graph",

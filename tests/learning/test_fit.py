@@ -94,6 +94,20 @@ def test_non_finite_loss_stops_with_an_explanation(blobs):
         fit(new_model(), x, op, y, TRAIN, VAL, config=FitConfig(lr=1e30, weight_decay=0))
 
 
+class InfiniteSlope(nn.Module):
+    """Finite at its first parameters, with a gradient that is not."""
+
+    def __init__(self):
+        super().__init__()
+        self.shift = nn.Parameter(torch.zeros(1))
+
+    def reset_parameters(self):
+        nn.init.zeros_(self.shift)
+
+    def forward(self, x, op):
+        return torch.cat([x, x], dim=1)[:, :3] + self.shift.sqrt()
+
+
 def test_non_finite_validation_loss_and_last_weights_are_noticed(blobs):
     x, op, y = blobs
     broken = x.clone()
@@ -102,7 +116,7 @@ def test_non_finite_validation_loss_and_last_weights_are_noticed(blobs):
     with pytest.raises(NonFiniteLossError, match="the validation loss is nan in epoch 0"):
         fit(new_model(), broken, isolated, y, TRAIN, VAL)
     with pytest.raises(NonFiniteLossError, match="weights are not finite after the last epoch"):
-        fit(new_model(), 1e25 * x, op, y, TRAIN, config=FitConfig(epochs=1))
+        fit(InfiniteSlope(), x, op, y, TRAIN, config=FitConfig(epochs=1))
 
 
 def test_weight_decay_shrinks_the_weights(blobs):
