@@ -24,8 +24,8 @@ def test_readme_blocks_run(block):
     exec(compile(block, "README.md", "exec"), names)
     if "predicted" in names:
         assert (names["predicted"].numpy() == names["y"]).mean() > 0.9
-    if "sparsity" in names:
-        assert len(set(names["sparsity"])) == 1
+    if "nonzeros" in names:
+        assert len(set(names["nonzeros"])) == 1
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -35,11 +35,16 @@ def test_docstring_examples(name):
     assert (result.attempted > 0) == (name in WITH_EXAMPLES)
 
 
-@pytest.mark.parametrize("document", sorted(p.name for p in ROOT.glob("*.md")))
+@pytest.mark.parametrize("document", sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]), ids=lambda p: p.name)
 def test_links_resolve(document):
-    targets = re.findall(r"\]\(([^)#]+)\)", (ROOT / document).read_text())
-    for target in targets:
-        assert target.startswith("https://") or (ROOT / target).exists(), target
+    for target, _, heading in re.findall(r"\]\(([^)#]*)(#([^)]*))?\)", document.read_text()):
+        if target.startswith("https://"):
+            continue
+        page = document.parent / target if target else document
+        assert page.exists(), target
+        if heading:
+            titles = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+            assert heading in [title.lower().replace(" ", "-") for title in titles], heading
 
 
 def test_public_names_are_importable():
