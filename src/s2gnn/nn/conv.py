@@ -2,13 +2,13 @@
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 from s2gnn.nn.arguments import check_features, positive_integer, probability
 from s2gnn.nn.fusion import FusionName, make_fusion
 from s2gnn.operators import PreparedInput, Shift, SobolevOperator
+from s2gnn.operators.activation import activate
 from s2gnn.operators.shifts import check_shift
 from s2gnn.operators.sobolev import check_alpha, check_epsilon
 
@@ -93,15 +93,14 @@ class S2Conv(nn.Module):
                 "one row per node, in_channels columns"
             )
         shifted = self._shift(x, op)  # (alpha + 1, N, out)
-        branches = F.dropout(F.relu(shifted + self.bias[:, None]), self.dropout, self.training)
+        branches = activate(shifted, self.bias, self.dropout if self.training else 0.0)
         return self.fusion(branches)  # type: ignore[no-any-return]
 
     def _shift(self, x: Tensor | PreparedInput, op: SobolevOperator) -> Tensor:
         """S_ρ x W_ρ for ρ = 0..α, (α + 1, N, out), in the cheaper of the two orders of multiplication."""
-        own = x.x if isinstance(x, PreparedInput) else x
-        if own is not x or self.in_channels <= self.out_channels:
-            return torch.cat([own @ self.weight[:1], op.propagated(x) @ self.weight[1:]])
-        transformed = own @ self.weight  # (alpha + 1, N, out)
+        if isinstance(x, PreparedInput) or self.in_channels <= self.out_channels:
+            return op.stacked(x) @ self.weight
+        transformed = x @ self.weight  # (alpha + 1, N, out)
         return torch.cat([transformed[:1], op.propagate_branches(transformed[1:])])
 
     def extra_repr(self) -> str:

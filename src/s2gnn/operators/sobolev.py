@@ -21,19 +21,27 @@ class PreparedInput:
     """A constant input together with its propagation, so that a training run computes it once.
 
     Attributes:
-        x: (N, F).
-        propagated: S_ρ x for ρ = 1..α, (α, N, F).
+        stacked: S_ρ x for ρ = 0..α, (α + 1, N, F).
         operator: the operator that made it.
     """
 
-    x: Tensor
-    propagated: Tensor
+    stacked: Tensor
     operator: "SobolevOperator"
+
+    @property
+    def x(self) -> Tensor:
+        """The input itself, (N, F)."""
+        return self.stacked[0]
+
+    @property
+    def propagated(self) -> Tensor:
+        """S_ρ x for ρ = 1..α, (α, N, F)."""
+        return self.stacked[1:]
 
     @property
     def shape(self) -> torch.Size:
         """The shape (N, F) of the input itself."""
-        return self.x.shape
+        return self.stacked.shape[1:]
 
 
 class SobolevOperator:
@@ -130,13 +138,13 @@ class SobolevOperator:
         """S_ρ h for ρ = 1..α, differentiable: h (N, F) → (α, N, F)."""
         return propagation.fan_out(self.powers, self._checked_signal(h, 2))
 
-    def propagated(self, x: Tensor | PreparedInput) -> Tensor:
-        """S_ρ x for ρ = 1..α, (α, N, F), of an input (N, F) that may have been prepared by this operator."""
+    def stacked(self, x: Tensor | PreparedInput) -> Tensor:
+        """S_ρ x for ρ = 0..α, (α + 1, N, F), of an input (N, F) that may have been prepared by this operator."""
         if not isinstance(x, PreparedInput):
-            return self.propagate(x)
+            return torch.cat([x[None], self.propagate(x)])
         if x.operator is not self:
             raise InputError("the prepared input was made by another operator: call op.prepare(x) on this one")
-        return x.propagated
+        return x.stacked
 
     def propagate_branches(self, h: Tensor) -> Tensor:
         """S_ρ h_ρ, one input for each ρ = 1..α, differentiable: h (α, N, F) → (α, N, F)."""
@@ -145,7 +153,7 @@ class SobolevOperator:
     def prepare(self, x: Tensor) -> PreparedInput:
         """S_ρ x of an input that never changes, x (N, F), made once; a layer takes it in place of x."""
         x = x.detach()
-        return PreparedInput(x, self.propagate(x), self)
+        return PreparedInput(self.stacked(x), self)
 
     def _checked_signal(self, h: Tensor, ndim: int) -> Tensor:
         """`h` if its shape, type and device fit; inside autocast it is converted to the operator's type."""

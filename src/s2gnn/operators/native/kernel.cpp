@@ -194,6 +194,40 @@ void dispatch(const Powers<float> &p, const float *in, float *out, std::int64_t 
   }
 }
 
+// The random number of element `index`: a counter passed through an integer hash, so that any part of the array can be
+// made alone and the result does not depend on the number of threads. s2gnn/operators/activation.py has the same in
+// torch.
+inline std::uint32_t random_bits(std::uint64_t index, std::uint32_t key) {
+  std::uint32_t z = std::uint32_t(index) * 0x9E3779B9u + std::uint32_t(index >> 32) * 0x85EBCA6Bu + key;
+  z = (z ^ (z >> 16)) * 0x21F0AAADu;
+  z = (z ^ (z >> 15)) * 0xD35A2D97u;
+  return z ^ (z >> 15);
+}
+
+void activate(const Activation &a, const float *x, const float *bias, float *y) {
+#pragma omp parallel for collapse(2) schedule(static) num_threads(a.threads)
+  for (std::int64_t plane = 0; plane < a.planes; ++plane)
+    for (std::int64_t row = 0; row < a.rows; ++row) {
+      const std::int64_t start = (plane * a.rows + row) * a.columns;
+      const float *b = bias + plane * a.columns;
+      if (a.drop_below == 0) {
+        for (std::int64_t column = 0; column < a.columns; ++column)
+          y[start + column] = std::max(x[start + column] + b[column], 0.0f);
+      } else {
+        for (std::int64_t column = 0; column < a.columns; ++column) {
+          const float value = std::max(x[start + column] + b[column], 0.0f) * a.scale;
+          y[start + column] = random_bits(start + column, a.key) < a.drop_below ? 0.0f : value;
+        }
+      }
+    }
+}
+
+void activate_backward(const Activation &a, const float *grad, const float *y, float *out) {
+  const std::int64_t count = a.planes * a.rows * a.columns;
+#pragma omp parallel for schedule(static) num_threads(a.threads)
+  for (std::int64_t i = 0; i < count; ++i) out[i] = y[i] > 0.0f ? grad[i] * a.scale : 0.0f;
+}
+
 #define S2GNN_TEXT(name) #name
 #define S2GNN_NAME(name) S2GNN_TEXT(name)
 
@@ -206,7 +240,9 @@ Variant variant() {
           dispatch<Kind::branchwise>,
           general<Kind::fan_out, double>,
           general<Kind::fan_in, double>,
-          general<Kind::branchwise, double>};
+          general<Kind::branchwise, double>,
+          activate,
+          activate_backward};
 }
 
 }  // namespace S2GNN_VARIANT

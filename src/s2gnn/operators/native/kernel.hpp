@@ -26,6 +26,15 @@ struct Powers {
   int threads;
 };
 
+// Bias, ReLU and dropout of branches (planes, rows, columns), one bias for each plane and column.
+struct Activation {
+  std::int64_t planes, rows, columns;
+  std::uint32_t drop_below;  // an element is dropped when its random number lies below
+  float scale;               // of the elements kept
+  std::uint32_t key;         // of the random numbers
+  int threads;
+};
+
 // fan_out:    h (n, f)        -> out (alpha, n, f):  out_rho = S_rho h
 // fan_in:     g (alpha, n, f) -> out (n, f):         out = sum_rho S_rho g_rho
 // branchwise: h (alpha, n, f) -> out (alpha, n, f):  out_rho = S_rho h_rho
@@ -37,6 +46,8 @@ struct Variant {
   void (*fan_out64)(const Powers<double> &, const double *, double *, std::int64_t);
   void (*fan_in64)(const Powers<double> &, const double *, double *, std::int64_t);
   void (*branchwise64)(const Powers<double> &, const double *, double *, std::int64_t);
+  void (*activate)(const Activation &, const float *, const float *, float *);
+  void (*activate_backward)(const Activation &, const float *, const float *, float *);
 };
 
 Variant portable_variant();

@@ -91,6 +91,31 @@ void branchwise(const std::string &variant, In<std::int32_t, 1> indptr, In<std::
   else kernel.branchwise64(p, h.data(), out.data(), h.shape(2));
 }
 
+s2gnn::Activation activation(const In<float, 3> &x, double drop, std::uint32_t key, int threads) {
+  require(threads >= 1 && drop >= 0 && drop < 1, "threads must be at least 1 and drop in [0, 1)");
+  return {std::int64_t(x.shape(0)), std::int64_t(x.shape(1)), std::int64_t(x.shape(2)),
+          std::uint32_t(drop * 4294967296.0), float(1 / (1 - drop)), key, threads};
+}
+
+void activate(const std::string &variant, In<float, 3> x, In<float, 2> bias, double drop, std::uint32_t key,
+              int threads, Out<float, 3> out) {
+  require(bias.shape(0) == x.shape(0) && bias.shape(1) == x.shape(2) && out.size() == x.size(),
+          "activate wants x and out (planes, rows, columns) and bias (planes, columns)");
+  const auto &kernel = find(variant);
+  const auto a = activation(x, drop, key, threads);
+  nb::gil_scoped_release unlocked;
+  kernel.activate(a, x.data(), bias.data(), out.data());
+}
+
+void activate_backward(const std::string &variant, In<float, 3> grad, In<float, 3> y, double drop, int threads,
+                       Out<float, 3> out) {
+  require(grad.size() == y.size() && out.size() == y.size(), "activate_backward wants three arrays of one shape");
+  const auto &kernel = find(variant);
+  const auto a = activation(y, drop, 0, threads);
+  nb::gil_scoped_release unlocked;
+  kernel.activate_backward(a, grad.data(), y.data(), out.data());
+}
+
 }  // namespace
 
 NB_MODULE(_native, module) {
@@ -106,4 +131,6 @@ NB_MODULE(_native, module) {
   module.def("fan_in", &fan_in<double>);
   module.def("branchwise", &branchwise<float>);
   module.def("branchwise", &branchwise<double>);
+  module.def("activate", &activate);
+  module.def("activate_backward", &activate_backward);
 }

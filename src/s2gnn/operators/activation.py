@@ -1,0 +1,100 @@
+"""Bias, ReLU and dropout of all branches in one pass.
+
+Dropout keeps an element when the hash of its position and of a key reaches a threshold. The key is one number drawn
+from torch's generator, so that a result is reproducible from `torch.manual_seed`, the same for any number of threads,
+and the same on the native and on the plain path. No mask is stored: an element of the result is positive exactly when
+it was kept and active, which is all that the backward pass asks.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from s2gnn.operators import kernel
+
+_BITS = 0xFFFFFFFF
+
+
+def activate(x: Tensor, bias: Tensor, drop: float) -> Tensor:
+    """dropout(ReLU(x + bias)), differentiable.
+
+    Args:
+        x: branches (R, N, F).
+        bias: (R, F).
+        drop: probability to drop an element, in [0, 1); the others are multiplied by 1/(1 − drop).
+    """
+    key = torch.randint(_BITS, (), dtype=torch.int64) if drop else torch.zeros((), dtype=torch.int64)
+    result: Tensor = _activate(x, bias.to(x.dtype), key, drop)
+    return result
+
+
+@torch.library.custom_op("s2gnn::activate", mutates_args=())
+def _activate(x: Tensor, bias: Tensor, key: Tensor, drop: float) -> Tensor:
+    native = _native_variant(x)
+    if native is None:
+        y = torch.relu(x + bias[:, None])
+        if drop:
+            y = torch.where(_random_bits(x, int(key)) < int(drop * 2**32), 0.0, y / (1 - drop)).to(x.dtype)
+        return y
+    out = x.new_empty(x.shape)
+    module, variant = native
+    module.activate(variant, x.contiguous(), bias.contiguous(), drop, int(key), torch.get_num_threads(), out)
+    return out
+
+
+@torch.library.custom_op("s2gnn::activate_backward", mutates_args=())
+def _activate_backward(grad: Tensor, y: Tensor, drop: float) -> Tensor:
+    native = _native_variant(y)
+    if native is None:
+        return torch.where(y > 0, grad / (1 - drop), 0.0).to(grad.dtype)
+    out = y.new_empty(y.shape)
+    module, variant = native
+    module.activate_backward(variant, grad.contiguous(), y, drop, torch.get_num_threads(), out)
+    return out
+
+
+_activate.register_fake(lambda *inputs: inputs[0].new_empty(inputs[0].shape))
+_activate_backward.register_fake(lambda *inputs: inputs[1].new_empty(inputs[1].shape))
+
+
+def _keep_result(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.save_for_backward(output)
+    ctx.drop = inputs[-1]
+
+
+def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    (y,) = ctx.saved_tensors
+    grad_x = _activate_backward(grad, y, ctx.drop)
+    return grad_x, grad_x.sum(dim=1), None, None
+
+
+def _keep_mask(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    del output
+    _, y, ctx.drop = inputs
+    ctx.save_for_backward(y)
+
+
+def _backward_of_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    (y,) = ctx.saved_tensors
+    return _activate_backward(grad, y, ctx.drop), None, None
+
+
+_activate.register_autograd(_backward, setup_context=_keep_result)
+_activate_backward.register_autograd(_backward_of_backward, setup_context=_keep_mask)
+
+
+def _native_variant(x: Tensor) -> tuple[Any, str] | None:
+    """The native module and variant to use for a float32 tensor on the CPU, else `None`."""
+    variant = kernel.chosen(x)
+    module = kernel.native_module()
+    return None if module is None or variant == kernel.PLAIN or x.dtype != torch.float32 else (module, variant)
+
+
+def _random_bits(x: Tensor, key: int) -> Tensor:
+    """The 32 random bits of every element of `x`, as the native kernel makes them."""
+    index = torch.arange(x.numel(), device=x.device).view(x.shape)
+    z = ((index & _BITS) * 0x9E3779B9 + (index >> 32) * 0x85EBCA6B + key) & _BITS
+    z = ((z ^ (z >> 16)) * 0x21F0AAAD) & _BITS
+    z = ((z ^ (z >> 15)) * 0xD35A2D97) & _BITS
+    return z ^ (z >> 15)

@@ -1,0 +1,93 @@
+import pytest
+import torch
+from torch.nn import functional as F
+
+from s2gnn.operators import kernel
+from s2gnn.operators.activation import activate
+
+NATIVE = kernel.available()[1:]
+
+
+def branches(dtype=torch.float32, shape=(3, 40, 17)):
+    generator = torch.Generator().manual_seed(0)
+    return (
+        torch.randn(shape, dtype=dtype, generator=generator),
+        torch.randn(shape[0], shape[2], dtype=dtype, generator=generator),
+    )
+
+
+@pytest.mark.parametrize("name", kernel.available())
+def test_without_dropout_it_is_bias_and_relu(name):
+    x, bias = branches()
+    with kernel.use(name):
+        assert torch.equal(activate(x, bias, 0.0), F.relu(x + bias[:, None]))
+
+
+@pytest.mark.parametrize("variant", NATIVE)
+@pytest.mark.parametrize("drop", [0.1, 0.5, 0.9])
+def test_native_and_plain_paths_drop_the_same_elements(variant, drop):
+    x, bias = branches()
+    results = []
+    for name in ("torch", variant):
+        torch.manual_seed(5)
+        leaf, leaf_bias = x.clone().requires_grad_(), bias.clone().requires_grad_()
+        with kernel.use(name):
+            y = activate(leaf, leaf_bias, drop)
+            y.square().sum().backward()
+        results.append((y.detach(), leaf.grad, leaf_bias.grad))
+    for plain, native in zip(*results, strict=True):
+        torch.testing.assert_close(native, plain)
+
+
+@pytest.mark.parametrize("name", kernel.available())
+@pytest.mark.parametrize("drop", [0.2, 0.5, 0.7])
+def test_a_share_of_the_elements_is_dropped_independently_and_the_rest_scaled(name, drop):
+    ones = torch.ones(4, 500, 64)
+    torch.manual_seed(1)
+    with kernel.use(name):
+        y, other = (activate(ones, torch.zeros(4, 64), drop) for _ in range(2))
+    kept = (y > 0).double()
+    assert set(y.unique().tolist()) == {0.0, torch.tensor(1 / (1 - drop)).item()}
+    deviation = (drop * (1 - drop)) ** 0.5
+    assert abs(kept.mean() - (1 - drop)) < 4 * deviation / y.numel() ** 0.5
+    for first, second in (
+        (kept[..., 1:], kept[..., :-1]),
+        (kept[:, 1:], kept[:, :-1]),
+        (kept[1:], kept[:-1]),
+        (kept, (other > 0).double()),
+    ):
+        correlation = ((first - (1 - drop)) * (second - (1 - drop))).mean() / deviation**2
+        assert abs(correlation) < 5 / first.numel() ** 0.5
+
+
+def test_reproducible_from_the_generator_for_any_number_of_threads():
+    x, bias = branches()
+    threads = torch.get_num_threads()
+    results = []
+    try:
+        for count in (1, 2, 5):
+            torch.set_num_threads(count)
+            torch.manual_seed(2)
+            results.append(activate(x, bias, 0.4))
+    finally:
+        torch.set_num_threads(threads)
+    assert all(torch.equal(result, results[0]) for result in results)
+    assert not torch.equal(activate(x, bias, 0.4), results[0])
+
+
+@pytest.mark.parametrize("drop", [0.0, 0.5])
+def test_gradients_and_opcheck(drop):
+    x, bias = branches(torch.float64, (2, 5, 3))
+    x.requires_grad_()
+    bias.requires_grad_()
+
+    def seeded(x, bias):
+        torch.manual_seed(0)
+        return activate(x, bias, drop)
+
+    assert torch.autograd.gradcheck(seeded, (x, bias))
+    assert torch.autograd.gradgradcheck(seeded, (x, bias))
+    torch.library.opcheck(
+        torch.ops.s2gnn.activate.default, (x.float().detach(), bias.float().detach(), torch.tensor(3), drop)
+    )
+    torch.library.opcheck(torch.ops.s2gnn.activate_backward.default, (x.float().detach(), x.float().detach(), drop))
