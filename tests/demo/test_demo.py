@@ -46,9 +46,9 @@ def test_bad_input_is_one_sentence_and_exit_code_2(arguments, message):
 def test_interrupt_ends_without_a_traceback_or_a_half_written_picture(tmp_path):
     interrupted_at_the_second_method = """
 import os, signal, sys
-import s2gnn.cli, s2gnn.demo
+import s2gnn.cli.demo
 
-real_compare = s2gnn.demo.compare
+real_compare = s2gnn.cli.demo.compare
 
 def compare(n_seeds, on_start, on_done):
     def start(method, seed):
@@ -57,7 +57,7 @@ def compare(n_seeds, on_start, on_done):
             os.kill(os.getpid(), signal.SIGINT)
     return real_compare(n_seeds, start, on_done)
 
-s2gnn.demo.compare = compare
+s2gnn.cli.demo.compare = compare
 sys.argv = ["s2gnn", "demo", "--out", sys.argv[1]]
 s2gnn.cli.main()
 """

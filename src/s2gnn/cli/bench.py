@@ -7,13 +7,21 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+import torch
 import typer
 
+from s2gnn import provenance
+from s2gnn.bench.epoch import time_epoch
 from s2gnn.bench.graphs import GraphTiming, sizes, time_diffusion, time_knn, time_smooth
+from s2gnn.bench.operator import GRAPHS, time_operator
+from s2gnn.bench.workloads import SIZES, workload
 from s2gnn.cli.output import print_table
+from s2gnn.errors import InputError
+from s2gnn.operators import kernel
 
 app = typer.Typer(help="Measure time and memory on this machine.", no_args_is_help=True)
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 PUBMED_EDGES_IN_THE_PAPER = 1_723_360
 
 
@@ -25,7 +33,7 @@ def _group() -> None:
 @app.command()
 def graphs(
     points: Annotated[int, typer.Option(min=12_500, help="Measure up to so many points.")] = 100_000,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Time and memory of k-NN and learned graphs on growing sets of points, and of the diffusion of Pubmed.
 
@@ -53,6 +61,88 @@ def graphs(
     )
     if pubmed.is_file():
         print(f"The paper's Table I has {PUBMED_EDGES_IN_THE_PAPER:,} edges for the diffusion of Pubmed.")
+
+
+@app.command()
+def info(as_json: AsJson = False) -> None:
+    """Say which kernel runs here, on how many threads.
+
+    Example: [bold]s2gnn bench info[/bold]
+    """
+    facts = {
+        "kernel": kernel.chosen(),
+        "available": kernel.available(),
+        "threads": torch.get_num_threads(),
+        "commit": provenance.commit(),
+        **provenance.versions(),
+    }
+    if as_json:
+        print(json.dumps(facts, indent=2))
+    else:
+        print_table("This installation", ("", "value"), [(k, _text(v)) for k, v in facts.items()])
+
+
+@app.command()
+def operator(as_json: AsJson = False) -> None:
+    """Propagation with six branches against one sparse product, on two random graphs.
+
+    Example: [bold]s2gnn bench operator[/bold]
+    """
+    timings = [timing for name in GRAPHS for timing in time_operator(name)]
+    if as_json:
+        print(json.dumps([asdict(timing) for timing in timings], indent=2))
+        return
+    print_table(
+        f"Forward propagation, α = 6, kernel {timings[0].kernel}, {torch.get_num_threads()} threads",
+        ("graph", "F", "ours (ms)", "one CSR (ms)", "six CSR (ms)", "ours / one CSR", "ours / six CSR"),
+        [
+            (
+                t.graph,
+                str(t.width),
+                *(f"{milliseconds:.1f}" for milliseconds in (t.ours, t.one_csr, t.all_csr)),
+                *(f"{t.ours / other:.2f}×" for other in (t.one_csr, t.all_csr)),
+            )
+            for t in timings
+        ],
+    )
+
+
+@app.command()
+def epoch(
+    tasks: Annotated[str, typer.Option(help="Tasks, separated by commas.")] = ",".join(SIZES),
+    as_json: AsJson = False,
+) -> None:
+    """A training epoch of S2-GNN against the same network built otherwise and against PyG's GCN.
+
+    Example: [bold]s2gnn bench epoch --tasks cancer-b,har[/bold]
+    """
+    names = [name.strip() for name in tasks.split(",")]
+    unknown = [name for name in names if name not in SIZES]
+    if unknown:
+        raise InputError(f"there is no task {unknown[0]!r}: choose from {', '.join(SIZES)}")
+    timings = []
+    for name in names:
+        timings.append(time_epoch(workload(name)))
+        _say(f"{name}: {timings[-1].ours:.1f} ms an epoch")
+    if as_json:
+        print(json.dumps([asdict(timing) for timing in timings], indent=2))
+        return
+    print_table(
+        f"One epoch (step and evaluation), {torch.get_num_threads()} threads: how many times as long the others take",
+        ("task", "ours (ms)", "GCNConv per branch", "six CSR matrices", "PyG's GCN, one branch"),
+        [
+            (
+                t.workload,
+                f"{t.ours:.1f}",
+                *(f"{other / t.ours:.1f}×" if other else "–" for other in (t.gcnconv, t.csr, t.gcn)),
+            )
+            for t in timings
+        ],
+    )
+
+
+def _text(value: object) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value)
 
 
 def _row(timing: GraphTiming) -> tuple[str, ...]:
