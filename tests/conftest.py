@@ -1,10 +1,13 @@
-"""Shared fixtures: the real data, when it is at hand."""
+"""Shared fixtures: the real data, when it is at hand, and the command line."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from s2gnn.cli import main
 
 settings.register_profile("s2gnn", deadline=None, derandomize=True)
 settings.load_profile("s2gnn")
@@ -17,3 +20,18 @@ def data_folder() -> Path:
     if folder is None or not Path(folder).is_dir():
         pytest.skip("needs the real data sets: set S2GNN_DATA to their folder")
     return Path(folder)
+
+
+@pytest.fixture
+def s2gnn(monkeypatch, capsys):
+    """Run the command line in this process; gives exit code, standard output and standard error."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["s2gnn", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "200")
+        with pytest.raises(SystemExit) as exit_info:
+            main()
+        output = capsys.readouterr()
+        return exit_info.value.code or 0, output.out, output.err
+
+    return run

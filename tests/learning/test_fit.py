@@ -12,7 +12,7 @@ def blobs():
     """Three Gaussian blobs in the plane: features, operator, labels."""
     rng = np.random.default_rng(0)
     y = np.arange(90) % 3
-    X = rng.normal(size=(90, 2)) + 5 * np.eye(3)[y][:, :2]
+    X = rng.normal(size=(90, 2)) + np.array([[4, 0], [-4, 0], [0, 6]])[y]
     op = SobolevOperator(knn_graph(X, 8), alpha=2)
     return torch.tensor(X, dtype=torch.float32), op, y
 
@@ -29,7 +29,7 @@ def test_learns_and_leaves_the_model_in_evaluation_mode(blobs):
     model = new_model()
     result = fit(model, op.prepare(x), op, y, TRAIN, VAL, config=FitConfig(epochs=100))
     predicted = predict_logits(model, x, op).argmax(dim=1).numpy()
-    assert np.mean(predicted[TEST] == y[TEST]) > 0.85
+    assert np.mean(predicted[TEST] == y[TEST]) > 0.9
     assert not model.training
     assert result.history.train_loss[-1] < result.history.train_loss[0]
 

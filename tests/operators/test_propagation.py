@@ -16,7 +16,7 @@ MAPS = {"fan_out": propagation.fan_out, "fan_in": propagation.fan_in, "branchwis
 
 
 def signal(name, alpha, n, width, dtype=torch.float32):
-    shape = (n, width) if name == "fan_out" else (alpha, n, width)
+    shape = (n, width) if name == "fan_out" else (alpha + 1, n, width)
     return torch.randn(shape, dtype=dtype, generator=torch.Generator().manual_seed(0))
 
 
@@ -85,7 +85,7 @@ def test_non_contiguous_signals(chosen):
     h = torch.randn(8, 20).T
     with kernel.use(chosen):
         torch.testing.assert_close(op.propagate(h), op.propagate(h.contiguous()))
-        branches = torch.randn(20, 3, 8).transpose(0, 1)
+        branches = torch.randn(20, 4, 8).transpose(0, 1)
         torch.testing.assert_close(op.propagate_branches(branches), op.propagate_branches(branches.contiguous()))
 
 
@@ -97,6 +97,22 @@ def test_autocast_gives_the_numbers_of_float32_within_bfloat16():
     with torch.autocast("cpu", dtype=torch.bfloat16):
         actual = model(x, op)
     torch.testing.assert_close(actual.float(), expected, rtol=0.05, atol=0.05)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+def test_a_compiled_network_gives_the_same_numbers():
+    op = SobolevOperator(random_graph(50), 3, 1.2)
+    model = S2GNN(6, 16, 4, alpha=3, epsilon=1.2, dropout=0.0)
+    compiled = torch.compile(model, fullgraph=True)
+    x = torch.randn(50, 6)
+    expected = model(x, op)
+    torch.testing.assert_close(compiled(x, op), expected)
+    expected.square().sum().backward()
+    gradients = [p.grad.clone() for p in model.parameters()]
+    model.zero_grad()
+    compiled(x, op).square().sum().backward()
+    for p, gradient in zip(model.parameters(), gradients, strict=True):
+        torch.testing.assert_close(p.grad, gradient)
 
 
 def test_an_unknown_kernel():

@@ -100,8 +100,7 @@ class S2Conv(nn.Module):
         """S_ρ x W_ρ for ρ = 0..α, (α + 1, N, out), in the cheaper of the two orders of multiplication."""
         if isinstance(x, PreparedInput) or self.in_channels <= self.out_channels:
             return op.stacked(x) @ self.weight
-        transformed = x @ self.weight  # (alpha + 1, N, out)
-        return torch.cat([transformed[:1], op.propagate_branches(transformed[1:])])
+        return op.propagate_branches(x @ self.weight)
 
     def extra_repr(self) -> str:
         """The arguments of the layer, for `repr`."""

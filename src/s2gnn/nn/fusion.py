@@ -18,7 +18,7 @@ class LinearFusion(nn.Module):
         alpha: highest Hadamard power; α + 1 branches.
 
     Shapes:
-        - input: branches B (α + 1, N, out)
+        - input: the branches B_0..B_α of each node side by side, (N, α + 1, out)
         - output: (N, out)
         - `mu`: (α + 1,)
     """
@@ -33,9 +33,8 @@ class LinearFusion(nn.Module):
         nn.init.normal_(self.mu)
 
     def forward(self, branches: Tensor) -> Tensor:
-        """Merge `branches` (α + 1, N, out) into (N, out)."""
-        merged: Tensor = torch.tensordot(self.mu, branches, dims=1)
-        return merged
+        """Merge `branches` (N, α + 1, out) into (N, out)."""
+        return self.mu @ branches
 
     @torch.no_grad()
     def branch_strengths(self) -> Tensor:
@@ -51,7 +50,7 @@ class MLPFusion(nn.Module):
         channels: width `out` of each branch and of the result.
 
     Shapes:
-        - input: branches B (α + 1, N, out)
+        - input: the branches B_0..B_α of each node side by side, (N, α + 1, out)
         - output: (N, out)
         - `weight`: ((α + 1) · out, out), the block of branch 0 first
         - `bias`: (out,)
@@ -71,8 +70,8 @@ class MLPFusion(nn.Module):
         nn.init.uniform_(self.bias, -bound, bound)
 
     def forward(self, branches: Tensor) -> Tensor:
-        """Merge `branches` (α + 1, N, out) into (N, out)."""
-        return torch.cat(branches.unbind(), dim=1) @ self.weight + self.bias
+        """Merge `branches` (N, α + 1, out) into (N, out)."""
+        return torch.addmm(self.bias, branches.flatten(1), self.weight)
 
     @torch.no_grad()
     def branch_strengths(self) -> Tensor:

@@ -1,6 +1,7 @@
 """The differentiable products with all S_ρ at once.
 
-Three linear maps: `fan_out` takes one signal to α, `fan_in` is its adjoint, and `branchwise` takes α signals to α.
+Three linear maps: `fan_out` takes one signal to α + 1, `fan_in` is its adjoint, and `branchwise` takes α + 1 signals
+to as many; S_0 is the identity.
 Every S_ρ is symmetric, so a backward pass uses these maps again and no transpose is formed. Each is registered with
 `torch.library` and computed by the native kernel or, where there is none, on plain torch.
 """
@@ -46,21 +47,21 @@ class HadamardPowers:
 
 
 def fan_out(powers: HadamardPowers, h: Tensor) -> Tensor:
-    """S_ρ h for all ρ, differentiable: h (N, F) → (α, N, F)."""
+    """S_ρ h for ρ = 0..α, differentiable: h (N, F) → (α + 1, N, F)."""
     p = powers
     product: Tensor = _fan_out(p.indptr, p.indices, p.b, p.c, p.t, p.sign, h)
     return product
 
 
 def fan_in(powers: HadamardPowers, g: Tensor) -> Tensor:
-    """Σ_ρ S_ρ g_ρ, the adjoint of `fan_out`, differentiable: g (α, N, F) → (N, F)."""
+    """Σ_ρ S_ρ g_ρ, the adjoint of `fan_out`, differentiable: g (α + 1, N, F) → (N, F)."""
     p = powers
     product: Tensor = _fan_in(p.indptr, p.indices, p.b, p.c, p.t, p.sign, g)
     return product
 
 
 def branchwise(powers: HadamardPowers, h: Tensor) -> Tensor:
-    """S_ρ h_ρ branch by branch, its own adjoint, differentiable: h (α, N, F) → (α, N, F)."""
+    """S_ρ h_ρ for ρ = 0..α, its own adjoint, differentiable: h (α + 1, N, F) → (α + 1, N, F)."""
     p = powers
     product: Tensor = _branchwise(p.indptr, p.indices, p.b, p.c, p.t, p.sign, h)
     return product
@@ -68,32 +69,37 @@ def branchwise(powers: HadamardPowers, h: Tensor) -> Tensor:
 
 @torch.library.custom_op("s2gnn::fan_out", mutates_args=())
 def _fan_out(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, h: Tensor) -> Tensor:
-    out = h.new_empty(c.shape[1], *h.shape)
-    if not _run_natively("fan_out", indptr, indices, b, c, t, sign, h, out):
+    out = h.new_empty(c.shape[1] + 1, *h.shape)
+    out[0] = h
+    if not _run_natively("fan_out", indptr, indices, b, c, t, sign, h, out[1:]):
         inputs = h.expand(c.shape[1], *h.shape)
-        torch.stack(list(_products(indptr, indices, b, c, t, sign, inputs)), out=out)
+        for plane, product in zip(out[1:], _products(indptr, indices, b, c, t, sign, inputs), strict=True):
+            plane.copy_(product)
     return out
 
 
 @torch.library.custom_op("s2gnn::fan_in", mutates_args=())
 def _fan_in(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, g: Tensor) -> Tensor:
     out = g.new_empty(g.shape[1:])
-    if not _run_natively("fan_in", indptr, indices, b, c, t, sign, g, out):
+    if not _run_natively("fan_in", indptr, indices, b, c, t, sign, g[1:], out):
         out.zero_()
-        for product in _products(indptr, indices, b, c, t, sign, g):
+        for product in _products(indptr, indices, b, c, t, sign, g[1:]):
             out += product
+    out += g[0]
     return out
 
 
 @torch.library.custom_op("s2gnn::branchwise", mutates_args=())
 def _branchwise(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, h: Tensor) -> Tensor:
     out = h.new_empty(h.shape)
-    if not _run_natively("branchwise", indptr, indices, b, c, t, sign, h, out):
-        torch.stack(list(_products(indptr, indices, b, c, t, sign, h)), out=out)
+    out[0] = h[0]
+    if not _run_natively("branchwise", indptr, indices, b, c, t, sign, h[1:], out[1:]):
+        for plane, product in zip(out[1:], _products(indptr, indices, b, c, t, sign, h[1:]), strict=True):
+            plane.copy_(product)
     return out
 
 
-_fan_out.register_fake(lambda *inputs: inputs[-1].new_empty(inputs[3].shape[1], *inputs[-1].shape))
+_fan_out.register_fake(lambda *inputs: inputs[-1].new_empty(inputs[3].shape[1] + 1, *inputs[-1].shape))
 _fan_in.register_fake(lambda *inputs: inputs[-1].new_empty(inputs[-1].shape[1:]))
 _branchwise.register_fake(lambda *inputs: inputs[-1].new_empty(inputs[-1].shape))
 

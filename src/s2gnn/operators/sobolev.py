@@ -95,6 +95,7 @@ class SobolevOperator:
         if dtype not in (torch.float32, torch.float64):
             raise InputError(f"dtype is {dtype}, but it must be torch.float32 or torch.float64")
         self.graph = graph
+        self.n_nodes = graph.n_nodes
         self.alpha = int(alpha)
         self.epsilon = float(epsilon)
         self.shift: Shift = shift
@@ -118,11 +119,6 @@ class SobolevOperator:
                 stacklevel=2,
             )
 
-    @property
-    def n_nodes(self) -> int:
-        """N, the number of nodes."""
-        return self.graph.n_nodes
-
     def matrix(self, rho: int) -> sp.csr_array:
         """S_ρ as a SciPy CSR array (N, N) in float64, for ρ in 0..α."""
         if not isinstance(rho, int | np.integer) or rho not in range(self.alpha + 1):
@@ -136,18 +132,18 @@ class SobolevOperator:
 
     def propagate(self, h: Tensor) -> Tensor:
         """S_ρ h for ρ = 1..α, differentiable: h (N, F) → (α, N, F)."""
-        return propagation.fan_out(self.powers, self._checked_signal(h, 2))
+        return self.stacked(h)[1:]
 
     def stacked(self, x: Tensor | PreparedInput) -> Tensor:
         """S_ρ x for ρ = 0..α, (α + 1, N, F), of an input (N, F) that may have been prepared by this operator."""
         if not isinstance(x, PreparedInput):
-            return torch.cat([x[None], self.propagate(x)])
+            return propagation.fan_out(self.powers, self._checked_signal(x, 2))
         if x.operator is not self:
             raise InputError("the prepared input was made by another operator: call op.prepare(x) on this one")
         return x.stacked
 
     def propagate_branches(self, h: Tensor) -> Tensor:
-        """S_ρ h_ρ, one input for each ρ = 1..α, differentiable: h (α, N, F) → (α, N, F)."""
+        """S_ρ h_ρ, one input for each ρ = 0..α, differentiable: h (α + 1, N, F) → (α + 1, N, F)."""
         return propagation.branchwise(self.powers, self._checked_signal(h, 3))
 
     def prepare(self, x: Tensor) -> PreparedInput:
@@ -157,7 +153,7 @@ class SobolevOperator:
 
     def _checked_signal(self, h: Tensor, ndim: int) -> Tensor:
         """`h` if its shape, type and device fit; inside autocast it is converted to the operator's type."""
-        leading = (self.alpha,) if ndim == 3 else ()
+        leading = (self.alpha + 1,) if ndim == 3 else ()
         if h.ndim != ndim or h.shape[:-1] != (*leading, self.n_nodes):
             expected = ", ".join(str(size) for size in (*leading, self.n_nodes, "F"))
             raise InputError(f"the signal has shape {tuple(h.shape)}, but the operator expects ({expected})")

@@ -204,28 +204,36 @@ inline std::uint32_t random_bits(std::uint64_t index, std::uint32_t key) {
   return z ^ (z >> 15);
 }
 
+// x (planes, rows, columns) -> y (rows, planes, columns)
 void activate(const Activation &a, const float *x, const float *bias, float *y) {
-#pragma omp parallel for collapse(2) schedule(static) num_threads(a.threads)
-  for (std::int64_t plane = 0; plane < a.planes; ++plane)
-    for (std::int64_t row = 0; row < a.rows; ++row) {
-      const std::int64_t start = (plane * a.rows + row) * a.columns;
+#pragma omp parallel for schedule(static) num_threads(a.threads)
+  for (std::int64_t row = 0; row < a.rows; ++row)
+    for (std::int64_t plane = 0; plane < a.planes; ++plane) {
+      const float *from = x + (plane * a.rows + row) * a.columns;
       const float *b = bias + plane * a.columns;
+      const std::int64_t start = (row * a.planes + plane) * a.columns;
+      float *to = y + start;
       if (a.drop_below == 0) {
-        for (std::int64_t column = 0; column < a.columns; ++column)
-          y[start + column] = std::max(x[start + column] + b[column], 0.0f);
+        for (std::int64_t column = 0; column < a.columns; ++column) to[column] = std::max(from[column] + b[column], 0.0f);
       } else {
         for (std::int64_t column = 0; column < a.columns; ++column) {
-          const float value = std::max(x[start + column] + b[column], 0.0f) * a.scale;
-          y[start + column] = random_bits(start + column, a.key) < a.drop_below ? 0.0f : value;
+          const float value = std::max(from[column] + b[column], 0.0f) * a.scale;
+          to[column] = random_bits(start + column, a.key) < a.drop_below ? 0.0f : value;
         }
       }
     }
 }
 
+// grad and y (rows, planes, columns) -> out (planes, rows, columns)
 void activate_backward(const Activation &a, const float *grad, const float *y, float *out) {
-  const std::int64_t count = a.planes * a.rows * a.columns;
 #pragma omp parallel for schedule(static) num_threads(a.threads)
-  for (std::int64_t i = 0; i < count; ++i) out[i] = y[i] > 0.0f ? grad[i] * a.scale : 0.0f;
+  for (std::int64_t row = 0; row < a.rows; ++row)
+    for (std::int64_t plane = 0; plane < a.planes; ++plane) {
+      const std::int64_t start = (row * a.planes + plane) * a.columns;
+      float *to = out + (plane * a.rows + row) * a.columns;
+      for (std::int64_t column = 0; column < a.columns; ++column)
+        to[column] = y[start + column] > 0.0f ? grad[start + column] * a.scale : 0.0f;
+    }
 }
 
 #define S2GNN_TEXT(name) #name

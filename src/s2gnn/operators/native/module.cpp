@@ -91,27 +91,35 @@ void branchwise(const std::string &variant, In<std::int32_t, 1> indptr, In<std::
   else kernel.branchwise64(p, h.data(), out.data(), h.shape(2));
 }
 
-s2gnn::Activation activation(const In<float, 3> &x, double drop, std::uint32_t key, int threads) {
+s2gnn::Activation activation(std::size_t planes, std::size_t rows, std::size_t columns, double drop, std::uint32_t key,
+                             int threads) {
   require(threads >= 1 && drop >= 0 && drop < 1, "threads must be at least 1 and drop in [0, 1)");
-  return {std::int64_t(x.shape(0)), std::int64_t(x.shape(1)), std::int64_t(x.shape(2)),
+  return {std::int64_t(planes), std::int64_t(rows), std::int64_t(columns),
           std::uint32_t(drop * 4294967296.0), float(1 / (1 - drop)), key, threads};
+}
+
+template <typename Left, typename Right>
+bool transposed(const Left &a, const Right &b) {
+  return a.shape(0) == b.shape(1) && a.shape(1) == b.shape(0) && a.shape(2) == b.shape(2);
 }
 
 void activate(const std::string &variant, In<float, 3> x, In<float, 2> bias, double drop, std::uint32_t key,
               int threads, Out<float, 3> out) {
-  require(bias.shape(0) == x.shape(0) && bias.shape(1) == x.shape(2) && out.size() == x.size(),
-          "activate wants x and out (planes, rows, columns) and bias (planes, columns)");
+  require(bias.shape(0) == x.shape(0) && bias.shape(1) == x.shape(2) && transposed(x, out),
+          "activate wants x (planes, rows, columns), bias (planes, columns) and out (rows, planes, columns)");
   const auto &kernel = find(variant);
-  const auto a = activation(x, drop, key, threads);
+  const auto a = activation(x.shape(0), x.shape(1), x.shape(2), drop, key, threads);
   nb::gil_scoped_release unlocked;
   kernel.activate(a, x.data(), bias.data(), out.data());
 }
 
 void activate_backward(const std::string &variant, In<float, 3> grad, In<float, 3> y, double drop, int threads,
                        Out<float, 3> out) {
-  require(grad.size() == y.size() && out.size() == y.size(), "activate_backward wants three arrays of one shape");
+  require(grad.shape(0) == y.shape(0) && grad.shape(1) == y.shape(1) && grad.shape(2) == y.shape(2) &&
+              transposed(y, out),
+          "activate_backward wants grad and y (rows, planes, columns) and out (planes, rows, columns)");
   const auto &kernel = find(variant);
-  const auto a = activation(y, drop, 0, threads);
+  const auto a = activation(y.shape(1), y.shape(0), y.shape(2), drop, 0, threads);
   nb::gil_scoped_release unlocked;
   kernel.activate_backward(a, grad.data(), y.data(), out.data());
 }
