@@ -49,5 +49,5 @@ def time_operator(name: str, widths: tuple[int, ...] = (64, 16), repetitions: in
         }
         best = fastest(ways, repetitions)
         ours, one, every = (1e3 * best[way] for way in ("ours", "one", "all"))
-        timings.append(OperatorTiming(name, width, kernel.chosen(h), ours, one, every))
+        timings.append(OperatorTiming(name, width, kernel.chosen(), ours, one, every))
     return timings

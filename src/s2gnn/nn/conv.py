@@ -1,5 +1,8 @@
 """S2Conv: one sparse Sobolev layer."""
 
+from dataclasses import replace
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
 
@@ -7,6 +10,7 @@ from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 from s2gnn.nn.arguments import check_features, positive_integer, probability
 from s2gnn.nn.fusion import FusionName, make_fusion
+from s2gnn.nn.plan import LayerPlan, plan_layer
 from s2gnn.operators import PreparedInput, Shift, SobolevOperator
 from s2gnn.operators.activation import activate
 from s2gnn.operators.shifts import check_shift
@@ -38,6 +42,9 @@ class S2Conv(nn.Module):
         shift: the shift operator to insist on; `None` takes that of the operator passed in, and "adjacency" in the
             second way.
 
+    Which is multiplied first, S_ρ H or H W_ρ, is planned by size; `conv.plan(x, op)` tells, and setting `conv.order`
+    to "aggregate" or "transform" decides.
+
     Shapes:
         - input: x (N, in_channels) or `op.prepare(x)`
         - output: (N, out_channels)
@@ -66,6 +73,7 @@ class S2Conv(nn.Module):
         self.epsilon = float(epsilon)
         self.dropout = probability(dropout, "dropout")
         self.shift: Shift | None = shift
+        self.order: Literal["auto", "aggregate", "transform"] = "auto"
         self.weight = nn.Parameter(torch.empty(self.alpha + 1, self.in_channels, self.out_channels))
         self.bias = nn.Parameter(torch.empty(self.alpha + 1, self.out_channels))
         self.fusion = make_fusion(fusion, self.alpha, self.out_channels)
@@ -96,9 +104,14 @@ class S2Conv(nn.Module):
         branches = activate(shifted, self.bias, self.dropout if self.training else 0.0)
         return self.fusion(branches)  # type: ignore[no-any-return]
 
+    def plan(self, x: Tensor | PreparedInput, op: SobolevOperator) -> LayerPlan:
+        """The order of multiplication for this input; `order` of the layer overrules the planner."""
+        plan = plan_layer(x, op, self.in_channels, self.out_channels)
+        return plan if plan.order == "prepared" or self.order == "auto" else replace(plan, order=self.order)
+
     def _shift(self, x: Tensor | PreparedInput, op: SobolevOperator) -> Tensor:
-        """S_ρ x W_ρ for ρ = 0..α, (α + 1, N, out), in the cheaper of the two orders of multiplication."""
-        if isinstance(x, PreparedInput) or self.in_channels <= self.out_channels:
+        """S_ρ x W_ρ for ρ = 0..α, (α + 1, N, out), in the planned order."""
+        if isinstance(x, PreparedInput) or self.plan(x, op).order == "aggregate":
             return op.stacked(x) @ self.weight
         return op.propagate_branches(x @ self.weight)
 

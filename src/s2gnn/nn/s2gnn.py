@@ -3,11 +3,13 @@
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 
+import torch
 from torch import Tensor, nn
 
 from s2gnn.nn.arguments import check_features, layer_widths
 from s2gnn.nn.conv import S2Conv, as_operator
 from s2gnn.nn.fusion import FusionName
+from s2gnn.nn.plan import LayerPlan
 from s2gnn.operators import PreparedInput, Shift, SobolevOperator
 
 
@@ -106,3 +108,11 @@ class S2GNN(nn.Module):
         for conv in self.convs:
             x = conv(x, op)
         return x  # type: ignore[return-value]
+
+    def plan(self, x: Tensor | PreparedInput, op: SobolevOperator) -> list[LayerPlan]:
+        """The order of multiplication that each layer would take for the input `x` in its present mode."""
+        plans = []
+        for conv in self.convs:
+            plans.append(conv.plan(x, op))  # type: ignore[operator]
+            x = torch.empty(0, requires_grad=torch.is_grad_enabled())  # what comes out of a layer needs a gradient
+        return plans

@@ -92,7 +92,7 @@ _activate_backward.register_autograd(_backward_of_backward, setup_context=_keep_
 
 def _native_variant(x: Tensor) -> tuple[Any, str] | None:
     """The native module and variant to use for a float32 tensor on the CPU, else `None`."""
-    variant = kernel.chosen(x)
+    variant = kernel.chosen(x.device.type)
     module = kernel.native_module()
     return None if module is None or variant == kernel.PLAIN or x.dtype != torch.float32 else (module, variant)
 

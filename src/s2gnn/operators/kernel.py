@@ -9,7 +9,6 @@ from functools import cache
 from types import ModuleType
 
 import torch
-from torch import Tensor
 
 from s2gnn.errors import InputError, SlowPathWarning
 
@@ -51,9 +50,10 @@ def use(name: str) -> Iterator[None]:
         _forced = previous
 
 
-def chosen(*tensors: Tensor) -> str:
-    """The kernel for these tensors: the one forced, else the best; plain torch where no native one applies."""
-    if any(tensor.device.type != "cpu" for tensor in tensors) or torch.compiler.is_exporting():
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
+def chosen(device: str = "cpu") -> str:
+    """The kernel for tensors on a kind of device: the one forced, else the best; plain torch off the CPU."""
+    if device != "cpu":
         return PLAIN
     if _forced is not None:
         return _forced

@@ -135,7 +135,7 @@ def _run_natively(
     out: Tensor,
 ) -> bool:
     """Fill `out` with the native kernel, if one applies; say whether."""
-    variant = kernel.chosen(b, signal)
+    variant = kernel.chosen(signal.device.type)
     native = kernel.native_module()
     if variant == kernel.PLAIN or native is None or indptr.dtype != torch.int32:
         return False
