@@ -53,42 +53,21 @@ s2gnn::Powers<Real> powers(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indic
 }
 
 template <typename Real>
-void fan_out(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b,
-             In<Real, 2> c, In<Real, 1> t, int sign, int threads, In<Real, 2> h, Out<Real, 3> out) {
-  const auto p = powers(indptr, indices, b, c, t, sign, threads);
-  require(h.shape(0) == t.shape(0) && out.shape(0) == c.shape(1) && out.shape(1) == h.shape(0) &&
-              out.shape(2) == h.shape(1),
-          "fan_out wants h (n, f) and out (alpha, n, f)");
-  const auto &kernel = find(variant);
-  nb::gil_scoped_release unlocked;
-  if constexpr (sizeof(Real) == 4) kernel.fan_out32(p, h.data(), out.data(), h.shape(1));
-  else kernel.fan_out64(p, h.data(), out.data(), h.shape(1));
-}
+using Map = void (*)(const s2gnn::Powers<Real> &, const Real *, Real *, std::int64_t);
 
-template <typename Real>
-void fan_in(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b,
-            In<Real, 2> c, In<Real, 1> t, int sign, int threads, In<Real, 3> g, Out<Real, 2> out) {
+// One of the three maps: a signal (n, f), or one for each power (alpha, n, f), on either side.
+template <typename Real, Map<Real> s2gnn::Variant::*map, bool many_in, bool many_out>
+void product(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b,
+             In<Real, 2> c, In<Real, 1> t, int sign, int threads, nb::ndarray<const Real, nb::c_contig, nb::device::cpu> in,
+             nb::ndarray<Real, nb::c_contig, nb::device::cpu> out) {
   const auto p = powers(indptr, indices, b, c, t, sign, threads);
-  require(g.shape(0) == c.shape(1) && g.shape(1) == t.shape(0) && out.shape(0) == g.shape(1) &&
-              out.shape(1) == g.shape(2),
-          "fan_in wants g (alpha, n, f) and out (n, f)");
-  const auto &kernel = find(variant);
+  const std::size_t columns = in.ndim() ? in.shape(in.ndim() - 1) : 0;
+  const std::size_t one = t.shape(0) * columns, many = c.shape(1) * one;
+  require(in.size() == (many_in ? many : one) && out.size() == (many_out ? many : one),
+          "the signals are not of the sizes (n, f) or (alpha, n, f) that this map takes and gives");
+  const auto kernel = find(variant).*map;
   nb::gil_scoped_release unlocked;
-  if constexpr (sizeof(Real) == 4) kernel.fan_in32(p, g.data(), out.data(), g.shape(2));
-  else kernel.fan_in64(p, g.data(), out.data(), g.shape(2));
-}
-
-template <typename Real>
-void branchwise(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b,
-                In<Real, 2> c, In<Real, 1> t, int sign, int threads, In<Real, 3> h, Out<Real, 3> out) {
-  const auto p = powers(indptr, indices, b, c, t, sign, threads);
-  require(h.shape(0) == c.shape(1) && h.shape(1) == t.shape(0) && out.shape(0) == h.shape(0) &&
-              out.shape(1) == h.shape(1) && out.shape(2) == h.shape(2),
-          "branchwise wants h and out (alpha, n, f)");
-  const auto &kernel = find(variant);
-  nb::gil_scoped_release unlocked;
-  if constexpr (sizeof(Real) == 4) kernel.branchwise32(p, h.data(), out.data(), h.shape(2));
-  else kernel.branchwise64(p, h.data(), out.data(), h.shape(2));
+  kernel(p, in.data(), out.data(), std::int64_t(columns));
 }
 
 s2gnn::Activation activation(std::size_t planes, std::size_t rows, std::size_t columns, double drop, std::uint32_t key,
@@ -133,12 +112,13 @@ NB_MODULE(_native, module) {
     for (const auto &variant : supported()) names.emplace_back(variant.name);
     return names;
   });
-  module.def("fan_out", &fan_out<float>);
-  module.def("fan_out", &fan_out<double>);
-  module.def("fan_in", &fan_in<float>);
-  module.def("fan_in", &fan_in<double>);
-  module.def("branchwise", &branchwise<float>);
-  module.def("branchwise", &branchwise<double>);
+  using s2gnn::Variant;
+  module.def("fan_out", &product<float, &Variant::fan_out32, false, true>);
+  module.def("fan_out", &product<double, &Variant::fan_out64, false, true>);
+  module.def("fan_in", &product<float, &Variant::fan_in32, true, false>);
+  module.def("fan_in", &product<double, &Variant::fan_in64, true, false>);
+  module.def("branchwise", &product<float, &Variant::branchwise32, true, true>);
+  module.def("branchwise", &product<double, &Variant::branchwise64, true, true>);
   module.def("activate", &activate);
   module.def("activate_backward", &activate_backward);
 }
