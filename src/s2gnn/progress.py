@@ -23,3 +23,4 @@ def progress_bar(description: str, *, shown: bool) -> Iterator[Callable[[float],
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(description, total=1.0)
         yield lambda share: bar.update(task, completed=share)
+        bar.update(task, completed=1.0)

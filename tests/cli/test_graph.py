@@ -71,6 +71,7 @@ def test_smooth_and_chosen_features_and_npz(s2gnn, tmp_path, iris):
             ["build", "iris.csv", "--features", "a", "--method", "smooth", "--metric", "cosine", "--out", "g.npz"],
             "a smooth graph is learned from Euclidean distances",
         ),
+        (["build", "iris.csv", "--features", "a,species", "--label", "species", "--out", "g.npz"], "both the label"),
         (["diffuse", "iris.csv", "--out", "g.npz"], "iris.csv is damaged or not a graph"),
         (["diffuse", "other.npz", "--teleport", "2", "--out", "g.npz"], "teleport is 2.0"),
         (["info", "other.npz", "--labels", "iris.csv", "--label", "species"], "y has shape (150,), but the graph"),

@@ -42,6 +42,9 @@ def test_npz(tmp_path):
     [
         (b"", "needs a header line and at least one row"),
         (b"a,b\n", "needs a header line and at least one row"),
+        (b"a,b\n\n  \n", "needs a header line and at least one row"),
+        (b'a,b\n"' + b"x" * 200_000 + b'",1\n', "field larger than field limit"),
+        (b"1.5,2\n3,4\n", "has numbers in its first line, which must name the columns"),
         (b"a,a\n1,2\n", "names a column twice or not at all"),
         (b"a,\n1,2\n", "names a column twice or not at all"),
         (b"a,b\n1,2\n3\n", "row 2 has 1 values, the header 2"),
@@ -63,7 +66,10 @@ def test_unusable_columns(tmp_path):
         table.features()
     with pytest.raises(InputError, match="no column left"):
         table.features(without=["a", "b"])
-    (tmp_path / "t.csv").write_text("a\n1\n \n")
+    (tmp_path / "t.csv").write_text("a,b\n1,1e400\n")
+    with pytest.raises(InputError, match=r"column 'b' of .* is inf in row 1, not a finite number"):
+        read_table(tmp_path / "t.csv").features()
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n ,3\n")
     with pytest.raises(InputError, match=r"is empty in row 2"):
         read_table(tmp_path / "t.csv").features()
 
@@ -74,7 +80,7 @@ def test_unusable_npz(tmp_path):
         ({"Z": np.ones(3)}, "no table of numbers called X"),
         ({"X": np.ones(3)}, "no table of numbers called X"),
         ({"X": np.ones((3, 2)), "y": np.ones(2)}, r"3 rows in X, but y has shape \(2,\)"),
-        ({"X": np.array([[object()]])}, "not an .npz archive of plain arrays"),
+        ({"X": np.array([[object()]])}, "is damaged, or X or y in it is not a plain array"),
     ]:
         np.savez(path, **arrays)
         with pytest.raises(InputError, match=message):

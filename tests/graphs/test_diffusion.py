@@ -52,16 +52,27 @@ def test_push_keeps_its_error_bound(tolerance):
     approximate = pushed_pagerank(g, 0.15, tolerance)
     error = exact - approximate
     assert error.min() > -1e-12
-    assert np.all(error <= tolerance * np.sqrt(np.outer(degrees, degrees)) + 1e-12)
+    assert np.all(error <= tolerance * np.sqrt(degrees[:, None] / degrees[None]) + 1e-12)
     if tolerance == 1e-2:
         assert error.max() > 1e-6
+
+
+def test_push_reaches_neighbours_whatever_the_size_of_the_weights():
+    pairs = [(i, i + 1) for i in range(99)]
+    for weight in (0.5, 1.0, 1e6):
+        path = Graph.from_edge_list(pairs, np.full(99, weight))
+        pushed, exact = diffuse(path, method="push", top=5), diffuse(path, method="exact", top=5)
+        assert pushed.n_edges >= 99
+        assert pushed.n_edges == pytest.approx(exact.n_edges, rel=0.1)
+    star = Graph.from_edge_list([(0, leaf) for leaf in range(1, 300)])
+    assert np.diff(diffuse(star, method="push", top=16).indptr).min() >= 1
 
 
 def pushed_pagerank(g, teleport, tolerance):
     """The approximate Π (N, N) before columns are cut and normalised."""
     from s2gnn.graphs.diffusion import _pushed_blocks
 
-    return np.hstack([block.toarray() for block in _pushed_blocks(g, teleport, tolerance, lambda _: None, width=7)])
+    return np.vstack([block.toarray() for block in _pushed_blocks(g, teleport, tolerance, lambda _: None, width=7)]).T
 
 
 def test_push_with_a_small_tolerance_gives_the_exact_graph():
@@ -109,6 +120,8 @@ def test_published_edges(data_folder, name):
         ({"top": 1.5}, "top is 1.5"),
         ({"method": "inverse"}, "method is 'inverse'"),
         ({"tolerance": 0.0}, "tolerance is 0.0"),
+        ({"tolerance": 1.0}, "tolerance is 1.0"),
+        ({"method": "push", "teleport": 1e-6}, "pushing takes too many rounds"),
     ],
 )
 def test_unusable_options(options, message):

@@ -51,11 +51,20 @@ def test_far_from_the_origin_and_with_ties_the_search_stays_exact():
     np.testing.assert_allclose(knn_graph(grid, 6).to_scipy().toarray(), dense_knn(grid, 6), rtol=1e-9)
 
 
-def test_the_number_of_threads_does_not_matter():
-    X, _ = load_digits(return_X_y=True)
-    with threadpool_limits(1):
-        single = knn_graph(X, 30)
-    assert knn_graph(X, 30) == single
+@pytest.mark.parametrize("kind", ["digits", "copies", "binary"])
+def test_the_number_of_threads_does_not_matter(kind):
+    rng = np.random.default_rng(0)
+    X = {
+        "digits": load_digits(return_X_y=True)[0],
+        "copies": np.repeat(rng.normal(size=(20, 20)), 100, axis=0),
+        "binary": rng.integers(0, 2, (2000, 20)).astype(float),
+    }[kind]
+    graphs = []
+    for threads in (1, 2, 4):
+        with threadpool_limits(threads):
+            graphs.append(knn_graph(X, 10))
+    assert graphs[1] == graphs[0]
+    assert graphs[2] == graphs[0]
 
 
 def test_duplicates_have_weight_one_and_far_points_keep_their_neighbours():
@@ -71,7 +80,9 @@ def test_duplicates_have_weight_one_and_far_points_keep_their_neighbours():
     [
         (np.zeros((4, 2)), {"k": 4}, "k is 4, but 4 rows have at most 3 neighbours"),
         (np.zeros((4, 2)), {"k": 0}, "k is 0"),
-        (np.array([[0.0], [np.nan], [1.0]]), {"k": 1}, "X cannot be used .* contains NaN"),
+        (np.array([[0.0], [np.nan], [1.0]]), {"k": 1}, r"X\[1, 0\] is nan, but features are finite numbers"),
+        (sp.csr_array(np.array([[0.0], [np.inf], [1.0]])), {"k": 1}, r"X\[1, 0\] is inf"),
+        (np.zeros((1, 2)), {"k": 1}, "needs at least 2 rows, but X has 1"),
         (np.zeros(4), {"k": 1}, "Expected 2D array"),
         (np.array([[1j], [2j]]), {"k": 1}, "Complex data not supported"),
         (np.array([["a"], ["b"]]), {"k": 1}, "X cannot be used as a table of features"),
@@ -142,6 +153,7 @@ def test_faiss_with_many_copies_of_a_point_lists_no_row_itself():
     found = nearest_neighbours(X, 5, method="faiss")
     assert not np.any(found.indices == np.arange(600)[:, None])
     assert found.distances.max() == 0
+    assert found.recall == 1
 
 
 def test_faiss_wants_dense_features_and_says_how_to_install(monkeypatch):

@@ -30,6 +30,9 @@ def test_string_labels_and_wrong_length():
     g = Graph.from_edge_list([(0, 1), (1, 2)], n_nodes=4)
     assert node_homophily(g, ["a", "a", "b", "b"]) == pytest.approx(0.5)
     assert edge_homophily(g, ["a", "a", "b", "b"]) == 0.5
+    for missing in (None, float("nan")):
+        with pytest.raises(InputError, match=r"y\[2\] is missing"):
+            node_homophily(g, np.array([0, 1, missing, 1], dtype=object))
     with pytest.raises(InputError, match=r"y has shape \(2,\), but the graph has 4 nodes"):
         node_homophily(g, [0, 1])
 

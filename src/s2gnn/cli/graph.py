@@ -79,6 +79,8 @@ def build(
     elif "y" in data.columns and table.suffix.lower() == ".npz":
         label = "y"
     names = [name.strip() for name in features.split(",")] if features else None
+    if names and label in names:
+        raise InputError(f"the column {label!r} is both the label and a feature: leave it out of --features")
     X = data.features(names, without=[label] if label else [])
     reports: list[Any] = []
     if method is BuildMethod.knn:
@@ -99,7 +101,7 @@ def diffuse_command(
     teleport: Annotated[float, typer.Option(help="Probability to return to the start, in (0, 1).")] = 0.05,
     top: Annotated[int, typer.Option(min=1, help="Entries kept in each column.")] = 128,
     method: Annotated[DiffusionMethod, typer.Option(help="Exact, or approximate by pushing.")] = DiffusionMethod.auto,
-    tolerance: Annotated[float, typer.Option(help="Error bound of push.")] = 1e-4,
+    tolerance: Annotated[float, typer.Option(help="Error bound of push, in (0, 1).")] = 1e-3,
     as_json: AsJson = False,
 ) -> None:
     """Replace the edges of a graph by its strongest personalised-PageRank links.
@@ -165,7 +167,8 @@ def _sizes(graph: Graph) -> dict[str, Any]:
 
 def _print(summary: dict[str, Any], title: str, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(summary, indent=2))
+        finite = {key: None if isinstance(v, float) and not np.isfinite(v) else v for key, v in summary.items()}
+        print(json.dumps(finite, indent=2, allow_nan=False))
         return
     rows = [(key.replace("_", " "), _text(value)) for key, value in summary.items()]
     print_table(title, ("", "value"), rows)

@@ -1,6 +1,8 @@
 """Read a person's table: CSV, TSV or NPZ."""
 
 import csv
+import io
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,18 +45,21 @@ class Table:
 
     def _numbers(self, name: str) -> NDArray[np.float64]:
         column = self.column(name)
-        if column.dtype.kind == "f":
-            return column.astype(np.float64)
-        for row, text in enumerate(column, start=1):
-            try:
-                float(text)
-            except ValueError:
-                value = "empty" if not text.strip() else repr(str(text))
-                raise InputError(
-                    f"column {name!r} of {self.source} is {value} in row {row}, but a feature is a number: leave the "
-                    "column out (name the features to take, or mark it as the label)"
-                ) from None
-        return column.astype(np.float64)
+        advice = "leave the column out (name the features to take, or mark it as the label)"
+        if column.dtype.kind != "f":
+            for row, text in enumerate(column, start=1):
+                if not _is_number(text):
+                    value = repr(str(text)) if text.strip() else "empty"
+                    raise InputError(
+                        f"column {name!r} of {self.source} is {value} in row {row}, but a feature is a number: {advice}"
+                    )
+        numbers = column.astype(np.float64)
+        if not np.isfinite(numbers).all():
+            row = int(np.flatnonzero(~np.isfinite(numbers))[0])
+            raise InputError(
+                f"column {name!r} of {self.source} is {numbers[row]} in row {row + 1}, not a finite number: {advice}"
+            )
+        return numbers
 
 
 def read_table(path: str | Path) -> Table:
@@ -74,18 +79,32 @@ def _read_text(path: Path) -> Table:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not a table: it is not text in UTF-8") from error
-    lines = text.splitlines()
-    if len(lines) < 2:
+    header_line = text.lstrip().split("\n", 1)[0]
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(path, header_line)))
+    except csv.Error as error:
+        raise InputError(f"{path} is not a table: {error}") from error
+    rows = [row for row in rows if any(value.strip() for value in row)]
+    if len(rows) < 2:
         raise InputError(f"{path} is not a table: it needs a header line and at least one row")
-    rows = list(csv.reader(lines, delimiter=_delimiter(path, lines[0])))
-    header, body = [name.strip() for name in rows[0]], [row for row in rows[1:] if row]
+    header, body = [name.strip() for name in rows[0]], rows[1:]
     if len(set(header)) < len(header) or "" in header:
         raise InputError(f"{path} is not a table: its header names a column twice or not at all ({', '.join(header)})")
+    if all(_is_number(name) for name in header):
+        raise InputError(f"{path} has numbers in its first line, which must name the columns: add a header line")
     for number, row in enumerate(body, start=1):
         if len(row) != len(header):
             raise InputError(f"{path} is not a table: row {number} has {len(row)} values, the header {len(header)}")
     columns = {name: np.array(values) for name, values in zip(header, zip(*body, strict=True), strict=True)}
     return Table(str(path), columns)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _delimiter(path: Path, header: str) -> str:
@@ -95,11 +114,13 @@ def _delimiter(path: Path, header: str) -> str:
 
 
 def _read_npz(path: Path) -> Table:
+    if not zipfile.is_zipfile(path):
+        raise InputError(f"{path} is not an .npz archive")
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files if name in ("X", "y")}
-    except Exception as error:
-        raise InputError(f"{path} is not an .npz archive of plain arrays: {error}") from error
+    except (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path} is damaged, or X or y in it is not a plain array of numbers or text") from error
     X, y = arrays.get("X"), arrays.get("y")
     if X is None or X.ndim != 2 or X.dtype.kind not in "fiub" or 0 in X.shape:
         raise InputError(f"{path} has no table of numbers called X of shape (N, M)")

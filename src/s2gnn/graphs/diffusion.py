@@ -15,6 +15,7 @@ from s2gnn.progress import progress_bar
 
 EXACT_UP_TO = 25_000
 ROUNDING = 1e-12
+SMALLEST_PUSHED = 1e-3
 THREADS = 2
 
 Column = tuple[NDArray[np.int64], NDArray[np.float64]]
@@ -26,7 +27,7 @@ def diffuse(
     top: int = 128,
     method: Literal["auto", "exact", "push"] = "auto",
     *,
-    tolerance: float = 1e-4,
+    tolerance: float = 1e-3,
     progress: bool = False,
 ) -> Graph:
     r"""Join every node to the `top` nodes that personalised PageRank from it reaches most.
@@ -46,9 +47,10 @@ def diffuse(
         teleport: t in (0, 1), the probability to return to the start.
         top: entries kept in each column, the diagonal among them.
         method: "exact" solves for all columns, block by block without an N×N array, up to an error of 1e-12, below
-            which an entry counts as zero; "push" approximates them by work that does not grow with N; "auto" is
-            exact up to 25,000 nodes.
-        tolerance: of "push": each entry (i, j) of Π is at most `tolerance`·√(d̃_i d̃_j) too small, never too large.
+            which an entry counts as zero; "push" approximates them by work around each node; "auto" is exact up to
+            25,000 nodes.
+        tolerance: of "push", in (0, 1): the entry (i, j) of Π is at most `tolerance`·√(d̃_i/d̃_j) too small and never
+            too large.
         progress: show a bar.
     """
     if not 0 < teleport < 1:
@@ -57,10 +59,15 @@ def diffuse(
         raise InputError(f"top is {top!r}, but it must be an integer >= 1")
     if method not in ("auto", "exact", "push"):
         raise InputError(f'method is {method!r}, but it must be "auto", "exact" or "push"')
-    if not tolerance > 0:
-        raise InputError(f"tolerance is {tolerance}, but it must be positive")
+    if not 0 < tolerance < 1:
+        raise InputError(f"tolerance is {tolerance}, but it must lie in (0, 1)")
     if method == "auto":
         method = "exact" if graph.n_nodes <= EXACT_UP_TO else "push"
+    if method == "push" and teleport < SMALLEST_PUSHED:
+        raise InputError(
+            f"teleport is {teleport}, for which pushing takes too many rounds: choose {SMALLEST_PUSHED} or more, or "
+            'method="exact"'
+        )
     n = graph.n_nodes
     with progress_bar("diffusing the graph", shown=progress) as show:
         if method == "exact":
@@ -137,42 +144,44 @@ def _pushed_columns(
         for start, end in pairwise(block.indptr):
             indices, values = block.indices[start:end].astype(np.int64), block.data[start:end]
             if len(values) > top:
-                strongest = np.sort(np.argpartition(values, len(values) - top)[len(values) - top :])
+                strongest = np.argpartition(values, len(values) - top)[len(values) - top :]
                 indices, values = indices[strongest], values[strongest]
-            yield indices, values / values.sum()
+            order = np.argsort(indices)
+            yield indices[order], values[order] / values.sum()
 
 
 def _pushed_blocks(
     graph: Graph, teleport: float, tolerance: float, show: Callable[[float], None], width: int = 512
-) -> Iterator[sp.csc_array]:
-    """Approximate Π by pushing residuals (Andersen, Chung and Lang 2006), `width` columns (N, width) at once.
+) -> Iterator[sp.csr_array]:
+    """Approximate `width` columns of Π at once, as the rows of (width, N) matrices, by pushing residuals.
 
-    Personalised PageRank of the random walk, π_u = t Σ_k (1−t)^k (Ã D̃^-1)^k e_u, is approached from below by p:
-    π_u = p + (what the same walk makes of a non-negative residual r). While some r(i) > tolerance·d̃_i, that residual
-    is pushed: a share t stays in p(i), the rest moves on to the neighbours. In the end 0 ≤ π_u(i) − p(i) ≤
-    tolerance·d̃_i, because the walk maps d̃ to itself. Π is π_u with rows divided and columns multiplied by √d̃.
+    Personalised PageRank of the random walk, π_u = t Σ_k (1−t)^k (Ã D̃^-1)^k e_u, is approached from below by p
+    (Andersen, Chung and Lang 2006): π_u = p + (what the same walk makes of a non-negative residual r). While some
+    r(i) > τ·d̃_i, with τ = tolerance/d̃_u, that residual is pushed: a share t stays in p(i), the rest moves on to the
+    neighbours. In the end 0 ≤ π_u(i) − p(i) ≤ τ·d̃_i, because the walk maps d̃ to itself. Π(i, u) is
+    π_u(i)·√(d̃_u/d̃_i).
     """
     n = graph.n_nodes
     loops = graph.to_scipy() + sp.eye_array(n, format="csr")
     degrees = loops.sum(axis=1)
-    walk = (loops @ sp.diags_array(1 / degrees)).tocsr()
+    step = (sp.diags_array((1 - teleport) / degrees) @ loops).tocsr()  # a row of residuals times this moves them on
     root = np.sqrt(degrees)
     for start in range(0, n, width):
         show(start / n)
         starts = np.arange(start, min(start + width, n))
-        shape = (n, len(starts))
-        residual = sp.csr_array((np.ones(len(starts)), (starts, starts - start)), shape=shape)
+        shape = (len(starts), n)
+        residual = sp.csr_array((np.ones(len(starts)), (starts - start, starts)), shape=shape)
         reached = sp.csr_array(shape)
         while True:
-            row = np.repeat(np.arange(n), np.diff(residual.indptr))
-            large = residual.data > tolerance * degrees[row]
+            own = np.repeat(degrees[starts], np.diff(residual.indptr))
+            large = residual.data > tolerance * degrees[residual.indices] / own
             if not large.any():
                 break
             pushed = _with_data(residual, np.where(large, residual.data, 0.0))
             kept = _with_data(residual, np.where(large, 0.0, residual.data))
             reached = reached + teleport * pushed
-            residual = (kept + (1 - teleport) * (walk @ pushed)).tocsr()
-        yield (sp.diags_array(1 / root) @ reached @ sp.diags_array(root[starts])).tocsc()
+            residual = (kept + pushed @ step).tocsr()
+        yield (sp.diags_array(root[starts]) @ reached @ sp.diags_array(1 / root)).tocsr()
 
 
 def _with_data(pattern: sp.csr_array, data: NDArray[np.float64]) -> sp.csr_array:

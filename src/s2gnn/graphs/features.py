@@ -18,9 +18,16 @@ LARGEST = 1e150
 def checked_features(X: Any) -> Any:
     """`X` as a float64 array or CSR matrix (N, M) with finite values only."""
     try:
-        checked = check_array(X if sp.issparse(X) else as_array(X), accept_sparse="csr", dtype=np.float64)
+        checked = check_array(
+            X if sp.issparse(X) else as_array(X), accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
+        )
     except (ValueError, TypeError) as error:
-        raise InputError(f"X cannot be used as a table of features: {error}") from error
+        reason = str(error).splitlines()[0].rstrip(":.")
+        raise InputError(f"X cannot be used as a table of features (N, M): {reason}") from error
+    bad = np.argwhere(~np.isfinite(checked.data if sp.issparse(checked) else checked))
+    if len(bad):
+        row, column = (int(a[bad[0, 0]]) for a in checked.tocoo().coords) if sp.issparse(checked) else bad[0]
+        raise InputError(f"X[{row}, {column}] is {checked[row, column]}, but features are finite numbers")
     largest = abs(checked).max()
     if largest > LARGEST:
         raise InputError(f"X has a value of size {largest:.3g}, whose square overflows: scale the features down")

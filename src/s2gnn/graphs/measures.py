@@ -80,5 +80,8 @@ def _same_label(graph: Graph, y: ArrayLike) -> NDArray[np.float64]:
     labels = as_array(y)
     if labels.shape != (graph.n_nodes,):
         raise InputError(f"y has shape {labels.shape}, but the graph has {graph.n_nodes} nodes")
+    missing = [label is None or label != label for label in labels.tolist()]
+    if any(missing):
+        raise InputError(f"y[{missing.index(True)}] is missing: homophily is measured where every node has a label")
     same: NDArray[np.float64] = (labels[graph.rows()] == labels[graph.indices]).astype(np.float64)
     return same

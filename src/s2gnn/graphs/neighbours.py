@@ -15,9 +15,8 @@ Metric = Literal["euclidean", "cosine"]
 Method = Literal["auto", "exact", "faiss"]
 
 EXACT_UP_TO = 50_000
-# The search rounds, and breaks ties by the order of its threads: it fetches some more rows, which are then sorted by
-# their true distances and, where these are equal, by their numbers.
 SPARE = 10
+MOST_FETCHED = 4_096
 RECALL_WANTED = 0.99
 ROWS_SAMPLED = 1_000
 
@@ -40,7 +39,10 @@ class Neighbours:
 
 
 def nearest_neighbours(X: Any, k: int, metric: Metric = "euclidean", method: Method = "auto") -> Neighbours:
-    """Search the `k` nearest other rows of every row of `X`; deterministic.
+    """Search the `k` nearest other rows of every row of `X`.
+
+    Deterministic for any number of threads: of rows equally far the one of smaller index is taken. (Among more than
+    4,096 equally far rows the choice may depend on the number of threads.)
 
     Args:
         X: features (N, M), dense or SciPy sparse.
@@ -52,6 +54,8 @@ def nearest_neighbours(X: Any, k: int, metric: Metric = "euclidean", method: Met
     X = checked_features(X)
     n = X.shape[0]
     if not isinstance(k, int | np.integer) or not 1 <= k <= n - 1:
+        if n < 2:
+            raise InputError(f"a graph of neighbours needs at least 2 rows, but X has {n}")
         raise InputError(f"k is {k}, but {n} rows have at most {n - 1} neighbours each: choose 1 <= k <= {n - 1}")
     if metric not in ("euclidean", "cosine"):
         raise InputError(f'metric is {metric!r}, but it must be "euclidean" or "cosine"')
@@ -66,21 +70,48 @@ def nearest_neighbours(X: Any, k: int, metric: Metric = "euclidean", method: Met
         method = "exact" if n <= EXACT_UP_TO or sp.issparse(X) else "faiss"
     if not sp.issparse(X):
         X = X - X.mean(axis=0)
-    spare = min(k + SPARE, n - 1)
     if method == "exact":
-        indices, recall = NearestNeighbors(n_neighbors=spare).fit(X).kneighbors(return_distance=False), 1.0
+        indices, distances = _search_exactly(X, k)
+        recall = 1.0
     else:
-        indices, recall = _search_with_faiss(X, spare)
-    distances = np.sqrt(squared_distances(X, np.repeat(np.arange(n), spare), indices.ravel())).reshape(n, spare)
-    order = np.lexsort((indices, distances), axis=1)[:, :k]
-    indices, distances = (np.take_along_axis(a, order, axis=1) for a in (indices, distances))
+        indices, distances, recall = _search_with_faiss(X, k)
     if metric == "cosine":
         distances = distances**2 / 2  # 1 − cos between unit vectors
     return Neighbours(indices, distances, method, recall)
 
 
-def _search_with_faiss(X: Any, k: int) -> tuple[NDArray[np.int64], float]:
-    """Indices (N, k) from an inverted file, which probes more cells until the recall wanted is reached."""
+def _search_exactly(X: Any, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Indices and distances (N, k), sorted by distance and, where these are equal, by index.
+
+    A search rounds, and breaks ties in the order of its threads: more rows than k are fetched, twice as many again
+    for the rows whose ties reach beyond them, and sorted here.
+    """
+    n = X.shape[0]
+    search = NearestNeighbors().fit(X)
+    indices, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k))
+    unsettled = np.arange(n)
+    fetched = min(k + SPARE, n - 1)
+    while len(unsettled):
+        found = search.kneighbors(X[unsettled], n_neighbors=fetched + 1, return_distance=False)
+        found, lengths = _sorted(X, unsettled, _without_self(found, unsettled))
+        indices[unsettled], distances[unsettled] = found[:, :k], lengths[:, :k]
+        if fetched >= min(n - 1, MOST_FETCHED):
+            break
+        unsettled = unsettled[lengths[:, -1] <= (1 + 1e-9) * lengths[:, k - 1]]
+        fetched = min(2 * fetched, n - 1)
+    return indices, distances
+
+
+def _sorted(X: Any, rows: NDArray[np.int64], found: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The lists `found` (rows, m) in the order of true distance and index, and these distances."""
+    starts = np.repeat(rows, found.shape[1])
+    distances = np.sqrt(squared_distances(X, starts, found.ravel())).reshape(found.shape)
+    order = np.lexsort((found, distances), axis=1)
+    return np.take_along_axis(found, order, axis=1), np.take_along_axis(distances, order, axis=1)
+
+
+def _search_with_faiss(X: Any, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+    """Indices, distances and recall of an inverted file, which probes more cells until the wanted recall is reached."""
     try:
         import faiss
     except ImportError as error:
@@ -96,20 +127,26 @@ def _search_with_faiss(X: Any, k: int) -> tuple[NDArray[np.int64], float]:
     index = faiss.IndexIVFFlat(faiss.IndexFlatL2(width), width, cells)
     index.train(vectors)
     index.add(vectors)
+    exact = NearestNeighbors(algorithm="brute").fit(X)
+
+    def search(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        found = index.search(vectors[rows], k + 1)[1]
+        short = (found < 0).any(axis=1)  # the cells probed hold fewer than k rows
+        if short.any():
+            found[short] = exact.kneighbors(X[rows[short]], n_neighbors=k + 1, return_distance=False)
+        return _sorted(X, rows, _without_self(found, rows))
+
     sample = np.linspace(0, n - 1, min(n, ROWS_SAMPLED)).astype(np.int64)
-    truth = _without_self(
-        NearestNeighbors(n_neighbors=k + 1, algorithm="brute").fit(X).kneighbors(X[sample], return_distance=False),
-        sample,
-    )
-    index.nprobe = 8
+    truth = exact.kneighbors(X[sample], n_neighbors=k + 1, return_distance=False)
+    _, true_distances = _sorted(X, sample, _without_self(truth, sample))
+    index.nprobe = min(8, cells)
     while True:
-        found = _without_self(index.search(vectors[sample], k + 1)[1], sample)
-        recall = float(np.mean([len(np.intersect1d(a, b)) / k for a, b in zip(found, truth, strict=True)]))
+        # As near as the k-th true neighbour is as good: among copies, which one is listed does not matter.
+        recall = float(np.mean(search(sample)[1] <= (1 + 1e-6) * true_distances[:, -1:]))
         if recall >= RECALL_WANTED or index.nprobe >= cells:
             break
         index.nprobe = min(2 * index.nprobe, cells)
-    indices = _without_self(index.search(vectors, k + 1)[1], np.arange(n))
-    return indices, recall
+    return *search(np.arange(n)), recall
 
 
 def _without_self(indices: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from s2gnn.graphs.graph import Graph
@@ -33,6 +34,7 @@ def _draw_neighbours(axes: Axes, counts: NDArray[np.int64]) -> None:
     axes.hist(counts, bins=list(np.arange(0, counts.max() + width + 1, width) - 0.5), color=COLOUR)
     if counts.max() > WIDE * max(float(np.median(counts)), 1.0):
         axes.set_yscale("log")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("neighbours of a node")
     axes.set_ylabel("number of nodes")
 
@@ -44,5 +46,8 @@ def _draw_weights(axes: Axes, weights: NDArray[np.float64]) -> None:
         axes.hist(weights, bins=list(np.geomspace(weights.min(), weights.max(), BINS + 1)), color=COLOUR)
     elif len(weights):
         axes.hist(weights, bins=BINS, color=COLOUR)
+    else:
+        axes.text(0.5, 0.5, "no edges", ha="center", va="center", transform=axes.transAxes)
+        axes.set_xticks([])
     axes.set_xlabel("weight of an edge")
     axes.set_ylabel("number of edges")

@@ -66,13 +66,13 @@ def smooth_graph(
     distances. The logarithm gives every row a positive degree, so a solution has no isolated nodes.
 
     **Scale of the weights.** The objective fixes the weights, whatever the units of `X`: a typical row has a
-    weighted degree between 1 and 4 (it grows with `k`) and its weights lie below 1. An ε of 1 in
+    weighted degree between 0.5 and 4 (it grows with `k`) and its weights lie below 1. An ε of 1 in
     `SobolevOperator` is thus of the order of a row's whole degree; `scale` multiplies the weights to make
     them larger or smaller against ε.
 
     Args:
         X: features (N, M), a dense array or a SciPy sparse matrix; all values finite.
-        k: wanted number of neighbours.
+        k: wanted number of neighbours, 1 ≤ k ≤ N − 2.
         candidates: the pairs that may become edges are those of each row's so many nearest rows; 4k if left
             out, which gives the edges of the problem on all pairs; or "all".
         step: the step size is 0.5/(2 + ‖S‖) with S the incidence of nodes and candidate pairs. With
@@ -88,7 +88,7 @@ def smooth_graph(
     """
     X = checked_features(X)
     n = X.shape[0]
-    _check_options(n, k, candidates, step, tolerance, scale)
+    _check_options(n, k, candidates, step, tolerance, scale, max_iter)
     n_nearest = min(_n_nearest(n, k, candidates), n - 1)
     found = nearest_neighbours(X, n_nearest, method="exact" if candidates == "all" else method)
     theta = _theta(found.distances**2, k)
@@ -100,7 +100,7 @@ def smooth_graph(
     if not info.converged:
         warnings.warn(
             f"the learned graph has not converged: after {iterations:,} iterations the relative change is "
-            f"{residual:.1e}, above the tolerance {tolerance:.1e}; raise max_iter",
+            f"{residual:.1e}, above the tolerance {tolerance:.1e}; raise max_iter, or leave out rows far from all",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -205,7 +205,9 @@ def _relative(change: NDArray[np.float64], of: NDArray[np.float64]) -> float:
     return float(np.sqrt(np.einsum("i,i", change, change) / size)) if size > 0 else np.inf
 
 
-def _check_options(n: int, k: int, candidates: object, step: object, tolerance: float, scale: object) -> None:
+def _check_options(
+    n: int, k: int, candidates: object, step: object, tolerance: float, scale: object, max_iter: int
+) -> None:
     if not isinstance(k, int | np.integer) or not 1 <= k <= n - 2:
         raise InputError(f"k is {k}, but a graph learned on {n} rows has 1 <= k <= {n - 2} neighbours")
     if candidates not in (None, "all") and not (isinstance(candidates, int | np.integer) and candidates > k):
@@ -214,5 +216,7 @@ def _check_options(n: int, k: int, candidates: object, step: object, tolerance: 
         raise InputError(f'step is {step!r}, but it must be "candidates" or "all-pairs"')
     if not tolerance > 0:
         raise InputError(f"tolerance is {tolerance}, but it must be positive")
+    if max_iter < 1:
+        raise InputError(f"max_iter is {max_iter}, but at least 1 iteration is needed")
     if scale not in ("learned", "max") and not (isinstance(scale, int | float) and scale > 0):
         raise InputError(f'scale is {scale!r}, but it must be "learned", "max" or a positive number')

@@ -38,4 +38,4 @@ def load_graph(path: str | Path) -> Graph:
     except InputError:
         raise
     except (ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} is damaged or not a graph written by s2gnn: {error}") from error
+        raise InputError(f"{path} is damaged or not a graph written by s2gnn") from error
