@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -11,9 +12,9 @@ import torch
 import typer
 
 from s2gnn import provenance
-from s2gnn.bench.epoch import time_epoch
+from s2gnn.bench.epoch import EpochTiming, time_epoch
 from s2gnn.bench.graphs import GraphTiming, sizes, time_diffusion, time_knn, time_smooth
-from s2gnn.bench.operator import GRAPHS, time_operator
+from s2gnn.bench.operator import GRAPHS, OperatorTiming, time_operator
 from s2gnn.bench.workloads import SIZES, workload
 from s2gnn.cli.output import print_table
 from s2gnn.errors import InputError
@@ -52,7 +53,7 @@ def graphs(
         with np.load(pubmed, allow_pickle=False) as archive:
             timings.append(time_diffusion(archive["edge_index"], len(archive["y"])))
     if as_json:
-        print(json.dumps([asdict(timing) for timing in timings], indent=2))
+        _print_json(f"s2gnn bench graphs --points {points}", timings)
         return
     print_table(
         "Building graphs (k = 30, 64 features; diffusion: Pubmed, teleport 0.05, top 128)",
@@ -90,7 +91,7 @@ def operator(as_json: AsJson = False) -> None:
     """
     timings = [timing for name in GRAPHS for timing in time_operator(name)]
     if as_json:
-        print(json.dumps([asdict(timing) for timing in timings], indent=2))
+        _print_json("s2gnn bench operator", timings)
         return
     print_table(
         f"Forward propagation, α = 6, kernel {timings[0].kernel}, {torch.get_num_threads()} threads",
@@ -125,7 +126,7 @@ def epoch(
         timings.append(time_epoch(workload(name)))
         _say(f"{name}: {timings[-1].ours:.1f} ms an epoch")
     if as_json:
-        print(json.dumps([asdict(timing) for timing in timings], indent=2))
+        _print_json(f"s2gnn bench epoch --tasks {tasks}", timings)
         return
     print_table(
         f"One epoch (step and evaluation), {torch.get_num_threads()} threads: how many times as long the others take",
@@ -139,6 +140,19 @@ def epoch(
             for t in timings
         ],
     )
+
+
+def _print_json(command: str, timings: Sequence[GraphTiming | OperatorTiming | EpochTiming]) -> None:
+    """Print the measurements with what made them."""
+    record = {
+        "command": command,
+        "commit": provenance.commit(),
+        "versions": provenance.versions(),
+        "kernel": kernel.chosen(),
+        "threads": torch.get_num_threads(),
+        "timings": [asdict(timing) for timing in timings],
+    }
+    print(json.dumps(record, indent=2))
 
 
 def _text(value: object) -> str:
