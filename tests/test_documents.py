@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import json
 import pkgutil
 import re
 from pathlib import Path
@@ -51,3 +52,14 @@ def test_public_names_are_importable():
     assert all(hasattr(s2gnn, name) for name in s2gnn.__all__)
     assert re.fullmatch(r"\d+\.\d+\.\d+", s2gnn.__version__)
     assert f"version: {s2gnn.__version__}" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_records_say_what_made_them():
+    records = sorted((ROOT / "results").glob("*.json"))
+    assert len(records) >= 3
+    for path in records:
+        record = json.loads(path.read_text())
+        assert record["command"].startswith("s2gnn ")
+        assert record["commit"]
+        assert record["versions"]["torch"]
+        assert f"`{path.name}`" in (ROOT / "results" / "README.md").read_text()
