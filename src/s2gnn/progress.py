@@ -1,4 +1,4 @@
-"""The one progress bar, on standard error, for work that takes long."""
+"""The progress bar of long computations, on standard error."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

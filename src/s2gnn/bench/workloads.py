@@ -64,12 +64,18 @@ def workload(name: str) -> Workload:
     return Workload(f"{name} (random)", random_graph(n, n_edges), torch.tensor(x, dtype=torch.float32), *rest)
 
 
+def data_file(name: str) -> Path | None:
+    """The file of real data called `name` below the folder that S2GNN_DATA names, if it is there."""
+    folder = os.environ.get("S2GNN_DATA")
+    path = Path(folder or "") / name
+    return path if folder and path.is_file() else None
+
+
 def _real_features(name: str) -> tuple[np.ndarray, int] | None:
     """Features and k of a constructed graph, when S2GNN_DATA names the folder of the data sets."""
-    folder = Path(os.environ.get("S2GNN_DATA", ""))
     files = {"cancer-b": "kather/kather_lbp38.npz", "cancer-m": "kather/kather_lbp38.npz", "har": "har/har.npz"}
-    path = folder / files.get(name, "-")
-    if not path.is_file():
+    path = data_file(files[name]) if name in files else None
+    if path is None:
         return None
     with np.load(path, allow_pickle=False) as archive:
         X, y = archive["X"], archive["y"]

@@ -1,10 +1,8 @@
 """`s2gnn bench`: timings on this machine."""
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -15,20 +13,12 @@ from s2gnn import provenance
 from s2gnn.bench.epoch import EpochTiming, time_epoch
 from s2gnn.bench.graphs import GraphTiming, sizes, time_diffusion, time_knn, time_smooth
 from s2gnn.bench.operator import GRAPHS, OperatorTiming, time_operator
-from s2gnn.bench.workloads import SIZES, workload
-from s2gnn.cli.output import print_table
+from s2gnn.bench.workloads import SIZES, data_file, workload
+from s2gnn.cli.output import AsJson, print_table
 from s2gnn.errors import InputError
 from s2gnn.operators import kernel
 
 app = typer.Typer(help="Measure time and memory on this machine.", no_args_is_help=True)
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-PUBMED_EDGES_IN_THE_PAPER = 1_723_360
-
-
-@app.callback()
-def _group() -> None:
-    """Measure time and memory on this machine."""
 
 
 @app.command()
@@ -48,8 +38,8 @@ def graphs(
         for measure in (time_knn, time_smooth):
             timings.append(measure(n))
             _say(f"{timings[-1].what} graph of {n:,} points: {timings[-1].seconds:.1f} s")
-    pubmed = Path(os.environ.get("S2GNN_DATA", "")) / "citation" / "pubmed.npz"
-    if pubmed.is_file():
+    pubmed = data_file("citation/pubmed.npz")
+    if pubmed is not None:
         with np.load(pubmed, allow_pickle=False) as archive:
             timings.append(time_diffusion(archive["edge_index"], len(archive["y"])))
     if as_json:
@@ -60,8 +50,8 @@ def graphs(
         ("graph", "points", "seconds", "µs a point", "peak MiB", "edges", ""),
         [_row(timing) for timing in timings],
     )
-    if pubmed.is_file():
-        print(f"The paper's Table I has {PUBMED_EDGES_IN_THE_PAPER:,} edges for the diffusion of Pubmed.")
+    if pubmed is not None:
+        print(f"The paper's Table I has {SIZES['pubmed'][1]:,} edges for the diffusion of Pubmed.")
 
 
 @app.command()
@@ -156,7 +146,7 @@ def _print_json(command: str, timings: Sequence[GraphTiming | OperatorTiming | E
 
 
 def _text(value: object) -> str:
-    return ", ".join(value) if isinstance(value, list) else str(value)
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def _row(timing: GraphTiming) -> tuple[str, ...]:

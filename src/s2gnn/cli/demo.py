@@ -12,14 +12,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import s2gnn
 from s2gnn import provenance
-from s2gnn.cli.output import check_writable, print_table
+from s2gnn.cli.output import AsJson, check_writable, print_table
 from s2gnn.demo import METHODS, Comparison, compare, draw
 
 
 def demo(
     seeds: Annotated[int, typer.Option(min=1, max=100, help="Number of draws of the labelled digits.")] = 5,
     out: Annotated[Path, typer.Option(help="Where to write the picture (PNG).")] = Path("s2gnn-demo.png"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Classify handwritten digits from a tenth of the labels, beside a GCN, MLP, SVM and label spreading.
 

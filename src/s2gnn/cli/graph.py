@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from scipy.sparse.csgraph import connected_components
 
-from s2gnn.cli.output import check_writable, print_table
+from s2gnn.cli.output import AsJson, check_writable, print_table
 from s2gnn.data import read_table
 from s2gnn.errors import InputError
 from s2gnn.graphs import (
@@ -49,7 +49,6 @@ class DiffusionMethod(StrEnum):
     push = "push"
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 GraphFile = Annotated[Path, typer.Argument(help="A graph file (.npz) written by s2gnn.")]
 
 

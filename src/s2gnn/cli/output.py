@@ -4,11 +4,15 @@ import errno
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
 from s2gnn.errors import InputError
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def check_writable(path: Path, suffix: str) -> None:

@@ -83,8 +83,8 @@ def diffuse(
 def _exact_columns(graph: Graph, teleport: float, top: int, show: Callable[[float], None]) -> Iterator[Column]:
     """Chebyshev iteration on the symmetric positive definite system (I − (1−t)H) Π = tI, block by block."""
     n = graph.n_nodes
-    loops = graph.to_scipy() + sp.eye_array(n, format="csr")
-    root = sp.diags_array(1 / np.sqrt(loops.sum(axis=1)))
+    loops, degrees = _with_loops(graph)
+    root = sp.diags_array(1 / np.sqrt(degrees))
     matrix = (sp.eye_array(n) - (1 - teleport) * (root @ loops @ root)).tocsr()
     width = int(np.clip(2**20 // n, 16, 512))
     starts = range(0, n, width)
@@ -99,6 +99,12 @@ def _exact_columns(graph: Graph, teleport: float, top: int, show: Callable[[floa
         for start, block in zip(starts, pool.map(solve, starts), strict=True):
             show(start / n)
             yield from block
+
+
+def _with_loops(graph: Graph) -> tuple[sp.csr_array, NDArray[np.float64]]:
+    """Ã = A + I (N, N) and its degrees d̃ (N,)."""
+    loops = graph.to_scipy() + sp.eye_array(graph.n_nodes, format="csr")
+    return loops, loops.sum(axis=1)
 
 
 def _chebyshev(
@@ -162,8 +168,7 @@ def _pushed_blocks(
     π_u(i)·√(d̃_u/d̃_i).
     """
     n = graph.n_nodes
-    loops = graph.to_scipy() + sp.eye_array(n, format="csr")
-    degrees = loops.sum(axis=1)
+    loops, degrees = _with_loops(graph)
     step = (sp.diags_array((1 - teleport) / degrees) @ loops).tocsr()  # a row of residuals times this moves them on
     root = np.sqrt(degrees)
     for start in range(0, n, width):

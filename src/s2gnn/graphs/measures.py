@@ -51,6 +51,13 @@ def largest_component(graph: Graph) -> tuple[Graph, NDArray[np.int64]]:
     return Graph(adjacency[nodes][:, nodes]), nodes
 
 
+def closed_neighbourhoods(graph: Graph) -> sp.csr_array:
+    """The 0/1 matrix (N, N) of N[i] = N(i) ∪ {i}."""
+    pattern = graph.to_scipy()
+    pattern.data = np.ones_like(pattern.data)
+    return (pattern + sp.eye_array(graph.n_nodes, format="csr")).tocsr()
+
+
 def sparsity(graph: Graph, rho: int = 1) -> float:
     """The share of zeros, in %, of the regular power (L + εI)^ρ for ε > 0, by its pattern.
 
@@ -60,9 +67,7 @@ def sparsity(graph: Graph, rho: int = 1) -> float:
     if not isinstance(rho, int | np.integer) or rho < 1:
         raise InputError(f"rho is {rho!r}, but the power must be an integer >= 1")
     n = graph.n_nodes
-    pattern = graph.to_scipy()
-    pattern.data = np.ones_like(pattern.data)
-    pattern = (pattern + sp.eye_array(n)).tocsr().astype(np.float32)
+    pattern = closed_neighbourhoods(graph).astype(np.float32)
     width = max(1, min(n, 2**24 // n))
     reached = 0
     for start in range(0, n, width):

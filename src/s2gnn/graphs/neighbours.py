@@ -41,8 +41,9 @@ class Neighbours:
 def nearest_neighbours(X: Any, k: int, metric: Metric = "euclidean", method: Method = "auto") -> Neighbours:
     """Search the `k` nearest other rows of every row of `X`.
 
-    Deterministic for any number of threads: of rows equally far the one of smaller index is taken. (Among more than
-    4,096 equally far rows the choice may depend on the number of threads.)
+    The exact search is deterministic for any number of threads: of rows equally far the one of smaller index is taken.
+    (Among more than 4,096 equally far rows the choice may depend on the number of threads.) faiss gives the same
+    result for the same number of threads.
 
     Args:
         X: features (N, M), dense or SciPy sparse.

@@ -21,6 +21,7 @@ from s2gnn.errors import InputError
 from s2gnn.graphs.features import checked_features, products, squared_distances, unit_rows
 from s2gnn.graphs.graph import Graph
 from s2gnn.graphs.knn import Width, checked_width, gaussian_weights
+from s2gnn.graphs.measures import closed_neighbourhoods
 
 
 def jaccard(graph: Graph) -> Graph:
@@ -31,7 +32,7 @@ def jaccard(graph: Graph) -> Graph:
     pairs, _ = graph.to_edge_list()
     i, j = pairs.T
     sizes = np.diff(graph.indptr) + 1
-    common = products(_closed_neighbourhoods(graph), i, j)
+    common = products(closed_neighbourhoods(graph), i, j)
     return Graph.from_edge_list(pairs, common / (sizes[i] + sizes[j] - common), graph.n_nodes)
 
 
@@ -39,7 +40,7 @@ def adamic_adar(graph: Graph) -> Graph:
     """Σ 1/log(1 + |N(u)|) over the common u of the closed neighbourhoods, divided by the largest, in (0, 1]."""
     pairs, _ = graph.to_edge_list()
     n_neighbours = np.maximum(np.diff(graph.indptr), 1)
-    rooted = _closed_neighbourhoods(graph) @ sp.diags_array(1 / np.sqrt(np.log1p(n_neighbours)))
+    rooted = closed_neighbourhoods(graph) @ sp.diags_array(1 / np.sqrt(np.log1p(n_neighbours)))
     scores = products(rooted.tocsr(), *pairs.T)
     return Graph.from_edge_list(pairs, scores / scores.max(initial=0.0), graph.n_nodes)
 
@@ -70,13 +71,6 @@ def degree_normalized(graph: Graph) -> Graph:
     root = np.sqrt(graph.degrees)
     i, j = pairs.T
     return Graph.from_edge_list(pairs, weights / (root[i] * root[j]), graph.n_nodes)
-
-
-def _closed_neighbourhoods(graph: Graph) -> sp.csr_array:
-    """The 0/1 matrix (N, N) of N[i] = N(i) ∪ {i}."""
-    pattern = graph.to_scipy()
-    pattern.data = np.ones_like(pattern.data)
-    return (pattern + sp.eye_array(graph.n_nodes, format="csr")).tocsr()
 
 
 def _node_features(graph: Graph, X: Any) -> Any:

@@ -46,5 +46,6 @@ def check_features(x: Tensor | PreparedInput, weight: Tensor) -> None:
             f"x is a {type(values).__name__} but must be a dense tensor: torch.tensor(x, dtype={weight.dtype})"
         )
     if values.dtype != weight.dtype and not torch.is_autocast_enabled(values.device.type):
-        method = {torch.float32: "float", torch.float64: "double"}.get(weight.dtype, "to")
-        raise InputError(f"x is {values.dtype}, but the layer's weights are {weight.dtype}: pass x.{method}()")
+        calls = {torch.float32: "float()", torch.float64: "double()"}
+        call = calls.get(weight.dtype, f"to({weight.dtype})")
+        raise InputError(f"x is {values.dtype}, but the layer's weights are {weight.dtype}: pass x.{call}")

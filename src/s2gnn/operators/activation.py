@@ -92,9 +92,7 @@ _activate_backward.register_autograd(_backward_of_backward, setup_context=_keep_
 
 def _native_variant(x: Tensor) -> tuple[Any, str] | None:
     """The native module and variant to use for a float32 tensor on the CPU, else `None`."""
-    variant = kernel.chosen(x.device.type)
-    module = kernel.native_module()
-    return None if module is None or variant == kernel.PLAIN or x.dtype != torch.float32 else (module, variant)
+    return kernel.native_variant(x.device.type) if x.dtype == torch.float32 else None
 
 
 def _random_bits(x: Tensor, key: int) -> Tensor:

@@ -33,10 +33,11 @@ def native_module() -> ModuleType | None:
         return None
 
 
-def available() -> list[str]:
+@cache
+def available() -> tuple[str, ...]:
     """The kernels that run here, the best last: "torch", then the native variants of this processor."""
     native = native_module()
-    return [PLAIN, *(native.variants() if native else [])]
+    return (PLAIN, *(native.variants() if native else ()))
 
 
 @contextmanager
@@ -60,6 +61,12 @@ def chosen(device: str = "cpu") -> str:
     if ENVIRONMENT in os.environ:
         return _checked(os.environ[ENVIRONMENT])
     return available()[-1]
+
+
+def native_variant(device: str) -> tuple[ModuleType, str] | None:
+    """The compiled module and the variant to call for tensors on a kind of device; `None` for plain torch."""
+    variant, module = chosen(device), native_module()
+    return None if module is None or variant == PLAIN else (module, variant)
 
 
 def _checked(name: str) -> str:

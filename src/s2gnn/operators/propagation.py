@@ -135,12 +135,12 @@ def _run_natively(
     out: Tensor,
 ) -> bool:
     """Fill `out` with the native kernel, if one applies; say whether."""
-    variant = kernel.chosen(signal.device.type)
-    native = kernel.native_module()
-    if variant == kernel.PLAIN or native is None or indptr.dtype != torch.int32:
+    native = kernel.native_variant(signal.device.type)
+    if native is None or indptr.dtype != torch.int32:
         return False
+    module, variant = native
     threads = torch.get_num_threads()
-    getattr(native, name)(variant, indptr, indices, b, c, t, sign, threads, signal.contiguous(), out)
+    getattr(module, name)(variant, indptr, indices, b, c, t, sign, threads, signal.contiguous(), out)
     return True
 
 
