@@ -1,9 +1,12 @@
+import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 
 from s2gnn import S2GNN, S2Conv, SobolevOperator
 from s2gnn.nn import plan_layer
-from s2gnn.operators import kernel
+from s2gnn.nn.plan import plan_input
+from s2gnn.operators import PreparedInput, SparseInput, kernel
 from tests.random_graphs import random_graph
 
 
@@ -16,31 +19,79 @@ def test_every_order_gives_the_same_numbers_and_gradients(fusion, widths):
     results = []
     for order in ("auto", "aggregate", "transform"):
         conv.order = order
-        h = x.clone().requires_grad_()
-        conv.zero_grad()
-        y = conv(h, op)
-        y.square().sum().backward()
-        results.append([y.detach(), h.grad, conv.weight.grad.clone(), conv.bias.grad.clone()])
+        for form in (x.clone().requires_grad_(), x, op.prepare(x), SparseInput(sp.csr_array(x.numpy()), x.dtype)):
+            conv.zero_grad()
+            y = conv(form, op)
+            y.square().sum().backward()
+            results.append([y.detach(), conv.weight.grad.clone(), conv.bias.grad.clone()])
+            if isinstance(form, torch.Tensor) and form.requires_grad:
+                results[-1].append(form.grad)
     for other in results[1:]:
-        for ours, theirs in zip(results[0], other, strict=True):
+        for ours, theirs in zip(results[0], other, strict=False):
             torch.testing.assert_close(theirs, ours, rtol=1e-10, atol=1e-12)
 
 
+def test_the_aggregating_order_is_differentiable_twice():
+    op = SobolevOperator(random_graph(7), 2, 1.2, "laplacian", dtype=torch.float64)
+    conv = S2Conv(3, 2, 2, 1.2, shift="laplacian").double()
+    conv.order = "aggregate"
+    x = torch.randn(7, 3, dtype=torch.float64, requires_grad=True)
+
+    def products(x, weight):
+        conv.weight = weight
+        return conv._shift(x, op)
+
+    weight = conv.weight.detach().requires_grad_()
+    del conv.weight
+    assert torch.autograd.gradcheck(products, (x, weight))
+    assert torch.autograd.gradgradcheck(products, (x, weight))
+
+
+def dense_flops(n, width_in, width_out, alpha):
+    return 2 * n * width_in * width_out * (alpha + 1)
+
+
 def test_the_planner_counts_forward_and_backward():
-    op = SobolevOperator(random_graph(40), 6, 1.0)
+    n, alpha = 4_000, 6
+    op = SobolevOperator(random_graph(n, 0.01), alpha, 1.0)
     edges = len(op.powers.indices)
-    constant, hidden = torch.ones(40, 64), torch.ones(40, 64, requires_grad=True)
-    fixed = edges * (4 + 4 + 4 * 6)
+    constant, hidden = torch.ones(n, 64), torch.ones(n, 64, requires_grad=True)
+    fixed = 4 + 4 + 4 * alpha
     with kernel.use(kernel.available()[-1]):
         first, inner = plan_layer(constant, op, 64, 64), plan_layer(hidden, op, 64, 64)
         last = plan_layer(hidden, op, 64, 3)
         with torch.no_grad():
-            evaluation = plan_layer(hidden, op, 64, 16)
-    assert (first.order, first.aggregate_bytes) == ("aggregate", fixed + edges * 4 * 64)
-    assert (inner.order, inner.aggregate_bytes) == ("aggregate", 2 * fixed + edges * 4 * 64 * 7)
-    assert (last.order, last.transform_bytes) == ("transform", 2 * (fixed + edges * 4 * 6 * 3))
-    assert (evaluation.order, evaluation.transform_bytes) == ("aggregate", fixed + edges * 4 * 6 * 16)
-    assert plan_layer(op.prepare(constant), op, 64, 64).order == "prepared"
+            evaluation = plan_layer(hidden, op, 64, 64)
+    large = dense_flops(n, 64, 64, alpha)
+    gather_one, gather_all = 2 * edges * (fixed + 4 * 64), 2 * edges * (fixed + 4 * alpha * 64)
+    assert first.order == inner.order == evaluation.order == "aggregate"
+    assert first.costs == {"aggregate": gather_one + 2 * 1.5 * large, "transform": 2 * (gather_all + large)}
+    assert inner.costs["aggregate"] == gather_one + 1.5 * large + gather_all + 2 * large
+    assert evaluation.costs == {"aggregate": gather_one + 1.5 * large, "transform": gather_all + large}
+    assert last.order == "transform"
+    assert last.costs["transform"] == 2 * 2 * edges * (fixed + 4 * alpha * 3) + 3 * dense_flops(n, 64, 3, alpha)
+
+
+def test_constant_features_take_the_cheapest_form():
+    few_edges, many_edges = (SobolevOperator(random_graph(500, density), 6) for density in (0.01, 0.3))
+    assert plan_input(many_edges, 38, 64) == "prepared"
+    assert plan_input(few_edges, 561, 64) == "dense"
+    assert plan_input(few_edges, 2_000, 64, nnz=500 * 30) == "sparse"
+    assert plan_input(many_edges, 50, 64, nnz=500 * 40) == "prepared"
+
+
+def test_prepare_gives_what_the_network_is_called_with():
+    graph, x = random_graph(300, 0.3), np.random.default_rng(0).random((300, 20))
+    model = S2GNN(20, 16, 3, alpha=3, epsilon=1.3)
+    prepared, op = model.prepare(x, graph)
+    assert isinstance(prepared, PreparedInput)
+    assert (op.alpha, op.epsilon) == (3, 1.3)
+    torch.testing.assert_close(model.eval()(prepared, op), model(torch.tensor(x).float(), op))
+    words = sp.random_array((300, 4_000), density=0.005, format="csr", rng=np.random.default_rng(0))
+    model = S2GNN(4_000, 16, 3, alpha=3, epsilon=1.3)
+    sparse, op = model.prepare(words, random_graph(300, 0.01))
+    assert isinstance(sparse, SparseInput)
+    torch.testing.assert_close(model.eval()(sparse, op), model(torch.tensor(words.toarray()).float(), op))
 
 
 def test_plain_torch_gathers_for_every_branch():
@@ -51,9 +102,9 @@ def test_plain_torch_gathers_for_every_branch():
 
 
 def test_the_plan_of_a_network_can_be_read_and_forced():
-    op = SobolevOperator(random_graph(40), 4, 1.0)
+    op = SobolevOperator(random_graph(400), 4, 1.0)
     model = S2GNN(8, 32, 3, num_layers=3)
-    x = torch.ones(40, 8)
+    x = torch.ones(400, 8)
     assert [plan.order for plan in model.plan(op.prepare(x), op)] == ["prepared", "aggregate", "transform"]
     for conv in model.convs:
         conv.order = "transform"

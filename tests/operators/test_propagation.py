@@ -16,7 +16,7 @@ MAPS = {"fan_out": propagation.fan_out, "fan_in": propagation.fan_in, "branchwis
 
 
 def signal(name, alpha, n, width, dtype=torch.float32):
-    shape = (n, width) if name == "fan_out" else (alpha + 1, n, width)
+    shape = (n, width) if name == "fan_out" else (n, alpha + 1, width)
     return torch.randn(shape, dtype=dtype, generator=torch.Generator().manual_seed(0))
 
 
@@ -32,7 +32,7 @@ def test_every_variant_and_width_gives_the_numbers_of_plain_torch(variant, alpha
         g = random_graph(37, 0.2)
         for dtype, tolerance in ((torch.float32, 2e-6), (torch.float64, 1e-14)):
             powers = SobolevOperator(g, alpha, 0.7, shift, dtype=dtype).powers
-            for width in (1, 3, 16, 31, 67):
+            for width in (1, 2, 3, 7, 8, 13, 16, 31, 67):
                 h = signal(name, alpha, 37, width, dtype)
                 with kernel.use("torch"):
                     expected = MAPS[name](powers, h)
@@ -85,7 +85,7 @@ def test_non_contiguous_signals(chosen):
     h = torch.randn(8, 20).T
     with kernel.use(chosen):
         torch.testing.assert_close(op.propagate(h), op.propagate(h.contiguous()))
-        branches = torch.randn(20, 4, 8).transpose(0, 1)
+        branches = torch.randn(4, 20, 8).transpose(0, 1)
         torch.testing.assert_close(op.propagate_branches(branches), op.propagate_branches(branches.contiguous()))
 
 

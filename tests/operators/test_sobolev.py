@@ -81,9 +81,9 @@ def test_first_power_at_epsilon_one_is_the_operator_of_gcn():
 def test_backward_is_the_adjoint_of_forward(shift):
     """⟨S x, y⟩ = ⟨x, Sᵀ y⟩ to rounding, which a gradcheck does not resolve."""
     op = SobolevOperator(random_graph(40), 5, 0.7, shift, dtype=torch.float64)
-    for propagate, shape in ((op.stacked, (40, 3)), (op.propagate_branches, (6, 40, 3))):
+    for propagate, shape in ((op.stacked, (40, 3)), (op.propagate_branches, (40, 6, 3))):
         x = torch.randn(shape, dtype=torch.float64, requires_grad=True)
-        y = torch.randn(6, 40, 3, dtype=torch.float64)
+        y = torch.randn(40, 6, 3, dtype=torch.float64)
         forward = (propagate(x) * y).sum()
         forward.backward()
         assert abs((x * x.grad).sum() - forward).item() < 1e-12
@@ -92,7 +92,7 @@ def test_backward_is_the_adjoint_of_forward(shift):
 def test_products_are_differentiable_twice():
     op = SobolevOperator(random_graph(7), 3, 0.7, "laplacian", dtype=torch.float64)
     h = torch.randn(7, 2, dtype=torch.float64, requires_grad=True)
-    branches = torch.randn(4, 7, 2, dtype=torch.float64, requires_grad=True)
+    branches = torch.randn(7, 4, 2, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(op.propagate, h)
     assert torch.autograd.gradgradcheck(op.propagate, h)
     assert torch.autograd.gradcheck(op.propagate_branches, branches)
@@ -162,8 +162,8 @@ def test_unusable_signals():
     op = SobolevOperator(random_graph(4), 2)
     with pytest.raises(InputError, match=r"shape \(3, 2\), but the operator expects \(4, F\)"):
         op.propagate(torch.ones(3, 2))
-    with pytest.raises(InputError, match=r"expects \(3, 4, F\)"):
-        op.propagate_branches(torch.ones(2, 4, 2))
+    with pytest.raises(InputError, match=r"expects \(4, 3, F\)"):
+        op.propagate_branches(torch.ones(4, 2, 2))
     with pytest.raises(InputError, match=r"is torch.float64, .* dtype=torch.float64"):
         op.propagate(torch.ones(4, 2, dtype=torch.float64))
     with pytest.raises(InputError, match="rho is 3, but this operator has the powers 0..2"):

@@ -16,7 +16,8 @@ from torch.nn import functional as F
 from s2gnn.errors import InputError, NonFiniteLossError
 from s2gnn.graphs.validation import as_array
 from s2gnn.learning.seeding import seeded
-from s2gnn.operators import PreparedInput, SobolevOperator
+from s2gnn.nn.plan import LayerInput
+from s2gnn.operators import SobolevOperator
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class FitResult:
 
 def fit(
     model: nn.Module,
-    x: Tensor | PreparedInput,
+    x: LayerInput,
     op: SobolevOperator | None,
     y: ArrayLike | Tensor,
     train: ArrayLike | Tensor,
@@ -94,7 +95,7 @@ def fit(
 
     Args:
         model: called as `model(x, op)`, gives logits (N, C); has `reset_parameters`.
-        x: node features (N, F), or `op.prepare(x)`.
+        x: node features (N, F), or what the model's `prepare` made of them.
         op: the operator handed to the model.
         y: integer labels (N,) in 0..C-1; values at nodes outside `train` and `val` are not looked at.
         train: node indices, or a mask (N,), of the training nodes.
@@ -141,7 +142,7 @@ def fit(
 
 
 @torch.no_grad()
-def predict_logits(model: nn.Module, x: Tensor | PreparedInput, op: SobolevOperator | None) -> Tensor:
+def predict_logits(model: nn.Module, x: LayerInput, op: SobolevOperator | None) -> Tensor:
     """The logits (N, C) of `model`, which is left in evaluation mode."""
     model.eval()
     return model(x, op)  # type: ignore[no-any-return]
@@ -159,7 +160,7 @@ class _Targets:
 def _step(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
-    x: Tensor | PreparedInput,
+    x: LayerInput,
     op: SobolevOperator | None,
     targets: _Targets,
     *,
@@ -177,9 +178,7 @@ def _step(
     return loss.item()
 
 
-def _validate(
-    model: nn.Module, x: Tensor | PreparedInput, op: SobolevOperator | None, targets: _Targets
-) -> tuple[float, float]:
+def _validate(model: nn.Module, x: LayerInput, op: SobolevOperator | None, targets: _Targets) -> tuple[float, float]:
     """Loss and accuracy on the validation nodes."""
     logits, labels = predict_logits(model, x, op)[targets.val], targets.labels[targets.val]
     accuracy = (logits.argmax(dim=1) == labels).double().mean()
@@ -202,7 +201,7 @@ def _check_classes(logits: Tensor, targets: _Targets) -> None:
 
 def _checked_targets(
     model: nn.Module,
-    x: Tensor | PreparedInput,
+    x: LayerInput,
     y: ArrayLike | Tensor,
     train: ArrayLike | Tensor,
     val: ArrayLike | Tensor | None,

@@ -1,7 +1,7 @@
 """S2Conv: one sparse Sobolev layer."""
 
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -10,9 +10,10 @@ from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 from s2gnn.nn.arguments import check_features, positive_integer, probability
 from s2gnn.nn.fusion import FusionName, make_fusion
-from s2gnn.nn.plan import LayerPlan, plan_layer
-from s2gnn.operators import PreparedInput, Shift, SobolevOperator
+from s2gnn.nn.plan import LayerInput, LayerPlan, plan_layer
+from s2gnn.operators import PreparedInput, Shift, SobolevOperator, SparseInput
 from s2gnn.operators.activation import activate
+from s2gnn.operators.propagation import HadamardPowers, branchwise, fan_out
 from s2gnn.operators.shifts import check_shift
 from s2gnn.operators.sobolev import check_alpha, check_epsilon
 
@@ -46,7 +47,7 @@ class S2Conv(nn.Module):
     to "aggregate" or "transform" decides.
 
     Shapes:
-        - input: x (N, in_channels) or `op.prepare(x)`
+        - input: x (N, in_channels), or `op.prepare(x)`, or a `SparseInput`
         - output: (N, out_channels)
         - `weight`: (α + 1, in_channels, out_channels), branch 0 first
         - `bias`: (α + 1, out_channels)
@@ -88,7 +89,7 @@ class S2Conv(nn.Module):
 
     def forward(
         self,
-        x: Tensor | PreparedInput,
+        x: LayerInput,
         graph: SobolevOperator | Tensor,
         edge_weight: Tensor | None = None,
     ) -> Tensor:
@@ -100,20 +101,29 @@ class S2Conv(nn.Module):
                 f"x has shape {tuple(x.shape)}, expected ({op.n_nodes}, {self.in_channels}): "
                 "one row per node, in_channels columns"
             )
-        shifted = self._shift(x, op)  # (alpha + 1, N, out)
+        shifted = self._shift(x, op)  # (N, alpha + 1, out)
         branches = activate(shifted, self.bias, self.dropout if self.training else 0.0)
         return self.fusion(branches)  # type: ignore[no-any-return]
 
-    def plan(self, x: Tensor | PreparedInput, op: SobolevOperator) -> LayerPlan:
+    def plan(self, x: LayerInput, op: SobolevOperator) -> LayerPlan:
         """The order of multiplication for this input; `order` of the layer overrules the planner."""
         plan = plan_layer(x, op, self.in_channels, self.out_channels)
-        return plan if plan.order == "prepared" or self.order == "auto" else replace(plan, order=self.order)
+        if self.order == "auto":
+            return plan
+        forced = "prepared" if self.order == "aggregate" and isinstance(x, PreparedInput) else self.order
+        return replace(plan, order=forced) if forced in plan.costs else plan
 
-    def _shift(self, x: Tensor | PreparedInput, op: SobolevOperator) -> Tensor:
-        """S_ρ x W_ρ for ρ = 0..α, (α + 1, N, out), in the planned order."""
-        if isinstance(x, PreparedInput) or self.plan(x, op).order == "aggregate":
-            return op.stacked(x) @ self.weight
-        return op.propagate_branches(x @ self.weight)
+    def _shift(self, x: LayerInput, op: SobolevOperator) -> Tensor:
+        """S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), in the planned order."""
+        if self.plan(x, op).order == "transform":
+            features = op.prepared(x).x if isinstance(x, PreparedInput) else x
+            side_by_side = self.weight.transpose(0, 1).flatten(1)  # (in, (alpha + 1) out)
+            return op.propagate_branches((features @ side_by_side).view(op.n_nodes, *self.bias.shape))
+        assert not isinstance(x, SparseInput), "sparse features are always transformed first"
+        if isinstance(x, Tensor) and x.requires_grad and torch.is_grad_enabled():
+            p = op.powers
+            return _Aggregate.apply(op.signal(x), self.weight, p.indptr, p.indices, p.b, p.c, p.t, p.sign)  # type: ignore[no-any-return, no-untyped-call]
+        return by_branch(op.stacked(x), self.weight)
 
     def extra_repr(self) -> str:
         """The arguments of the layer, for `repr`."""
@@ -123,8 +133,35 @@ class S2Conv(nn.Module):
         )
 
 
+def by_branch(h: Tensor, weight: Tensor) -> Tensor:
+    """H_ρ W_ρ, one product for each branch: h (N, R, in), weight (R, in, out) → (N, R, out)."""
+    return (h.transpose(0, 1) @ weight).transpose(0, 1)
+
+
+class _Aggregate(torch.autograd.Function):
+    """(S_ρ H) W_ρ with the backward pass of S_ρ (H W_ρ), which is the same map.
+
+    S_ρ G_ρ gives both gradients by one large product each, and S_ρ H need not be kept.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, weight: Tensor, *powers: Any) -> Tensor:
+        ctx.save_for_backward(h, weight, *powers[:-1])
+        ctx.sign = powers[-1]
+        return by_branch(fan_out(HadamardPowers(*powers), h), weight)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        h, weight, indptr, indices, b, c, t = ctx.saved_tensors
+        powers = HadamardPowers(indptr, indices, b, c, t, ctx.sign)
+        shifted = branchwise(powers, grad.to(h.dtype)).flatten(1)  # (N, (alpha + 1) out)
+        grad_h = shifted @ weight.transpose(1, 2).flatten(0, 1)
+        grad_weight = (h.T @ shifted).view(-1, *weight.shape[::2]).transpose(0, 1)
+        return grad_h, grad_weight, *(None,) * 6
+
+
 def as_operator(
-    x: Tensor | PreparedInput,
+    x: LayerInput,
     graph: SobolevOperator | Tensor,
     edge_weight: Tensor | None,
     alpha: int,
@@ -143,7 +180,7 @@ def as_operator(
         if shift not in (None, graph.shift):
             raise InputError(f"the layer has shift={shift!r}, but the operator {graph.shift!r}: build both alike")
         return graph
-    if isinstance(x, PreparedInput):
+    if isinstance(x, PreparedInput | SparseInput):
         raise InputError("a prepared input goes with the operator that made it: call conv(op.prepare(x), op)")
     if not isinstance(graph, Tensor) or graph.layout != torch.strided:
         raise InputError(

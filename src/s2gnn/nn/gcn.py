@@ -31,7 +31,7 @@ class GCNLayer(nn.Module):
     def forward(self, x: Tensor | PreparedInput, op: SobolevOperator) -> Tensor:
         """The layer's output before its activation, (N, out_channels)."""
         if isinstance(x, PreparedInput) or self.linear.in_features <= self.linear.out_features:
-            return self.linear(op.stacked(x)[1])  # type: ignore[no-any-return]
+            return self.linear(op.stacked(x)[:, 1])  # type: ignore[no-any-return]
         return op.propagate(F.linear(x, self.linear.weight))[0] + self.linear.bias
 
 

@@ -3,14 +3,17 @@
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 
+import scipy.sparse as sp
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
+from s2gnn.graphs import Graph
 from s2gnn.nn.arguments import check_features, layer_widths
 from s2gnn.nn.conv import S2Conv, as_operator
 from s2gnn.nn.fusion import FusionName
-from s2gnn.nn.plan import LayerPlan
-from s2gnn.operators import PreparedInput, Shift, SobolevOperator
+from s2gnn.nn.plan import LayerInput, LayerPlan, plan_input
+from s2gnn.operators import Shift, SobolevOperator, SparseInput
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class S2GNN(nn.Module):
         shift: see `S2Conv`.
 
     Shapes:
-        - input: x (N, in_channels) or `op.prepare(x)`; a `SobolevOperator`, or edge_index (2, E) and
+        - input: x (N, in_channels), or what `prepare` made of it; a `SobolevOperator`, or edge_index (2, E) and
           edge_weight (E,)
         - output: logits (N, out_channels)
 
@@ -97,7 +100,7 @@ class S2GNN(nn.Module):
 
     def forward(
         self,
-        x: Tensor | PreparedInput,
+        x: LayerInput,
         graph: SobolevOperator | Tensor,
         edge_weight: Tensor | None = None,
     ) -> Tensor:
@@ -109,7 +112,25 @@ class S2GNN(nn.Module):
             x = conv(x, op)
         return x  # type: ignore[return-value]
 
-    def plan(self, x: Tensor | PreparedInput, op: SobolevOperator) -> list[LayerPlan]:
+    def prepare(self, x: ArrayLike | Tensor | sp.sparray, graph: Graph) -> tuple[LayerInput, SobolevOperator]:
+        """What the network is called with for constant features x (N, in_channels) on `graph`.
+
+        Returns the features in the form that is the cheapest to train on (as they are, sparse, or propagated once), and
+        the operator with the network's α and ε; made once, for all epochs and all networks of this shape.
+        """
+        c = self.config
+        weight = next(self.parameters())
+        op = SobolevOperator(
+            graph, c.alpha, c.epsilon, c.shift or "adjacency", dtype=weight.dtype, device=weight.device
+        )
+        sparse = sp.csr_array(x) if sp.issparse(x) else None
+        form = plan_input(op, c.in_channels, self.convs[0].out_channels, None if sparse is None else sparse.nnz)  # type: ignore[arg-type]
+        if sparse is not None and form == "sparse":
+            return SparseInput(sparse, weight.dtype), op
+        features = torch.as_tensor(x if sparse is None else sparse.toarray()).to(weight.device, weight.dtype)
+        return (op.prepare(features) if form == "prepared" else features), op
+
+    def plan(self, x: LayerInput, op: SobolevOperator) -> list[LayerPlan]:
         """The order of multiplication that each layer would take for the input `x` in its present mode."""
         plans = []
         for conv in self.convs:

@@ -3,5 +3,6 @@
 from s2gnn.operators.norm import sobolev_inner, sobolev_norm, sobolev_term
 from s2gnn.operators.shifts import Shift
 from s2gnn.operators.sobolev import PreparedInput, SobolevOperator
+from s2gnn.operators.sparse_input import SparseInput
 
-__all__ = ["PreparedInput", "Shift", "SobolevOperator", "sobolev_inner", "sobolev_norm", "sobolev_term"]
+__all__ = ["PreparedInput", "Shift", "SobolevOperator", "SparseInput", "sobolev_inner", "sobolev_norm", "sobolev_term"]

@@ -17,10 +17,10 @@ _BITS = 0xFFFFFFFF
 
 
 def activate(x: Tensor, bias: Tensor, drop: float) -> Tensor:
-    """dropout(ReLU(x + bias)) with the branches of a node side by side, differentiable: (R, N, F) → (N, R, F).
+    """dropout(ReLU(x + bias)), differentiable: (N, R, F) → (N, R, F).
 
     Args:
-        x: branches (R, N, F).
+        x: the branches of each node side by side, (N, R, F); the first two dimensions may be strided.
         bias: (R, F).
         drop: probability to drop an element, in [0, 1); the others are multiplied by 1/(1 − drop).
     """
@@ -33,13 +33,14 @@ def activate(x: Tensor, bias: Tensor, drop: float) -> Tensor:
 def _activate(x: Tensor, bias: Tensor, key: Tensor, drop: float) -> Tensor:
     native = _native_variant(x)
     if native is None:
-        y = torch.relu(x.transpose(0, 1) + bias).contiguous()
+        y = torch.relu(x + bias).contiguous()
         if drop:
             y = torch.where(_random_bits(y, int(key)) < int(drop * 2**32), 0.0, y / (1 - drop)).to(x.dtype)
         return y
-    out = x.new_empty(_transposed(x))
+    out = x.new_empty(x.shape)
     module, variant = native
-    module.activate(variant, x.contiguous(), bias.contiguous(), drop, int(key), torch.get_num_threads(), out)
+    rows = x if x.stride(2) == 1 else x.contiguous()
+    module.activate(variant, rows, bias.contiguous(), drop, int(key), torch.get_num_threads(), out)
     return out
 
 
@@ -47,20 +48,15 @@ def _activate(x: Tensor, bias: Tensor, key: Tensor, drop: float) -> Tensor:
 def _activate_backward(grad: Tensor, y: Tensor, drop: float) -> Tensor:
     native = _native_variant(y)
     if native is None:
-        return torch.where(y > 0, grad / (1 - drop), 0.0).to(grad.dtype).transpose(0, 1).contiguous()
-    out = y.new_empty(_transposed(y))
+        return torch.where(y > 0, grad / (1 - drop), 0.0).to(grad.dtype).contiguous()
+    out = y.new_empty(y.shape)
     module, variant = native
-    module.activate_backward(variant, grad.contiguous(), y, drop, torch.get_num_threads(), out)
+    module.activate_backward(variant, grad.contiguous(), y.contiguous(), drop, torch.get_num_threads(), out)
     return out
 
 
-_activate.register_fake(lambda *inputs: inputs[0].new_empty(_transposed(inputs[0])))
-_activate_backward.register_fake(lambda *inputs: inputs[1].new_empty(_transposed(inputs[1])))
-
-
-def _transposed(x: Tensor) -> tuple[int, int, int]:
-    first, second, third = x.shape
-    return second, first, third
+_activate.register_fake(lambda *inputs: inputs[0].new_empty(inputs[0].shape))
+_activate_backward.register_fake(lambda *inputs: inputs[1].new_empty(inputs[1].shape))
 
 
 def _keep_result(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -71,7 +67,7 @@ def _keep_result(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     (y,) = ctx.saved_tensors
     grad_x = _activate_backward(grad, y, ctx.drop)
-    return grad_x, grad_x.sum(dim=1), None, None
+    return grad_x, grad_x.sum(dim=0), None, None
 
 
 def _keep_mask(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -82,8 +78,7 @@ def _keep_mask(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 def _backward_of_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     (y,) = ctx.saved_tensors
-    node_major = grad.transpose(0, 1)
-    return torch.where(y > 0, node_major / (1 - ctx.drop), 0.0).to(grad.dtype), None, None
+    return _activate_backward(grad, y, ctx.drop), None, None
 
 
 _activate.register_autograd(_backward, setup_context=_keep_result)

@@ -1,7 +1,8 @@
 """The differentiable products with all S_ρ at once.
 
 Three linear maps: `fan_out` takes one signal to α + 1, `fan_in` is its adjoint, and `branchwise` takes α + 1 signals
-to as many; S_0 is the identity.
+to as many; S_0 is the identity. The α + 1 signals of a node lie side by side, (N, α + 1, F): a neighbour's branches
+are one stretch of memory, and dense products see them as one matrix.
 Every S_ρ is symmetric, so a backward pass uses these maps again and no transpose is formed. Each is registered with
 `torch.library` and computed by the native kernel or, where there is none, on plain torch.
 """
@@ -47,21 +48,21 @@ class HadamardPowers:
 
 
 def fan_out(powers: HadamardPowers, h: Tensor) -> Tensor:
-    """S_ρ h for ρ = 0..α, differentiable: h (N, F) → (α + 1, N, F)."""
+    """S_ρ h for ρ = 0..α, differentiable: h (N, F) → (N, α + 1, F)."""
     p = powers
     product: Tensor = _fan_out(p.indptr, p.indices, p.b, p.c, p.t, p.sign, h)
     return product
 
 
 def fan_in(powers: HadamardPowers, g: Tensor) -> Tensor:
-    """Σ_ρ S_ρ g_ρ, the adjoint of `fan_out`, differentiable: g (α + 1, N, F) → (N, F)."""
+    """Σ_ρ S_ρ g_ρ, the adjoint of `fan_out`, differentiable: g (N, α + 1, F) → (N, F)."""
     p = powers
     product: Tensor = _fan_in(p.indptr, p.indices, p.b, p.c, p.t, p.sign, g)
     return product
 
 
 def branchwise(powers: HadamardPowers, h: Tensor) -> Tensor:
-    """S_ρ h_ρ for ρ = 0..α, its own adjoint, differentiable: h (α + 1, N, F) → (α + 1, N, F)."""
+    """S_ρ h_ρ for ρ = 0..α, its own adjoint, differentiable: h (N, α + 1, F) → (N, α + 1, F)."""
     p = powers
     product: Tensor = _branchwise(p.indptr, p.indices, p.b, p.c, p.t, p.sign, h)
     return product
@@ -69,38 +70,36 @@ def branchwise(powers: HadamardPowers, h: Tensor) -> Tensor:
 
 @torch.library.custom_op("s2gnn::fan_out", mutates_args=())
 def _fan_out(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, h: Tensor) -> Tensor:
-    out = h.new_empty(c.shape[1] + 1, *h.shape)
-    out[0] = h
-    if not _run_natively("fan_out", indptr, indices, b, c, t, sign, h, out[1:]):
-        inputs = h.expand(c.shape[1], *h.shape)
-        for plane, product in zip(out[1:], _products(indptr, indices, b, c, t, sign, inputs), strict=True):
-            plane.copy_(product)
+    out = h.new_empty(len(t), c.shape[1] + 1, h.shape[1])
+    if not _run_natively("fan_out", indptr, indices, b, c, t, sign, h, out):
+        for branch, product in enumerate(_products(indptr, indices, b, c, t, sign, h[:, None].expand(out.shape))):
+            out[:, branch] = product
     return out
 
 
 @torch.library.custom_op("s2gnn::fan_in", mutates_args=())
 def _fan_in(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, g: Tensor) -> Tensor:
-    out = g.new_empty(g.shape[1:])
-    if not _run_natively("fan_in", indptr, indices, b, c, t, sign, g[1:], out):
+    out = g.new_empty(len(t), g.shape[2])
+    if not _run_natively("fan_in", indptr, indices, b, c, t, sign, g, out):
         out.zero_()
-        for product in _products(indptr, indices, b, c, t, sign, g[1:]):
+        for product in _products(indptr, indices, b, c, t, sign, g):
             out += product
-    out += g[0]
     return out
 
 
 @torch.library.custom_op("s2gnn::branchwise", mutates_args=())
 def _branchwise(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, h: Tensor) -> Tensor:
     out = h.new_empty(h.shape)
-    out[0] = h[0]
-    if not _run_natively("branchwise", indptr, indices, b, c, t, sign, h[1:], out[1:]):
-        for plane, product in zip(out[1:], _products(indptr, indices, b, c, t, sign, h[1:]), strict=True):
-            plane.copy_(product)
+    if not _run_natively("branchwise", indptr, indices, b, c, t, sign, h, out):
+        for branch, product in enumerate(_products(indptr, indices, b, c, t, sign, h)):
+            out[:, branch] = product
     return out
 
 
-_fan_out.register_fake(lambda *inputs: inputs[-1].new_empty(inputs[3].shape[1] + 1, *inputs[-1].shape))
-_fan_in.register_fake(lambda *inputs: inputs[-1].new_empty(inputs[-1].shape[1:]))
+_fan_out.register_fake(
+    lambda *inputs: inputs[-1].new_empty(inputs[-1].shape[0], inputs[3].shape[1] + 1, inputs[-1].shape[1])
+)
+_fan_in.register_fake(lambda *inputs: inputs[-1].new_empty(inputs[-1].shape[0], inputs[-1].shape[2]))
 _branchwise.register_fake(lambda *inputs: inputs[-1].new_empty(inputs[-1].shape))
 
 
@@ -147,13 +146,15 @@ def _run_natively(
 def _products(
     indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, inputs: Tensor
 ) -> Iterator[Tensor]:
-    """Yield S_ρ H_ρ (N, F) for ρ = 1..α, of inputs H (α, N, F), on plain torch.
+    """Yield S_ρ H_ρ (N, F) for ρ = 0..α, of inputs H (N, α + 1, F), on plain torch.
 
     b^ρ is made anew for each branch: one array of E floats, not α.
     """
     n = len(t)
+    own, *others = inputs.unbind(1)
+    yield own
     power = torch.ones_like(b)
-    for rho, h in enumerate(inputs, start=1):
+    for rho, h in enumerate(others, start=1):
         power = power * b
         scale = c[:, rho - 1, None]  # (N, 1)
         hadamard = torch.sparse_csr_tensor(indptr, indices, power, size=(n, n), check_invariants=False)

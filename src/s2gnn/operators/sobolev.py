@@ -21,7 +21,7 @@ class PreparedInput:
     """A constant input together with its propagation, so that a training run computes it once.
 
     Attributes:
-        stacked: S_ρ x for ρ = 0..α, (α + 1, N, F).
+        stacked: S_ρ x for ρ = 0..α, (N, α + 1, F).
         operator: the operator that made it.
     """
 
@@ -31,17 +31,17 @@ class PreparedInput:
     @property
     def x(self) -> Tensor:
         """The input itself, (N, F)."""
-        return self.stacked[0]
+        return self.stacked[:, 0]
 
     @property
     def propagated(self) -> Tensor:
         """S_ρ x for ρ = 1..α, (α, N, F)."""
-        return self.stacked[1:]
+        return self.stacked[:, 1:].transpose(0, 1)
 
     @property
     def shape(self) -> torch.Size:
         """The shape (N, F) of the input itself."""
-        return self.stacked.shape[1:]
+        return torch.Size((self.stacked.shape[0], self.stacked.shape[2]))
 
 
 class SobolevOperator:
@@ -132,30 +132,34 @@ class SobolevOperator:
 
     def propagate(self, h: Tensor) -> Tensor:
         """S_ρ h for ρ = 1..α, differentiable: h (N, F) → (α, N, F)."""
-        return self.stacked(h)[1:]
+        return self.stacked(h)[:, 1:].transpose(0, 1)
 
     def stacked(self, x: Tensor | PreparedInput) -> Tensor:
-        """S_ρ x for ρ = 0..α, (α + 1, N, F), of an input (N, F) that may have been prepared by this operator."""
-        if not isinstance(x, PreparedInput):
-            return propagation.fan_out(self.powers, self._checked_signal(x, 2))
+        """S_ρ x for ρ = 0..α, (N, α + 1, F), of an input (N, F) that may have been prepared by this operator."""
+        if isinstance(x, PreparedInput):
+            return self.prepared(x).stacked
+        return propagation.fan_out(self.powers, self.signal(x))
+
+    def prepared(self, x: PreparedInput) -> PreparedInput:
+        """`x` if this operator made it."""
         if x.operator is not self:
             raise InputError("the prepared input was made by another operator: call op.prepare(x) on this one")
-        return x.stacked
+        return x
 
     def propagate_branches(self, h: Tensor) -> Tensor:
-        """S_ρ h_ρ, one input for each ρ = 0..α, differentiable: h (α + 1, N, F) → (α + 1, N, F)."""
-        return propagation.branchwise(self.powers, self._checked_signal(h, 3))
+        """S_ρ h_ρ, one input for each ρ = 0..α, differentiable: h (N, α + 1, F) → (N, α + 1, F)."""
+        return propagation.branchwise(self.powers, self.signal(h, branches=True))
 
     def prepare(self, x: Tensor) -> PreparedInput:
         """S_ρ x of an input that never changes, x (N, F), made once; a layer takes it in place of x."""
         x = x.detach()
         return PreparedInput(self.stacked(x), self)
 
-    def _checked_signal(self, h: Tensor, ndim: int) -> Tensor:
-        """`h` if its shape, type and device fit; inside autocast it is converted to the operator's type."""
-        leading = (self.alpha + 1,) if ndim == 3 else ()
-        if h.ndim != ndim or h.shape[:-1] != (*leading, self.n_nodes):
-            expected = ", ".join(str(size) for size in (*leading, self.n_nodes, "F"))
+    def signal(self, h: Tensor, *, branches: bool = False) -> Tensor:
+        """`h` (N, F), or (N, α + 1, F), if its shape, type and device fit; autocast converts it."""
+        leading = (self.n_nodes, self.alpha + 1) if branches else (self.n_nodes,)
+        if h.ndim != len(leading) + 1 or h.shape[:-1] != leading:
+            expected = ", ".join(str(size) for size in (*leading, "F"))
             raise InputError(f"the signal has shape {tuple(h.shape)}, but the operator expects ({expected})")
         if h.device != self.device:
             raise InputError(

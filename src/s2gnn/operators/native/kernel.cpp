@@ -4,6 +4,10 @@
 #include <cstring>
 #include <vector>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #ifndef S2GNN_VARIANT
 #error "compile with -DS2GNN_VARIANT=portable|avx2|avx512"
 #endif
@@ -24,6 +28,7 @@ constexpr int kAccumulators = 12;
 #endif
 
 constexpr int kPrefetch = 12;  // edges ahead
+constexpr int kChunk = 32;     // edges whose weights are made at a time
 constexpr int kMaxAlpha = 8;   // powers with a kernel of their own
 
 template <int Lanes>
@@ -62,59 +67,114 @@ void for_balanced_rows(const Powers<Real> &p, const Work &work) {
   for (int thread = 0; thread < p.threads; ++thread) work(bounds[thread], bounds[thread + 1]);
 }
 
-// Columns [first, first + Blocks * Lanes) of rows [begin, end), float32, alpha known to the compiler.
+// Eight floats: the weights of one edge in all branches.
+typedef float V8 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef std::int32_t M8 __attribute__((vector_size(32)));
+
+template <int Alpha>
+inline V8 load_scalings(const float *c) {
+#if defined(__AVX512VL__)
+  return (V8)_mm256_maskz_loadu_ps((1 << Alpha) - 1, c);
+#elif defined(__AVX2__)
+  constexpr int on = -1;
+  return (V8)_mm256_maskload_ps(c, _mm256_setr_epi32(on, Alpha > 1 ? on : 0, Alpha > 2 ? on : 0, Alpha > 3 ? on : 0,
+                                                     Alpha > 4 ? on : 0, Alpha > 5 ? on : 0, Alpha > 6 ? on : 0,
+                                                     Alpha > 7 ? on : 0));
+#else
+  V8 scalings = {};
+  for (int rho = 0; rho < Alpha; ++rho) scalings[rho] = c[rho];
+  return scalings;
+#endif
+}
+
+// b^1, ..., b^8, as products of b, b^2 and b^4 chosen by the bits of rho - 1.
+template <int Alpha>
+inline V8 powers_of(float b) {
+  const V8 one = {1, 1, 1, 1, 1, 1, 1, 1};
+  const M8 first = {0, -1, 0, -1, 0, -1, 0, -1}, second = {0, 0, -1, -1, 0, 0, -1, -1}, third = {0, 0, 0, 0, -1, -1, -1, -1};
+  const V8 b1 = b * one, b2 = b1 * b1;
+  V8 power = b1;
+  if constexpr (Alpha > 1) power *= first ? b1 : one;
+  if constexpr (Alpha > 2) power *= second ? b2 : one;
+  if constexpr (Alpha > 4) power *= third ? b2 * b2 : one;
+  return power;
+}
+
+// b_ij^rho c_rho(j) of up to kChunk edges, made ahead of the sums that use them.
+template <int Alpha>
+struct EdgeWeights {
+  alignas(64) float of[kChunk][8];
+
+  void make(const Powers<float> &p, std::int32_t from, std::int32_t to) {
+    for (std::int32_t e = from; e < to; ++e) {
+      const std::int64_t j = p.indices[e];
+      *reinterpret_cast<V8 *>(of[e - from]) = powers_of<Alpha>(p.b[e]) * load_scalings<Alpha>(p.c + j * Alpha);
+    }
+  }
+};
+
+// The rows that edges a little ahead will ask for, across the ends of rows.
+inline std::int64_t ahead(const Powers<float> &p, std::int32_t e, std::int32_t last) {
+  return p.indices[std::min(e + kPrefetch, last - 1)];
+}
+
+// Columns [first, first + Blocks * Lanes) of rows [begin, end), float32, alpha known to the compiler. A signal for each
+// branch is stored (n, alpha + 1, f), that of the identity first.
 template <Kind kind, int Alpha, int Blocks, int Lanes>
 void columns(const Powers<float> &p, const float *in, float *out, std::int64_t f, std::int64_t first,
              std::int64_t begin, std::int64_t end) {
   using V = typename Vector<Lanes>::type;
-  constexpr int inputs = kind == Kind::fan_out ? 1 : Alpha;
-  const std::int64_t plane = p.n * f;
+  constexpr bool one_input = kind == Kind::fan_out;
+  const std::int64_t branches = (Alpha + 1) * f, in_row = one_input ? f : branches;
   in += first;
   out += first;
+  EdgeWeights<Alpha> weights;
+  const std::int32_t last = p.indptr[end];
   for (std::int64_t i = begin; i < end; ++i) {
     V sum[Alpha][Blocks] = {};
     const std::int32_t stop = p.indptr[i + 1];
-    for (std::int32_t e = p.indptr[i]; e < stop; ++e) {
-      if (e + kPrefetch < stop) {
-        const std::int64_t ahead = p.indices[e + kPrefetch];
-        for (int rho = 0; rho < inputs; ++rho)
+    for (std::int32_t from = p.indptr[i]; from < stop; from += kChunk) {
+      const std::int32_t to = std::min(from + kChunk, stop);
+      weights.make(p, from, to);
+      for (std::int32_t e = from; e < to; ++e) {
+        const std::int64_t next = ahead(p, e, last);
+        for (std::int64_t rho = 0; rho < (one_input ? 1 : Alpha); ++rho)
           for (int block = 0; block < Blocks * Lanes; block += 16)
-            __builtin_prefetch(in + rho * plane + ahead * f + block);
-        __builtin_prefetch(p.c + ahead * Alpha);
-      }
-      const std::int64_t j = p.indices[e];
-      const float *c = p.c + j * Alpha;
-      const float b = p.b[e];
-      const float *row = in + j * f;
-      float power = b;
-      if constexpr (kind == Kind::fan_out) {
-        V x[Blocks];
-        for (int block = 0; block < Blocks; ++block) x[block] = *reinterpret_cast<const V *>(row + block * Lanes);
-        for (int rho = 0; rho < Alpha; ++rho, power *= b) {
-          const float weight = power * c[rho];
-          for (int block = 0; block < Blocks; ++block) sum[rho][block] += weight * x[block];
-        }
-      } else {
-        for (int rho = 0; rho < Alpha; ++rho, power *= b) {
-          const float weight = power * c[rho];
-          for (int block = 0; block < Blocks; ++block)
-            sum[rho][block] += weight * *reinterpret_cast<const V *>(row + rho * plane + block * Lanes);
+            __builtin_prefetch(in + next * in_row + (one_input ? 0 : (rho + 1) * f) + block);
+        __builtin_prefetch(p.c + next * Alpha);
+        const float *row = in + p.indices[e] * in_row;
+        const float *weight = weights.of[e - from];
+        if constexpr (one_input) {
+          V x[Blocks];
+          for (int block = 0; block < Blocks; ++block) x[block] = *reinterpret_cast<const V *>(row + block * Lanes);
+          for (int rho = 0; rho < Alpha; ++rho)
+            for (int block = 0; block < Blocks; ++block) sum[rho][block] += weight[rho] * x[block];
+        } else {
+          for (int rho = 0; rho < Alpha; ++rho)
+            for (int block = 0; block < Blocks; ++block)
+              sum[rho][block] += weight[rho] * *reinterpret_cast<const V *>(row + (rho + 1) * f + block * Lanes);
         }
       }
+    }
+    const float *own = in + i * in_row;
+    V total[Blocks];
+    for (int block = 0; block < Blocks; ++block) {
+      total[block] = *reinterpret_cast<const V *>(own + block * Lanes);
+      if constexpr (kind != Kind::fan_in) *reinterpret_cast<V *>(out + i * branches + block * Lanes) = total[block];
     }
     const float *c = p.c + i * Alpha;
     float diagonal = p.t[i];
     float sign = float(p.sign);
-    V total[Blocks] = {};
     for (int rho = 0; rho < Alpha; ++rho, diagonal *= p.t[i], sign *= float(p.sign)) {
-      const float *own = in + (inputs == 1 ? 0 : rho * plane) + i * f;
       const float outer = sign * c[rho], inner = diagonal * c[rho] * c[rho];
+      const std::int64_t branch = (rho + 1) * f;
       for (int block = 0; block < Blocks; ++block) {
-        const V value = outer * sum[rho][block] + inner * *reinterpret_cast<const V *>(own + block * Lanes);
+        const V x = *reinterpret_cast<const V *>(own + (one_input ? 0 : branch) + block * Lanes);
+        const V value = outer * sum[rho][block] + inner * x;
         if constexpr (kind == Kind::fan_in) {
           total[block] += value;
         } else {
-          *reinterpret_cast<V *>(out + rho * plane + i * f + block * Lanes) = value;
+          *reinterpret_cast<V *>(out + i * branches + branch + block * Lanes) = value;
         }
       }
     }
@@ -132,10 +192,96 @@ std::int64_t narrower(const Powers<float> &p, const float *in, float *out, std::
   return first;
 }
 
+#if defined(__AVX2__)
+#if defined(__AVX512F__)
+using Register = __m512;
+using Lane = __m512i;
+inline Register load(const float *x, int count) { return _mm512_maskz_loadu_ps(__mmask16((1u << count) - 1), x); }
+inline void store(float *x, Register value, int count) { _mm512_mask_storeu_ps(x, __mmask16((1u << count) - 1), value); }
+inline Register spread(const float *weights, Lane lane) {
+  return _mm512_permutexvar_ps(lane, _mm512_castps256_ps512(_mm256_load_ps(weights)));
+}
+inline Register add_product(Register a, Register b, Register sum) { return _mm512_fmadd_ps(a, b, sum); }
+inline Lane load_lanes(const std::int32_t *lanes) { return _mm512_load_si512(lanes); }
+#else
+using Register = __m256;
+using Lane = __m256i;
+inline __m256i first_lanes(int count) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+inline Register load(const float *x, int count) { return _mm256_maskload_ps(x, first_lanes(count)); }
+inline void store(float *x, Register value, int count) { _mm256_maskstore_ps(x, first_lanes(count), value); }
+inline Register spread(const float *weights, Lane lane) {
+  return _mm256_permutevar8x32_ps(_mm256_load_ps(weights), lane);
+}
+inline Register add_product(Register a, Register b, Register sum) { return _mm256_fmadd_ps(a, b, sum); }
+inline Lane load_lanes(const std::int32_t *lanes) { return _mm256_load_si256(reinterpret_cast<const __m256i *>(lanes)); }
+#endif
+
+// branchwise for signals narrower than a register: the branches of a node lie side by side, so registers hold several
+// of them and each lane takes the weight of its branch.
+template <int Alpha, int Registers>
+void side_by_side(const Powers<float> &p, const float *in, float *out, std::int64_t f, std::int64_t begin,
+                  std::int64_t end) {
+  const std::int64_t branches = (Alpha + 1) * f;
+  const int tail = int(Alpha * f) - (Registers - 1) * kLanes;
+  const auto count = [&](int r) { return r + 1 < Registers ? kLanes : tail; };
+  alignas(64) std::int32_t branch_of[Registers * kLanes] = {};
+  for (std::int64_t lane = 0; lane < Alpha * f; ++lane) branch_of[lane] = std::int32_t(lane / f);
+  Lane lanes[Registers];
+  for (int r = 0; r < Registers; ++r) lanes[r] = load_lanes(branch_of + r * kLanes);
+  EdgeWeights<Alpha> weights;
+  const std::int32_t last = p.indptr[end];
+  for (std::int64_t i = begin; i < end; ++i) {
+    Register sum[Registers] = {};
+    const std::int32_t stop = p.indptr[i + 1];
+    for (std::int32_t from = p.indptr[i]; from < stop; from += kChunk) {
+      const std::int32_t to = std::min(from + kChunk, stop);
+      weights.make(p, from, to);
+      for (std::int32_t e = from; e < to; ++e) {
+        const std::int64_t next = ahead(p, e, last);
+        for (int r = 0; r < Registers * kLanes; r += 16) __builtin_prefetch(in + next * branches + f + r);
+        __builtin_prefetch(p.c + next * Alpha);
+        const float *row = in + p.indices[e] * branches + f;
+        for (int r = 0; r < Registers; ++r)
+          sum[r] = add_product(spread(weights.of[e - from], lanes[r]), load(row + r * kLanes, count(r)), sum[r]);
+      }
+    }
+    alignas(32) float outer[8] = {}, inner[8] = {};
+    float diagonal = p.t[i], sign = float(p.sign);
+    for (int rho = 0; rho < Alpha; ++rho, diagonal *= p.t[i], sign *= float(p.sign)) {
+      const float c = p.c[i * Alpha + rho];
+      outer[rho] = sign * c;
+      inner[rho] = diagonal * c * c;
+    }
+    const float *own = in + i * branches;
+    float *target = out + i * branches;
+    std::memcpy(target, own, f * sizeof(float));
+    for (int r = 0; r < Registers; ++r) {
+      const Register x = load(own + f + r * kLanes, count(r));
+      const Register value = add_product(spread(outer, lanes[r]), sum[r], spread(inner, lanes[r]) * x);
+      store(target + f + r * kLanes, value, count(r));
+    }
+  }
+}
+
+template <int Alpha, int Registers = 1>
+void narrow_branchwise(const Powers<float> &p, const float *in, float *out, std::int64_t f, std::int64_t begin,
+                       std::int64_t end) {
+  if (Registers == Alpha || Alpha * f <= Registers * kLanes)
+    side_by_side<Alpha, Registers>(p, in, out, f, begin, end);
+  else if constexpr (Registers < Alpha)
+    narrow_branchwise<Alpha, Registers + 1>(p, in, out, f, begin, end);
+}
+#endif
+
 template <Kind kind, int Alpha>
 void specialised(const Powers<float> &p, const float *in, float *out, std::int64_t f) {
   constexpr int blocks = std::max(1, std::min(4, kAccumulators / Alpha));
   for_balanced_rows(p, [&](std::int64_t begin, std::int64_t end) {
+#if defined(__AVX2__)
+    if (kind == Kind::branchwise && f < kLanes) return narrow_branchwise<Alpha>(p, in, out, f, begin, end);
+#endif
     std::int64_t first = 0;
     for (; first + blocks * kLanes <= f; first += blocks * kLanes)
       columns<kind, Alpha, blocks, kLanes>(p, in, out, f, first, begin, end);
@@ -147,8 +293,10 @@ void specialised(const Powers<float> &p, const float *in, float *out, std::int64
 template <Kind kind, typename Real>
 void general(const Powers<Real> &p, const Real *in, Real *out, std::int64_t f) {
   constexpr std::int64_t width = 32;
-  const std::int64_t plane = p.n * f;
-  const bool one_input = kind == Kind::fan_out;
+  constexpr bool one_input = kind == Kind::fan_out, one_output = kind == Kind::fan_in;
+  const std::int64_t branches = (p.alpha + 1) * f;
+  const std::int64_t in_row = one_input ? f : branches, out_row = one_output ? f : branches;
+  const std::int64_t in_branch = one_input ? 0 : f, out_branch = one_output ? 0 : f;
   for_balanced_rows(p, [&](std::int64_t begin, std::int64_t end) {
     std::vector<Real> sums(p.alpha * width);
     for (std::int64_t first = 0; first < f; first += width) {
@@ -160,22 +308,24 @@ void general(const Powers<Real> &p, const Real *in, Real *out, std::int64_t f) {
           Real power = p.b[e];
           for (int rho = 0; rho < p.alpha; ++rho, power *= p.b[e]) {
             const Real weight = power * p.c[j * p.alpha + rho];
-            const Real *row = in + (one_input ? 0 : rho * plane) + j * f + first;
+            const Real *row = in + j * in_row + (rho + 1) * in_branch + first;
             Real *sum = sums.data() + rho * width;
             for (std::int64_t column = 0; column < count; ++column) sum[column] += weight * row[column];
           }
         }
+        const Real *own = in + i * in_row + first;
+        Real *target = out + i * out_row + first;
+        std::copy(own, own + count, target);
         Real diagonal = p.t[i], sign = Real(p.sign);
-        if (kind == Kind::fan_in) std::fill(out + i * f + first, out + i * f + first + count, Real(0));
         for (int rho = 0; rho < p.alpha; ++rho, diagonal *= p.t[i], sign *= Real(p.sign)) {
           const Real c = p.c[i * p.alpha + rho];
           const Real outer = sign * c, inner = diagonal * c * c;
-          const Real *own = in + (one_input ? 0 : rho * plane) + i * f + first;
-          Real *target = out + (kind == Kind::fan_in ? 0 : rho * plane) + i * f + first;
+          own += in_branch;
+          target += out_branch;
           const Real *sum = sums.data() + rho * width;
           for (std::int64_t column = 0; column < count; ++column) {
             const Real value = outer * sum[column] + inner * own[column];
-            target[column] = kind == Kind::fan_in ? target[column] + value : value;
+            target[column] = one_output ? target[column] + value : value;
           }
         }
       }
@@ -204,14 +354,13 @@ inline std::uint32_t random_bits(std::uint64_t index, std::uint32_t key) {
   return z ^ (z >> 15);
 }
 
-// x (planes, rows, columns) -> y (rows, planes, columns)
 void activate(const Activation &a, const float *x, const float *bias, float *y) {
 #pragma omp parallel for schedule(static) num_threads(a.threads)
   for (std::int64_t row = 0; row < a.rows; ++row)
-    for (std::int64_t plane = 0; plane < a.planes; ++plane) {
-      const float *from = x + (plane * a.rows + row) * a.columns;
-      const float *b = bias + plane * a.columns;
-      const std::int64_t start = (row * a.planes + plane) * a.columns;
+    for (std::int64_t branch = 0; branch < a.branches; ++branch) {
+      const float *from = x + row * a.row_stride + branch * a.branch_stride;
+      const float *b = bias + branch * a.columns;
+      const std::int64_t start = (row * a.branches + branch) * a.columns;
       float *to = y + start;
       if (a.drop_below == 0) {
         for (std::int64_t column = 0; column < a.columns; ++column) to[column] = std::max(from[column] + b[column], 0.0f);
@@ -224,16 +373,10 @@ void activate(const Activation &a, const float *x, const float *bias, float *y) 
     }
 }
 
-// grad and y (rows, planes, columns) -> out (planes, rows, columns)
 void activate_backward(const Activation &a, const float *grad, const float *y, float *out) {
-#pragma omp parallel for schedule(static) num_threads(a.threads)
-  for (std::int64_t row = 0; row < a.rows; ++row)
-    for (std::int64_t plane = 0; plane < a.planes; ++plane) {
-      const std::int64_t start = (row * a.planes + plane) * a.columns;
-      float *to = out + (plane * a.rows + row) * a.columns;
-      for (std::int64_t column = 0; column < a.columns; ++column)
-        to[column] = y[start + column] > 0.0f ? grad[start + column] * a.scale : 0.0f;
-    }
+  const std::int64_t size = a.rows * a.branches * a.columns;
+#pragma omp parallel for simd schedule(static) num_threads(a.threads)
+  for (std::int64_t k = 0; k < size; ++k) out[k] = y[k] > 0.0f ? grad[k] * a.scale : 0.0f;
 }
 
 #define S2GNN_TEXT(name) #name

@@ -26,18 +26,21 @@ struct Powers {
   int threads;
 };
 
-// Bias, ReLU and dropout of branches (planes, rows, columns), one bias for each plane and column.
+// Bias, ReLU and dropout of x (rows, branches, columns), rows and branches at any stride, one bias for each branch and
+// column; the result and what its backward pass takes and gives are contiguous.
 struct Activation {
-  std::int64_t planes, rows, columns;
+  std::int64_t rows, branches, columns;
+  std::int64_t row_stride, branch_stride;
   std::uint32_t drop_below;  // an element is dropped when its random number lies below
   float scale;               // of the elements kept
   std::uint32_t key;         // of the random numbers
   int threads;
 };
 
-// fan_out:    h (n, f)        -> out (alpha, n, f):  out_rho = S_rho h
-// fan_in:     g (alpha, n, f) -> out (n, f):         out = sum_rho S_rho g_rho
-// branchwise: h (alpha, n, f) -> out (alpha, n, f):  out_rho = S_rho h_rho
+// With S_0 = I and the alpha + 1 signals of a node side by side:
+// fan_out:    h (n, f)            -> out (n, alpha + 1, f):  out_rho = S_rho h
+// fan_in:     g (n, alpha + 1, f) -> out (n, f):             out = sum_rho S_rho g_rho
+// branchwise: h (n, alpha + 1, f) -> out (n, alpha + 1, f):  out_rho = S_rho h_rho
 struct Variant {
   const char *name;
   void (*fan_out32)(const Powers<float> &, const float *, float *, std::int64_t);

@@ -55,50 +55,49 @@ s2gnn::Powers<Real> powers(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indic
 template <typename Real>
 using Map = void (*)(const s2gnn::Powers<Real> &, const Real *, Real *, std::int64_t);
 
-// One of the three maps: a signal (n, f), or one for each power (alpha, n, f), on either side.
+// One of the three maps: a signal (n, f), or one for each branch (n, alpha + 1, f), on either side.
 template <typename Real, Map<Real> s2gnn::Variant::*map, bool many_in, bool many_out>
 void product(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b,
              In<Real, 2> c, In<Real, 1> t, int sign, int threads, nb::ndarray<const Real, nb::c_contig, nb::device::cpu> in,
              nb::ndarray<Real, nb::c_contig, nb::device::cpu> out) {
   const auto p = powers(indptr, indices, b, c, t, sign, threads);
   const std::size_t columns = in.ndim() ? in.shape(in.ndim() - 1) : 0;
-  const std::size_t one = t.shape(0) * columns, many = c.shape(1) * one;
+  const std::size_t one = t.shape(0) * columns, many = (c.shape(1) + 1) * one;
   require(in.size() == (many_in ? many : one) && out.size() == (many_out ? many : one),
-          "the signals are not of the sizes (n, f) or (alpha, n, f) that this map takes and gives");
+          "the signals are not of the sizes (n, f) or (n, alpha + 1, f) that this map takes and gives");
   const auto kernel = find(variant).*map;
   nb::gil_scoped_release unlocked;
   kernel(p, in.data(), out.data(), std::int64_t(columns));
 }
 
-s2gnn::Activation activation(std::size_t planes, std::size_t rows, std::size_t columns, double drop, std::uint32_t key,
-                             int threads) {
+template <typename Array>
+s2gnn::Activation activation(const Array &x, double drop, std::uint32_t key, int threads) {
   require(threads >= 1 && drop >= 0 && drop < 1, "threads must be at least 1 and drop in [0, 1)");
-  return {std::int64_t(planes), std::int64_t(rows), std::int64_t(columns),
+  return {std::int64_t(x.shape(0)), std::int64_t(x.shape(1)), std::int64_t(x.shape(2)), x.stride(0), x.stride(1),
           std::uint32_t(drop * 4294967296.0), float(1 / (1 - drop)), key, threads};
 }
 
 template <typename Left, typename Right>
-bool transposed(const Left &a, const Right &b) {
-  return a.shape(0) == b.shape(1) && a.shape(1) == b.shape(0) && a.shape(2) == b.shape(2);
+bool same_shape(const Left &a, const Right &b) {
+  return a.shape(0) == b.shape(0) && a.shape(1) == b.shape(1) && a.shape(2) == b.shape(2);
 }
 
-void activate(const std::string &variant, In<float, 3> x, In<float, 2> bias, double drop, std::uint32_t key,
-              int threads, Out<float, 3> out) {
-  require(bias.shape(0) == x.shape(0) && bias.shape(1) == x.shape(2) && transposed(x, out),
-          "activate wants x (planes, rows, columns), bias (planes, columns) and out (rows, planes, columns)");
+void activate(const std::string &variant, nb::ndarray<const float, nb::ndim<3>, nb::device::cpu> x, In<float, 2> bias,
+              double drop, std::uint32_t key, int threads, Out<float, 3> out) {
+  require(bias.shape(0) == x.shape(1) && bias.shape(1) == x.shape(2) && same_shape(x, out) &&
+              (x.stride(2) == 1 || x.shape(2) == 1),
+          "activate wants x and out (rows, branches, columns), columns contiguous, and bias (branches, columns)");
   const auto &kernel = find(variant);
-  const auto a = activation(x.shape(0), x.shape(1), x.shape(2), drop, key, threads);
+  const auto a = activation(x, drop, key, threads);
   nb::gil_scoped_release unlocked;
   kernel.activate(a, x.data(), bias.data(), out.data());
 }
 
 void activate_backward(const std::string &variant, In<float, 3> grad, In<float, 3> y, double drop, int threads,
                        Out<float, 3> out) {
-  require(grad.shape(0) == y.shape(0) && grad.shape(1) == y.shape(1) && grad.shape(2) == y.shape(2) &&
-              transposed(y, out),
-          "activate_backward wants grad and y (rows, planes, columns) and out (planes, rows, columns)");
+  require(same_shape(grad, y) && same_shape(y, out), "activate_backward wants grad, y and out of one shape");
   const auto &kernel = find(variant);
-  const auto a = activation(y.shape(1), y.shape(0), y.shape(2), drop, 0, threads);
+  const auto a = activation(y, drop, 0, threads);
   nb::gil_scoped_release unlocked;
   kernel.activate_backward(a, grad.data(), y.data(), out.data());
 }

@@ -1,0 +1,23 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from s2gnn import InputError
+from s2gnn.operators import SparseInput
+
+
+def test_the_product_and_its_gradients_are_those_of_the_dense_matrix():
+    matrix = sp.random_array((30, 50), density=0.1, rng=np.random.default_rng(0))
+    x = SparseInput(matrix, torch.float64)
+    weight = torch.randn(50, 4, dtype=torch.float64, requires_grad=True)
+    torch.testing.assert_close(x @ weight, torch.from_numpy(matrix.toarray()) @ weight)
+    assert torch.autograd.gradcheck(lambda w: x @ w, weight)
+    assert torch.autograd.gradgradcheck(lambda w: x @ w, weight)
+    assert (x.shape, x.nnz, x.dtype) == ((30, 50), matrix.nnz, torch.float64)
+    np.testing.assert_array_equal(x.to_dense().numpy(), matrix.toarray())
+
+
+def test_features_that_are_not_finite():
+    with pytest.raises(InputError, match="x has values that are not finite"):
+        SparseInput(sp.csr_array(np.array([[0.0, np.nan]])))
