@@ -1,5 +1,30 @@
-"""Data from outside: people's own tables."""
+"""Data from outside: people's own tables, and the named data sets of the paper."""
 
+from s2gnn.data.catalogue import CATALOGUE, Entry, Kind, Original, Published, entry
+from s2gnn.data.construction import dataset_graph
+from s2gnn.data.dataset import Dataset
+from s2gnn.data.fetching import fetch, whereabouts
+from s2gnn.data.loading import load_dataset
+from s2gnn.data.places import cache_folder, data_file
+from s2gnn.data.statistics import Statistic, statistics
 from s2gnn.data.tables import Table, read_table
 
-__all__ = ["Table", "read_table"]
+__all__ = [
+    "CATALOGUE",
+    "Dataset",
+    "Entry",
+    "Kind",
+    "Original",
+    "Published",
+    "Statistic",
+    "Table",
+    "cache_folder",
+    "data_file",
+    "dataset_graph",
+    "entry",
+    "fetch",
+    "load_dataset",
+    "read_table",
+    "statistics",
+    "whereabouts",
+]

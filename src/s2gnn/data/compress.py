@@ -1,0 +1,56 @@
+"""Read the Unix `compress` format (.Z), in which UCI keeps Isolet and for which Python has no module."""
+
+from s2gnn.errors import InputError
+
+MAGIC = b"\x1f\x9d"
+CLEAR = 256
+FIRST_BITS = 9
+
+
+def uncompress(content: bytes) -> bytes:
+    """The bytes that `compress` made `content` from: Lempel, Ziv and Welch's codes of 9 to 16 bits.
+
+    Codes come in groups of eight of the same width; when the width changes, the rest of a group is padding.
+    """
+    if content[:2] != MAGIC or len(content) < 3:
+        raise InputError("the file is not in compress format (.Z): it does not begin with the bytes 1f 9d")
+    max_bits, block_mode = content[2] & 0x1F, bool(content[2] & 0x80)
+    if not FIRST_BITS <= max_bits <= 16:
+        raise InputError(f"the .Z file has codes of up to {max_bits} bits, but compress makes 9 to 16")
+    literals = [bytes([value]) for value in range(256)] + ([b""] if block_mode else [])
+    table = list(literals)
+    pieces: list[bytes] = []
+    previous = b""
+    bits, position, group_start = FIRST_BITS, 24, 24
+    end = 8 * len(content)
+    while position + bits <= end:
+        byte = position >> 3
+        window = int.from_bytes(content[byte : byte + 4], "little")
+        code = (window >> (position & 7)) & ((1 << bits) - 1)
+        position += bits
+        if code == CLEAR and block_mode:
+            table = list(literals)
+            previous = b""
+            position = group_start = _next_group(position, group_start, bits)
+            bits = FIRST_BITS
+            continue
+        if code < len(table):
+            entry = table[code]
+        elif code == len(table) and previous:
+            entry = previous + previous[:1]
+        else:
+            raise InputError(f"the .Z file is damaged: code {code} at bit {position - bits} names no entry")
+        pieces.append(entry)
+        if previous and len(table) < 1 << max_bits:
+            table.append(previous + entry[:1])
+        previous = entry
+        if len(table) >= 1 << bits and bits < max_bits:
+            position = group_start = _next_group(position, group_start, bits)
+            bits += 1
+    return b"".join(pieces)
+
+
+def _next_group(position: int, group_start: int, bits: int) -> int:
+    """The first bit after the group of eight codes that ends at or after `position`."""
+    group = 8 * bits
+    return group_start + -(-(position - group_start) // group) * group

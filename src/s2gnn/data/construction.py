@@ -1,0 +1,110 @@
+"""The graph of a data set, built as in the paper and kept in the user's cache by what it was built from."""
+
+import hashlib
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import scipy.sparse as sp
+
+from s2gnn.data.catalogue import CATALOGUE, Kind
+from s2gnn.data.dataset import Dataset
+from s2gnn.data.places import cache_folder
+from s2gnn.errors import InputError
+from s2gnn.graphs import Graph, diffuse, knn_graph, largest_component, load_graph, save_graph, smooth_graph
+
+# To be raised when a way of building a graph gives other numbers than before: cached graphs are then built anew.
+RECIPE = 1
+DEFAULT_K = 30
+TELEPORT = 0.05
+TOP = 128
+
+
+def dataset_graph(
+    dataset: Dataset, kind: Kind, k: int | None = None, *, progress: bool = False
+) -> tuple[Dataset, Graph]:
+    """The graph of a data set, and the data set on the graph's nodes.
+
+    Args:
+        dataset: N rows.
+        kind: "knn" and "smooth" build a graph from the features; "diffusion" takes the largest component of the
+            given graph and joins its nodes by personalised PageRank (teleport 0.05, 128 entries of each column);
+            "given" is the given graph as it is.
+        k: of "knn" and "smooth"; the paper's if left out: 30, but 40 for HAR and 20 for Isolet.
+        progress: show a bar while a graph is learned or diffused.
+
+    Returns:
+        The data set, restricted to the largest component for "diffusion" and unchanged otherwise, and the graph.
+    """
+    if kind not in get_args(Kind):
+        raise InputError(f"the kind of graph is {kind!r}, but it must be one of {', '.join(get_args(Kind))}")
+    if kind in ("knn", "smooth"):
+        return dataset, _built_graph(dataset, kind, _paper_k(dataset) if k is None else k, progress)
+    if k is not None:
+        raise InputError(f"k is {k}, but a {kind} graph has no k: leave it out")
+    if dataset.graph is None:
+        raise InputError(f'{dataset.name} has no given graph: build one from its features with "knn" or "smooth"')
+    if kind == "given":
+        return dataset, dataset.graph
+    component, nodes = largest_component(dataset.graph)
+    key = _key("diffusion", f"teleport={TELEPORT},top={TOP}", component.to_scipy())
+    graph = _cached(key, component.n_nodes, lambda: diffuse(component, TELEPORT, TOP, progress=progress))
+    return dataset.restricted(nodes, component), graph
+
+
+def _paper_k(dataset: Dataset) -> int:
+    return CATALOGUE[dataset.name].k if dataset.name in CATALOGUE else DEFAULT_K
+
+
+def _built_graph(dataset: Dataset, kind: Kind, k: int, progress: bool) -> Graph:
+    def build() -> Graph:
+        return knn_graph(dataset.x, k) if kind == "knn" else smooth_graph(dataset.x, k, progress=progress)
+
+    return _cached(_key(kind, f"k={k}", dataset.x), dataset.x.shape[0], build)
+
+
+def _key(kind: Kind, parameters: str, values: Any) -> str:
+    """A name for the graph of these values: a hash of the recipe, the parameters, the shape and every byte."""
+    digest = hashlib.sha256(f"{RECIPE} {kind} {parameters} {values.shape}".encode())
+    arrays = (values.data, values.indices, values.indptr) if sp.issparse(values) else (values,)
+    for array in arrays:
+        digest.update(f" {array.dtype.str} ".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return f"{kind}-{digest.hexdigest()[:32]}"
+
+
+def _cached(key: str, n_nodes: int, build: Callable[[], Graph]) -> Graph:
+    """The graph kept under `key`, or the one that `build` makes, which is then kept.
+
+    The name of a file ends in a seal, a hash of the key and the file's bytes: a torn, changed or foreign file does
+    not fit its name and is removed. Several processes may do this at once; each reads whole files only.
+    """
+    folder = cache_folder() / "graphs"
+    for path in sorted(folder.glob(f"{key}-*.npz")):
+        graph = _sealed(path, key)
+        if graph is not None and graph.n_nodes == n_nodes:
+            return graph
+        path.unlink(missing_ok=True)
+    graph = build()
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as fresh:
+        path = Path(fresh) / "graph.npz"
+        save_graph(graph, path)
+        path.replace(folder / f"{key}-{_seal(key, path)}.npz")
+    return graph
+
+
+def _sealed(path: Path, key: str) -> Graph | None:
+    """The graph in `path` if its name is right; `None` otherwise, also if another process removed it meanwhile."""
+    try:
+        if not path.name.endswith(f"-{_seal(key, path)}.npz"):
+            return None
+        return load_graph(path)
+    except (InputError, FileNotFoundError):
+        return None
+
+
+def _seal(key: str, path: Path) -> str:
+    return hashlib.sha256(key.encode() + path.read_bytes()).hexdigest()[:16]

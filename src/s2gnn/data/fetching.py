@@ -1,0 +1,92 @@
+"""Get a data set's file: from the data folder, from the cache, or from its publisher into the cache."""
+
+import io
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from s2gnn.data.catalogue import Entry
+from s2gnn.data.download import download, file_sha256
+from s2gnn.data.originals import convert
+from s2gnn.data.places import cache_folder, cached_file, local_file
+from s2gnn.errors import InputError
+from s2gnn.files import write_atomically
+
+if sys.platform != "win32":
+    import fcntl
+
+
+def whereabouts(entry: Entry) -> str:
+    """Where a data set is now: "bundled", "local", "cache" or "not here"."""
+    if entry.file is None:
+        return "bundled"
+    if local_file(entry.file):
+        return "local"
+    return "cache" if cached_file(entry.file).is_file() else "not here"
+
+
+def obtain(entry: Entry, *, progress: bool = False) -> tuple[Path, str]:
+    """The file of a data set that is not bundled, and where it came from in words."""
+    if entry.file is None:
+        raise InputError(f"{entry.name} comes with scikit-learn and has no file")
+    local = local_file(entry.file)
+    if local:
+        return local, f"S2GNN_DATA: {entry.file}"
+    path = fetch(entry, progress=progress)
+    host = entry.originals[0].url.split("/")[2] if entry.originals else "put there by hand"
+    return (
+        path,
+        f"cache: {entry.file} ({host}, {'sha256 verified' if entry.originals and entry.verified else 'unverified'})",
+    )
+
+
+def fetch(entry: Entry, *, progress: bool = False) -> Path:
+    """The cached file of a data set, downloaded and converted if it is not there yet.
+
+    Originals that were put into the folder of downloads by hand are used like downloaded ones.
+    """
+    if entry.file is None:
+        raise InputError(f"{entry.name} comes with scikit-learn and has nothing to fetch")
+    target = cached_file(entry.file)
+    if target.is_file():
+        return target
+    if not entry.originals:
+        raise InputError(
+            f"{entry.name} is not here and cannot be downloaded, because {entry.otherwise}, and put it at {target}"
+        )
+    folder = cache_folder() / "downloads" / Path(entry.file).name.split(".")[0]
+    folder.mkdir(parents=True, exist_ok=True)
+    with _one_process(folder.with_suffix(".lock")):
+        if target.is_file():
+            return target
+        originals = {}
+        for original in entry.originals:
+            originals[original.name] = place = folder / original.name
+            if not place.is_file():
+                download(original.url, place, original.sha256, progress=progress)
+            elif original.sha256 not in (None, file_sha256(place)):
+                raise InputError(f"{place} is not {original.url} (its sha256 differs): remove it and run this again")
+        if target.suffix == ".npz":
+            buffer = io.BytesIO()
+            np.savez_compressed(buffer, allow_pickle=False, **convert(entry.file, originals))
+            write_atomically(target, buffer.getvalue())
+        else:
+            (place,) = originals.values()
+            target.parent.mkdir(parents=True, exist_ok=True)
+            place.replace(target)
+        shutil.rmtree(folder)
+    return target
+
+
+@contextmanager
+def _one_process(lock: Path) -> Iterator[None]:
+    """Wait until no other process is inside with the same `lock` file."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as handle:
+        if sys.platform != "win32":
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

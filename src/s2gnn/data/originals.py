@@ -1,0 +1,108 @@
+"""Convert what the publishers ship into the arrays of the data folder's files."""
+
+import io
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.io
+from numpy.typing import NDArray
+
+from s2gnn.data.catalogue import PLANETOID_PARTS
+from s2gnn.data.compress import uncompress
+from s2gnn.data.planetoid import read_planetoid
+from s2gnn.errors import InputError
+
+Arrays = dict[str, NDArray[Any]]
+
+ISOLET_GROUPS = (1_560, 1_560, 1_560, 1_558, 1_559)
+
+
+def convert(file: str, originals: Mapping[str, Path]) -> Arrays:
+    """The arrays of the data folder's `file`, from the publisher's files by name.
+
+    Raises:
+        InputError: if the originals are damaged or not what the publisher described.
+    """
+    convert_one = _CONVERSIONS.get(file, _convert_planetoid)
+    try:
+        return convert_one(originals)
+    except InputError:
+        raise
+    except (ValueError, KeyError, IndexError, TypeError, EOFError, NotImplementedError, zipfile.BadZipFile) as error:
+        names = ", ".join(map(str, originals.values()))
+        raise InputError(
+            f"{names} cannot be read as {file} ({error}): remove what is damaged and fetch it again"
+        ) from error
+
+
+def _convert_planetoid(originals: Mapping[str, Path]) -> Arrays:
+    by_part = {part: path.read_bytes() for part in PLANETOID_PARTS for name, path in originals.items()
+               if name.endswith(f".{part}")}  # fmt: skip
+    return read_planetoid(by_part)
+
+
+def _convert_kather(originals: Mapping[str, Path]) -> Arrays:
+    """The publishers' MATLAB file: `source_array` (38, N), `target_array` (8, N) of 0 and 1, `TisCatsName`."""
+    stored = scipy.io.loadmat(originals["f-lbp.mat"], variable_names=("source_array", "target_array", "TisCatsName"))
+    X = np.ascontiguousarray(stored["source_array"].T, dtype=np.float64)
+    names = [str(np.ravel(name)[0]).strip() for name in stored["TisCatsName"].ravel()]
+    _require("Kather's features", X.shape, (5_000, 38))
+    return {"X": X, "y": stored["target_array"].argmax(axis=0).astype(np.int8), "label_names": np.array(names)}
+
+
+def _convert_har(originals: Mapping[str, Path]) -> Arrays:
+    """UCI's zip holds "UCI HAR Dataset.zip", which holds tables as text, split into train and test by person."""
+    with zipfile.ZipFile(originals["har.zip"]) as outer:
+        inner = io.BytesIO(outer.read("UCI HAR Dataset.zip"))
+    with zipfile.ZipFile(inner) as archive:
+
+        def table(name: str, dtype: Any) -> NDArray[Any]:
+            return np.loadtxt(io.BytesIO(archive.read(f"UCI HAR Dataset/{name}.txt")), dtype=dtype)
+
+        parts = ("train", "test")
+        X = np.concatenate([table(f"{part}/X_{part}", np.float32) for part in parts])
+        y = np.concatenate([table(f"{part}/y_{part}", np.int8) - 1 for part in parts])
+        subject = np.concatenate([table(f"{part}/subject_{part}", np.int8) for part in parts])
+        n_train = len(table("train/y_train", np.int8))
+        names = [line.split()[1] for line in archive.read("UCI HAR Dataset/activity_labels.txt").decode().splitlines()]
+        features = [line.split()[1] for line in archive.read("UCI HAR Dataset/features.txt").decode().splitlines()]
+    _require("HAR's features", X.shape, (10_299, 561))
+    return {
+        "X": X,
+        "y": y.astype(np.int8),
+        "subject": subject,
+        "is_test": np.arange(len(y)) >= n_train,
+        "label_names": np.array(names),
+        "feature_names": np.array(features),
+    }
+
+
+def _convert_isolet(originals: Mapping[str, Path]) -> Arrays:
+    """UCI's zip holds two tables in compress format, four groups of thirty speakers each and the fifth."""
+    with zipfile.ZipFile(originals["isolet.zip"]) as archive:
+        texts = [uncompress(archive.read(name)) for name in ("isolet1+2+3+4.data.Z", "isolet5.data.Z")]
+    tables = np.concatenate([np.loadtxt(io.BytesIO(text), delimiter=",", dtype=np.float32) for text in texts])
+    _require("Isolet's table", tables.shape, (7_797, 618))
+    group = np.repeat(np.arange(1, 6, dtype=np.int8), ISOLET_GROUPS)
+    return {
+        "X": np.ascontiguousarray(tables[:, :-1]),
+        "y": (tables[:, -1] - 1).astype(np.int8),
+        "group": group,
+        "is_test": group == 5,
+        "label_names": np.array(list("ABCDEFGHIJKLMNOPQRSTUVWXYZ")),
+    }
+
+
+def _require(what: str, found: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    if found != expected:
+        raise InputError(f"{what} have shape {found}, expected {expected}: the publisher's file is another one")
+
+
+_CONVERSIONS: dict[str, Callable[[Mapping[str, Path]], Arrays]] = {
+    "kather/kather_lbp38.npz": _convert_kather,
+    "har/har.npz": _convert_har,
+    "isolet/isolet.npz": _convert_isolet,
+}

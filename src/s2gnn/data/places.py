@@ -1,0 +1,51 @@
+"""Where data lies on this machine: the folder that S2GNN_DATA names, and the user's cache."""
+
+import os
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from s2gnn.errors import InputError
+
+
+def cache_folder() -> Path:
+    """The user's cache: S2GNN_CACHE, else s2gnn below XDG_CACHE_HOME, else ~/.cache/s2gnn. It may not exist yet."""
+    chosen = os.environ.get("S2GNN_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    shared = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG specification has relative paths ignored.
+    return (Path(shared) if Path(shared).is_absolute() else Path.home() / ".cache") / "s2gnn"
+
+
+def local_file(name: str) -> Path | None:
+    """The file called `name` below the folder that S2GNN_DATA names, if it is there."""
+    folder = os.environ.get("S2GNN_DATA")
+    path = Path(folder or "") / name
+    return path if folder and path.is_file() else None
+
+
+def cached_file(name: str) -> Path:
+    """Where the file called `name` lies in the cache once it was fetched."""
+    return cache_folder() / "data" / name
+
+
+def data_file(name: str) -> Path | None:
+    """The file of real data called `name`, such as "har/har.npz": local, else cached, else `None`."""
+    local, cached = local_file(name), cached_file(name)
+    return local or (cached if cached.is_file() else None)
+
+
+def read_arrays(path: Path, names: Sequence[str]) -> list[NDArray[Any]]:
+    """The arrays called `names` in an .npz file, without pickles."""
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+            return [archive[name] for name in names]
+    except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+        raise InputError(
+            f"{path} is damaged or lacks one of the arrays {', '.join(names)}: remove it and fetch it again"
+        ) from error

@@ -1,0 +1,43 @@
+"""The statistics of a data set and its graph, beside the paper's Table I."""
+
+from dataclasses import dataclass
+
+from s2gnn.data.catalogue import CATALOGUE, Kind
+from s2gnn.data.dataset import Dataset
+from s2gnn.graphs import Graph, node_homophily
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One figure.
+
+    Attributes:
+        name: what is counted.
+        measured: on the graph.
+        published: in the paper's Table I; `None` where it has no such figure.
+    """
+
+    name: str
+    measured: float
+    published: float | None
+
+
+def statistics(dataset: Dataset, graph: Graph, kind: Kind) -> tuple[Statistic, ...]:
+    """Nodes, edges, features and classes measured and published; homophily where every row has one label.
+
+    The published edges are those of the same kind of graph at the paper's k.
+    """
+    found = CATALOGUE.get(dataset.name)
+    published = found.published if found else None
+    edges = None
+    if found and published:
+        edges = {found.kind: published.edges, "smooth": published.learned_edges}.get(kind)
+    figures = [
+        Statistic("nodes", graph.n_nodes, published.nodes if published else None),
+        Statistic("edges", graph.n_edges, edges),
+        Statistic("features", dataset.x.shape[1], published.features if published else None),
+        Statistic("classes", len(dataset.class_names), published.classes if published else None),
+    ]
+    if not dataset.several_labels and dataset.labelled.all():
+        figures.append(Statistic("homophily", node_homophily(graph, dataset.y), None))
+    return tuple(figures)
