@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import s2gnn
-from s2gnn.cli import bench, demo, graph
+from s2gnn.cli import bench, data, demo, graph
 from s2gnn.errors import InputError
 
 BAD_INPUT = 2
@@ -20,6 +20,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command()(demo.demo)
+app.add_typer(data.app, name="data")
 app.add_typer(graph.app, name="graph")
 app.add_typer(bench.app, name="bench")
 

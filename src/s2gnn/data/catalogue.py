@@ -77,9 +77,9 @@ class Entry:
     otherwise: str = ""
 
     @property
-    def verified(self) -> bool:
-        """Whether every original has a known sha256."""
-        return all(original.sha256 for original in self.originals)
+    def sha256_known(self) -> bool:
+        """Whether a download is checked: there are originals, and each has a known sha256."""
+        return bool(self.originals) and all(original.sha256 for original in self.originals)
 
 
 # The histology repository at the commit that added its features, Planetoid at its last commit.
@@ -139,12 +139,12 @@ def _planetoid(name: str) -> tuple[Original, ...]:
 _ENTRIES = (
     Entry(
         "cancer-b", "colorectal histology, tumour against stroma", "kather/kather_lbp38.npz", _KATHER,
-        1_250, 38, 2, "knn", 30, "code MIT, data CC BY 4.0", "Kather et al. 2016",
+        1_250, 38, 2, "knn", 30, "code MIT, data CC BY", "Kather et al. 2016",
         Published(1_250, 25_734, 19_163, 38, 2),
     ),
     Entry(
         "cancer-m", "colorectal histology, eight tissues", "kather/kather_lbp38.npz", _KATHER,
-        5_000, 38, 8, "knn", 30, "code MIT, data CC BY 4.0", "Kather et al. 2016",
+        5_000, 38, 8, "knn", 30, "code MIT, data CC BY", "Kather et al. 2016",
         Published(5_000, 101_439, 81_462, 38, 8),
     ),
     Entry(
@@ -165,7 +165,8 @@ _ENTRIES = (
                 "c00b803081a5c797cd5e4b83700a9810b38d53d9d84e01917e090e1fdbc81031",
             ),
         ),
-        3_000, 561, 6, "knn", 40, "CC BY 4.0", "Anguita et al. 2013", Published(3_000, 87_032, 61_400, 561, 6),
+        3_000, 561, 6, "knn", 40, "CC BY 4.0; its README: not commercial", "Anguita et al. 2013",
+        Published(3_000, 87_032, 61_400, 561, 6),
     ),
     Entry(
         "isolet", "spoken letters", "isolet/isolet.npz", (Original(f"{_UCI}/54/isolet.zip", "isolet.zip", None),),

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from s2gnn.data.catalogue import CATALOGUE, Kind
 from s2gnn.data.dataset import Dataset
-from s2gnn.data.places import cache_folder
+from s2gnn.data.places import writable_cache
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph, diffuse, knn_graph, largest_component, load_graph, save_graph, smooth_graph
 
@@ -81,14 +81,13 @@ def _cached(key: str, n_nodes: int, build: Callable[[], Graph]) -> Graph:
     The name of a file ends in a seal, a hash of the key and the file's bytes: a torn, changed or foreign file does
     not fit its name and is removed. Several processes may do this at once; each reads whole files only.
     """
-    folder = cache_folder() / "graphs"
+    folder = writable_cache("graphs")
     for path in sorted(folder.glob(f"{key}-*.npz")):
         graph = _sealed(path, key)
         if graph is not None and graph.n_nodes == n_nodes:
             return graph
         path.unlink(missing_ok=True)
     graph = build()
-    folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as fresh:
         path = Path(fresh) / "graph.npz"
         save_graph(graph, path)

@@ -5,6 +5,7 @@ import http.client
 import os
 from collections.abc import Callable
 from pathlib import Path
+from ssl import SSLError
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
@@ -46,7 +47,7 @@ def download(url: str, path: Path, sha256: str | None, *, progress: bool = False
     except HTTPError as error:
         with error:
             raise InputError(f"{url} answers {error.code} {error.reason}: {instead}") from error
-    except (_BrokenConnectionError, http.client.HTTPException, ConnectionError, TimeoutError) as error:
+    except (_BrokenConnectionError, http.client.HTTPException, ConnectionError, TimeoutError, SSLError) as error:
         again = "run this again to go on from there" if sha256 else "run this again"
         size = part.stat().st_size if part.exists() else 0
         raise InputError(f"the connection to {url} broke after {size:,} bytes: {again}, or {instead}") from error

@@ -12,7 +12,7 @@ import numpy as np
 from s2gnn.data.catalogue import Entry
 from s2gnn.data.download import download, file_sha256
 from s2gnn.data.originals import convert
-from s2gnn.data.places import cache_folder, cached_file, local_file
+from s2gnn.data.places import cached_file, local_file, writable_cache
 from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
 
@@ -37,11 +37,8 @@ def obtain(entry: Entry, *, progress: bool = False) -> tuple[Path, str]:
     if local:
         return local, f"S2GNN_DATA: {entry.file}"
     path = fetch(entry, progress=progress)
-    host = entry.originals[0].url.split("/")[2] if entry.originals else "put there by hand"
-    return (
-        path,
-        f"cache: {entry.file} ({host}, {'sha256 verified' if entry.originals and entry.verified else 'unverified'})",
-    )
+    host = f"from {entry.originals[0].url.split('/')[2]}" if entry.originals else "put there by hand"
+    return path, f"cache: {entry.file} ({host}{'' if entry.sha256_known else ', unverified'})"
 
 
 def fetch(entry: Entry, *, progress: bool = False) -> Path:
@@ -58,8 +55,8 @@ def fetch(entry: Entry, *, progress: bool = False) -> Path:
         raise InputError(
             f"{entry.name} is not here and cannot be downloaded, because {entry.otherwise}, and put it at {target}"
         )
-    folder = cache_folder() / "downloads" / Path(entry.file).name.split(".")[0]
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = writable_cache("downloads") / Path(entry.file).name.split(".")[0]
+    folder.mkdir(exist_ok=True)
     with _one_process(folder.with_suffix(".lock")):
         if target.is_file():
             return target
@@ -85,7 +82,6 @@ def fetch(entry: Entry, *, progress: bool = False) -> Path:
 @contextmanager
 def _one_process(lock: Path) -> Iterator[None]:
     """Wait until no other process is inside with the same `lock` file."""
-    lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as handle:
         if sys.platform != "win32":
             fcntl.flock(handle, fcntl.LOCK_EX)

@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,17 @@ from typing import Any
 import numpy as np
 import scipy.io
 from numpy.typing import NDArray
+from scipy.io.matlab import MatReadError
 
-from s2gnn.data.catalogue import PLANETOID_PARTS
 from s2gnn.data.compress import uncompress
 from s2gnn.data.planetoid import read_planetoid
 from s2gnn.errors import InputError
 
 Arrays = dict[str, NDArray[Any]]
 
+_DAMAGED = (ValueError, KeyError, IndexError, TypeError, EOFError, NotImplementedError)
+
+HAR_ROWS = {"train": 7_352, "test": 2_947}
 ISOLET_GROUPS = (1_560, 1_560, 1_560, 1_558, 1_559)
 
 
@@ -26,12 +30,11 @@ def convert(file: str, originals: Mapping[str, Path]) -> Arrays:
     Raises:
         InputError: if the originals are damaged or not what the publisher described.
     """
-    convert_one = _CONVERSIONS.get(file, _convert_planetoid)
     try:
-        return convert_one(originals)
+        return _CONVERSIONS[file](originals)
     except InputError:
         raise
-    except (ValueError, KeyError, IndexError, TypeError, EOFError, NotImplementedError, zipfile.BadZipFile) as error:
+    except (*_DAMAGED, MatReadError, zipfile.BadZipFile, zlib.error) as error:
         names = ", ".join(map(str, originals.values()))
         raise InputError(
             f"{names} cannot be read as {file} ({error}): remove what is damaged and fetch it again"
@@ -39,9 +42,8 @@ def convert(file: str, originals: Mapping[str, Path]) -> Arrays:
 
 
 def _convert_planetoid(originals: Mapping[str, Path]) -> Arrays:
-    by_part = {part: path.read_bytes() for part in PLANETOID_PARTS for name, path in originals.items()
-               if name.endswith(f".{part}")}  # fmt: skip
-    return read_planetoid(by_part)
+    """Eight files named ind.<network>.<part>."""
+    return read_planetoid({name.split(".", 2)[2]: path.read_bytes() for name, path in originals.items()})
 
 
 def _convert_kather(originals: Mapping[str, Path]) -> Arrays:
@@ -62,30 +64,28 @@ def _convert_har(originals: Mapping[str, Path]) -> Arrays:
         def table(name: str, dtype: Any) -> NDArray[Any]:
             return np.loadtxt(io.BytesIO(archive.read(f"UCI HAR Dataset/{name}.txt")), dtype=dtype)
 
-        parts = ("train", "test")
-        X = np.concatenate([table(f"{part}/X_{part}", np.float32) for part in parts])
-        y = np.concatenate([table(f"{part}/y_{part}", np.int8) - 1 for part in parts])
-        subject = np.concatenate([table(f"{part}/subject_{part}", np.int8) for part in parts])
-        n_train = len(table("train/y_train", np.int8))
+        X = np.concatenate([table(f"{part}/X_{part}", np.float32) for part in HAR_ROWS])
+        y = np.concatenate([table(f"{part}/y_{part}", np.int8) - 1 for part in HAR_ROWS])
+        subject = np.concatenate([table(f"{part}/subject_{part}", np.int8) for part in HAR_ROWS])
         names = [line.split()[1] for line in archive.read("UCI HAR Dataset/activity_labels.txt").decode().splitlines()]
         features = [line.split()[1] for line in archive.read("UCI HAR Dataset/features.txt").decode().splitlines()]
-    _require("HAR's features", X.shape, (10_299, 561))
+    _require("HAR's features", X.shape, (sum(HAR_ROWS.values()), 561))
     return {
         "X": X,
         "y": y.astype(np.int8),
         "subject": subject,
-        "is_test": np.arange(len(y)) >= n_train,
+        "is_test": np.arange(len(y)) >= HAR_ROWS["train"],
         "label_names": np.array(names),
         "feature_names": np.array(features),
     }
 
 
 def _convert_isolet(originals: Mapping[str, Path]) -> Arrays:
-    """UCI's zip holds two tables in compress format, four groups of thirty speakers each and the fifth."""
+    """UCI's zip holds two .Z tables: four groups of speakers, told apart here by position, and the fifth."""
     with zipfile.ZipFile(originals["isolet.zip"]) as archive:
         texts = [uncompress(archive.read(name)) for name in ("isolet1+2+3+4.data.Z", "isolet5.data.Z")]
     tables = np.concatenate([np.loadtxt(io.BytesIO(text), delimiter=",", dtype=np.float32) for text in texts])
-    _require("Isolet's table", tables.shape, (7_797, 618))
+    _require("Isolet's rows and labels", tables.shape, (sum(ISOLET_GROUPS), 618))
     group = np.repeat(np.arange(1, 6, dtype=np.int8), ISOLET_GROUPS)
     return {
         "X": np.ascontiguousarray(tables[:, :-1]),
@@ -105,4 +105,7 @@ _CONVERSIONS: dict[str, Callable[[Mapping[str, Path]], Arrays]] = {
     "kather/kather_lbp38.npz": _convert_kather,
     "har/har.npz": _convert_har,
     "isolet/isolet.npz": _convert_isolet,
+    "citation/cora.npz": _convert_planetoid,
+    "citation/citeseer.npz": _convert_planetoid,
+    "citation/pubmed.npz": _convert_planetoid,
 }

@@ -1,5 +1,6 @@
 """Where data lies on this machine: the folder that S2GNN_DATA names, and the user's cache."""
 
+import errno
 import os
 import zipfile
 from collections.abc import Sequence
@@ -20,6 +21,20 @@ def cache_folder() -> Path:
     shared = os.environ.get("XDG_CACHE_HOME", "")
     # The XDG specification has relative paths ignored.
     return (Path(shared) if Path(shared).is_absolute() else Path.home() / ".cache") / "s2gnn"
+
+
+def writable_cache(part: str) -> Path:
+    """The folder called `part` in the cache, created if missing."""
+    folder = cache_folder() / part
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(errno.EACCES, "Permission denied")
+    except OSError as error:
+        raise InputError(
+            f"the cache {folder} cannot be written ({error.strerror}): set S2GNN_CACHE to a folder that can"
+        ) from error
+    return folder
 
 
 def local_file(name: str) -> Path | None:

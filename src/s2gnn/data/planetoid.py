@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from s2gnn.data.catalogue import PLANETOID_PARTS
 from s2gnn.errors import InputError
 
-PARTS = ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index")
 N_VALIDATION = 500
 
 
@@ -66,7 +66,7 @@ def read_planetoid(files: Mapping[str, bytes]) -> dict[str, NDArray[Any]]:
         x_data, x_indices, x_indptr, x_shape (CSR features), edge_index (2, E) with both directions of every edge
         once and without self-loops, y (N,), unlabelled, and the public split train_idx, val_idx, test_idx.
     """
-    values = {part: unpickle_arrays(files[part]) for part in PARTS[:-1]}
+    values = {part: unpickle_arrays(files[part]) for part in PLANETOID_PARTS[:-1]}
     listed = np.array(files["test.index"].split(), dtype=np.int64)
     first, n_test = len(values["ally"]), int(listed.max()) + 1 - len(values["ally"])
     present = np.zeros(n_test, dtype=bool)

@@ -22,18 +22,19 @@ class Statistic:
     published: float | None
 
 
-def statistics(dataset: Dataset, graph: Graph, kind: Kind) -> tuple[Statistic, ...]:
+def statistics(dataset: Dataset, graph: Graph, kind: Kind, k: int | None = None) -> tuple[Statistic, ...]:
     """Nodes, edges, features and classes measured and published; homophily where every row has one label.
 
-    The published edges are those of the same kind of graph at the paper's k.
+    Nodes and edges have a published figure where the paper has this kind of graph at this `k` (its own if left out).
     """
     found = CATALOGUE.get(dataset.name)
     published = found.published if found else None
-    edges = None
-    if found and published:
+    nodes = edges = None
+    if found and published and k in (None, found.k):
         edges = {found.kind: published.edges, "smooth": published.learned_edges}.get(kind)
+        nodes = None if edges is None else published.nodes
     figures = [
-        Statistic("nodes", graph.n_nodes, published.nodes if published else None),
+        Statistic("nodes", graph.n_nodes, nodes),
         Statistic("edges", graph.n_edges, edges),
         Statistic("features", dataset.x.shape[1], published.features if published else None),
         Statistic("classes", len(dataset.class_names), published.classes if published else None),

@@ -1,0 +1,180 @@
+"""`s2gnn data`: list, fetch and describe the named data sets."""
+
+import json
+from dataclasses import asdict
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from s2gnn.cli.output import AsJson, print_table
+from s2gnn.data import (
+    CATALOGUE,
+    Entry,
+    Statistic,
+    dataset_graph,
+    entry,
+    fetch,
+    load_dataset,
+    statistics,
+    whereabouts,
+)
+from s2gnn.errors import InputError
+
+app = typer.Typer(help="List, fetch and describe the named data sets.", no_args_is_help=True)
+
+
+class GraphKind(StrEnum):
+    """The graphs of a data set."""
+
+    knn = "knn"
+    smooth = "smooth"
+    diffusion = "diffusion"
+    given = "given"
+
+
+@app.command("list")
+def list_command(as_json: AsJson = False) -> None:
+    """List the data sets: sizes, the graph of the paper, where they are now, licence and citation.
+
+    "local" is in the folder that S2GNN_DATA names, "cache" was fetched before, "bundled" comes with scikit-learn.
+
+    Example: [bold]s2gnn data list[/bold]
+    """
+    if as_json:
+        print(json.dumps([_described(found) for found in CATALOGUE.values()], indent=2))
+        return
+    print_table(
+        "Data sets",
+        ("name", "rows", "features", "classes", "graph", "where", "licence", "citation"),
+        [
+            (
+                found.name,
+                *(f"{size:,}" for size in (found.rows, found.features, found.classes)),
+                _graph_text(found),
+                whereabouts(found),
+                found.licence,
+                found.citation,
+            )
+            for found in CATALOGUE.values()
+        ],
+    )
+
+
+@app.command()
+def get(
+    name: Annotated[str, typer.Argument(help="A data set, or all.")],
+    as_json: AsJson = False,
+) -> None:
+    """Fetch a data set into the user's cache, unless it is here already.
+
+    The cache is the folder S2GNN_CACHE, else s2gnn below XDG_CACHE_HOME or ~/.cache. A download that broke off goes
+    on when the command is run again.
+
+    Example: [bold]s2gnn data get cora[/bold]
+    """
+    wanted = list(CATALOGUE.values()) if name == "all" else [entry(name)]
+    results, failures = [], []
+    for found in wanted:
+        try:
+            results.append(_fetched(found, skip=name == "all", progress=not as_json))
+        except InputError as error:
+            if name != "all":
+                raise
+            results.append({"name": found.name, "where": whereabouts(found), "result": "failed"})
+            failures.append(f"{found.name} ({error})")
+    if as_json:
+        print(json.dumps(results, indent=2))
+    else:
+        print_table("Data sets", ("name", "where", "result"), [tuple(result.values()) for result in results])
+    if failures:
+        raise InputError(f"{len(failures)} of {len(wanted)} data sets could not be fetched: {'; '.join(failures)}")
+
+
+@app.command()
+def info(
+    name: Annotated[str, typer.Argument(help="A data set.")],
+    graph: Annotated[
+        GraphKind | None, typer.Option(help="Which graph to measure; that of the paper's Table I if left out.")
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option(min=1, help="Neighbours, for knn and smooth; the paper's if left out.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Describe a data set and its graph, beside the paper's Table I.
+
+    A data set that is not here is fetched, a graph that is not in the cache is built; the diffusion of Pubmed takes
+    some minutes, --graph given is fast.
+
+    Example: [bold]s2gnn data info har --graph smooth[/bold]
+    """
+    found = entry(name)
+    kind = graph.value if graph else found.kind
+    dataset, measured = dataset_graph(load_dataset(name, progress=not as_json), kind, k, progress=not as_json)
+    figures = statistics(dataset, measured, kind, k)
+    built = kind in ("knn", "smooth")
+    used_k = (k or found.k) if built else None
+    if as_json:
+        summary = {**_described(found), "source": dataset.source, "graph": kind, "k": used_k}
+        print(json.dumps({**summary, "statistics": [asdict(figure) for figure in figures]}, indent=2))
+        return
+    print_table(
+        f"{found.name}: {found.title}",
+        ("", "value"),
+        [
+            ("source", dataset.source),
+            ("licence", found.licence),
+            ("citation", found.citation),
+            ("graph", f"{kind}, k = {used_k}" if built else kind),
+        ],
+    )
+    print_table(
+        "Statistics",
+        ("", "measured", "paper"),
+        [(figure.name, _number(figure.measured), _published(figure)) for figure in figures],
+    )
+    if found.name == "ppi-human":
+        print("A stand-in for ogbn-proteins: the paper's Table I has no figures for it.")
+
+
+def _fetched(found: Entry, *, skip: bool, progress: bool) -> dict[str, str]:
+    """What came of fetching one data set; one that nobody publishes is an error unless it may be skipped."""
+    before = whereabouts(found)
+    if before != "not here":
+        result = "was here"
+    elif not found.originals and skip:
+        result = "skipped: not published in this form"
+    else:
+        fetch(found, progress=progress)
+        result = "fetched, sha256 verified" if found.sha256_known else "fetched, unverified: no sha256 is known"
+    return {"name": found.name, "where": whereabouts(found), "result": result}
+
+
+def _described(found: Entry) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "title": found.title,
+        "rows": found.rows,
+        "features": found.features,
+        "classes": found.classes,
+        "graph": found.kind,
+        "k": found.k,
+        "where": whereabouts(found),
+        "licence": found.licence,
+        "citation": found.citation,
+        "urls": [original.url for original in found.originals],
+        "sha256_known": found.sha256_known,
+    }
+
+
+def _graph_text(found: Entry) -> str:
+    return f"knn, k = {found.k}" if found.kind == "knn" else found.kind
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+
+
+def _published(figure: Statistic) -> str:
+    return "–" if figure.published is None else _number(figure.published)
