@@ -35,7 +35,7 @@ def test_a_whole_file(path, sha256, capsys):
 def test_a_broken_download_goes_on_where_it_ended(path):
     with web_server(FILES, "broken") as (address, _), pytest.raises(InputError) as raised:
         download(f"{address}/file", path, SHA256)
-    assert "broke after 150,000 bytes: run this again to go on from there, or fetch http" in str(raised.value)
+    assert "broke after 150,000 bytes: run this again to go on from there" in str(raised.value)
     assert not path.exists()
     assert part_of(path).read_bytes() == CONTENT[:150_000]
     with web_server(FILES) as (address, asked):
@@ -45,7 +45,7 @@ def test_a_broken_download_goes_on_where_it_ended(path):
 
 
 def test_without_a_sha256_a_broken_download_starts_anew(path):
-    with web_server(FILES, "broken") as (address, _), pytest.raises(InputError, match="bytes: run this again, or"):
+    with web_server(FILES, "broken") as (address, _), pytest.raises(InputError, match="150,000 bytes: run this again$"):
         download(f"{address}/file", path, None)
     part_of(path).write_bytes(b"of another file")
     with web_server(FILES) as (address, asked):
@@ -95,9 +95,7 @@ def test_a_wrong_sha256_leaves_nothing(path, begun):
 def test_a_missing_file(path):
     with web_server(FILES) as (address, _), pytest.raises(InputError) as raised:
         download(f"{address}/other", path, SHA256)
-    assert str(raised.value) == (
-        f"{address}/other answers 404 Not Found: fetch {address}/other on a machine that can and put it at {path}"
-    )
+    assert str(raised.value) == f"{address}/other answers 404 Not Found"
 
 
 def test_no_connection(path):
@@ -107,5 +105,4 @@ def test_no_connection(path):
     with pytest.raises(InputError) as raised:
         download(f"http://127.0.0.1:{port}/file", path, SHA256)
     assert "cannot be reached" in str(raised.value)
-    assert f"put it at {path}" in str(raised.value)
     assert "\n" not in str(raised.value)

@@ -83,12 +83,16 @@ def test_an_archive_is_kept_as_it_is_and_an_unknown_sha256_is_said(cache):
 def test_offline_is_one_sentence_with_what_to_fetch_and_where_to_put_it(cache, name, monkeypatch):
     address = "http://127.0.0.1:9"  # the discard port, where nothing listens
     monkeypatch.setitem(CATALOGUE, name, moved(name, address))
-    first = CATALOGUE[name].originals[0].name
+    names = [original.name for original in CATALOGUE[name].originals]
     with pytest.raises(InputError, match="cannot be reached") as raised:
         load_dataset(name)
     sentence = str(raised.value)
-    assert f"fetch {address}/{first} on a machine that can and put it at {cache / 'downloads'}" in sentence
-    assert sentence.endswith(first)
+    if len(names) == 1:
+        assert f"otherwise fetch {address}/{names[0]} on a machine that can and put it at {cache}" in sentence
+        assert sentence.endswith(f"/{names[0]}")
+    else:
+        assert f"otherwise fetch {', '.join(names)} from {address} on a machine that can and put them into" in sentence
+        assert sentence.endswith(f"{cache / 'downloads' / name}")
     assert "\n" not in sentence
 
 

@@ -40,26 +40,23 @@ def download(url: str, path: Path, sha256: str | None, *, progress: bool = False
     part = path.with_name(path.name + ".part")
     if sha256 is None:
         part.unlink(missing_ok=True)
-    instead = f"fetch {url} on a machine that can and put it at {path}"
     try:
         with progress_bar(path.name, shown=progress) as show:
             _transfer(url, part, show)
     except HTTPError as error:
         with error:
-            raise InputError(f"{url} answers {error.code} {error.reason}: {instead}") from error
+            raise InputError(f"{url} answers {error.code} {error.reason}") from error
     except (_BrokenConnectionError, http.client.HTTPException, ConnectionError, TimeoutError, SSLError) as error:
         again = "run this again to go on from there" if sha256 else "run this again"
         size = part.stat().st_size if part.exists() else 0
-        raise InputError(f"the connection to {url} broke after {size:,} bytes: {again}, or {instead}") from error
+        raise InputError(f"the connection to {url} broke after {size:,} bytes: {again}") from error
     except URLError as error:
-        raise InputError(f"{url} cannot be reached ({error.reason}): {instead}") from error
+        raise InputError(f"{url} cannot be reached ({error.reason})") from error
     if sha256 is not None:
         found = file_sha256(part)
         if found != sha256:
             part.unlink()
-            raise InputError(
-                f"{url} has sha256 {found}, expected {sha256}: it was removed; run this again, or {instead}"
-            )
+            raise InputError(f"{url} has sha256 {found}, expected {sha256}: it was removed, run this again")
     part.replace(path)
 
 

@@ -64,7 +64,10 @@ def fetch(entry: Entry, *, progress: bool = False) -> Path:
         for original in entry.originals:
             originals[original.name] = place = folder / original.name
             if not place.is_file():
-                download(original.url, place, original.sha256, progress=progress)
+                try:
+                    download(original.url, place, original.sha256, progress=progress)
+                except InputError as error:
+                    raise InputError(f"{error}; otherwise {_by_hand(entry, folder)}") from error
             elif original.sha256 not in (None, file_sha256(place)):
                 raise InputError(f"{place} is not {original.url} (its sha256 differs): remove it and run this again")
         if target.suffix == ".npz":
@@ -77,6 +80,15 @@ def fetch(entry: Entry, *, progress: bool = False) -> Path:
             place.replace(target)
         shutil.rmtree(folder)
     return target
+
+
+def _by_hand(entry: Entry, folder: Path) -> str:
+    """What to fetch on another machine and where to put it."""
+    first, *others = entry.originals
+    if not others:
+        return f"fetch {first.url} on a machine that can and put it at {folder / first.name}"
+    names = ", ".join(original.name for original in entry.originals)
+    return f"fetch {names} from {first.url.rsplit('/', 1)[0]} on a machine that can and put them into {folder}"
 
 
 @contextmanager
