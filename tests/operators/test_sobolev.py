@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from torch_geometric.nn import GCNConv
 
 from s2gnn import Graph, IdenticalBranchesWarning, InputError, SobolevOperator
+from s2gnn.operators import shifts
+from s2gnn.operators.shifts import hadamard_factors
 from tests import dense
 from tests.random_graphs import graphs, random_graph
 
@@ -173,3 +175,13 @@ def test_unusable_signals():
     with pytest.raises(InputError, match="graph is a csr_array"):
         SobolevOperator(op.graph.to_scipy())
     assert repr(op).startswith("SobolevOperator(Graph(n_nodes=4")
+
+
+def test_rows_are_worked_on_in_blocks_with_the_same_result(monkeypatch):
+    g = random_graph(40, 0.3)
+    whole = hadamard_factors(g, 4, 0.7, "laplacian")
+    for block in (1, 7, 100):
+        monkeypatch.setattr(shifts, "BLOCK", block)
+        parts = hadamard_factors(g, 4, 0.7, "laplacian")
+        np.testing.assert_array_equal(parts.b, whole.b)
+        np.testing.assert_allclose(parts.c, whole.c, rtol=1e-14)

@@ -1,5 +1,6 @@
 """The shift operators of a graph, and their normalised Hadamard powers in a form that cannot overflow."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -11,6 +12,8 @@ from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 
 Shift = Literal["adjacency", "laplacian", "normalized_adjacency", "normalized_laplacian"]
+BLOCK = 2**22  # stored directions worked on at a time
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -78,35 +81,54 @@ class HadamardFactors:
         c: (Σ_j (|M_ij| / m_i)^ρ)^-1/2, the sum taken with the diagonal, (N, α).
         t: M_ii / m_i, (N,).
         sign: the common sign of the off-diagonal entries of M.
+        identical: whether all S_ρ are the same because every power of b and t is; false for a graph without edges.
     """
 
-    b: NDArray[np.float64]
+    b: NDArray[np.floating]
     c: NDArray[np.float64]
     t: NDArray[np.float64]
     sign: int
-
-    def are_identical(self) -> bool:
-        """Whether all S_ρ are the same because every power of b and t is; not asked of a graph without edges."""
-        if len(self.b) == 0 or self.sign < 0:
-            return False
-        return bool(
-            np.allclose(self.b, 1, rtol=0, atol=1e-12) and np.all(np.minimum(self.t, np.abs(1 - self.t)) < 1e-12)
-        )
+    identical: bool
 
 
-def hadamard_factors(graph: Graph, alpha: int, epsilon: float, shift: Shift) -> HadamardFactors:
-    """The factors of the α normalised Hadamard powers of `graph`, in float64."""
+def hadamard_factors(
+    graph: Graph, alpha: int, epsilon: float, shift: Shift, dtype: type[np.floating] = np.float64
+) -> HadamardFactors:
+    """The factors of the α normalised Hadamard powers of `graph`, formed in float64; b is stored as `dtype`.
+
+    Some rows at a time, so that what is needed in between is small beside the graph.
+    """
     matrix = shift_matrix(graph, epsilon, shift)
     m = np.maximum(matrix.diagonal, graph.row_maxima(matrix.magnitudes))
     m[m == 0] = 1.0  # an isolated node at ε = 0: its row of S_ρ is zero whatever the scale
-    rows = graph.rows()
-    relative = matrix.magnitudes / m[rows]
     t = matrix.diagonal / m
     root = np.sqrt(m)
-    c = np.empty((graph.n_nodes, alpha))
-    power = np.ones_like(relative)
-    for rho in range(1, alpha + 1):
-        power = power * relative
-        degree = graph.row_sums(power) + t**rho
-        c[:, rho - 1] = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
-    return HadamardFactors(matrix.magnitudes / (root[rows] * root[graph.indices]), c, t, matrix.sign)
+    b = np.empty(len(graph.indices), dtype)
+    degrees = t[:, None] ** np.arange(1, alpha + 1)
+    identical = matrix.sign > 0 and len(b) > 0 and bool(np.all(np.minimum(t, np.abs(1 - t)) < ROUNDING))
+    for first, last in _row_blocks(graph):
+        stored = slice(graph.indptr[first], graph.indptr[last])
+        indptr = graph.indptr[first : last + 1] - graph.indptr[first]
+        counts = np.diff(indptr)
+        magnitudes, columns = matrix.magnitudes[stored], graph.indices[stored]
+        exact = magnitudes / (np.repeat(root[first:last], counts) * root[columns])
+        b[stored] = exact
+        identical = identical and bool(np.all(np.abs(exact - 1) < ROUNDING))
+        relative = magnitudes / np.repeat(m[first:last], counts)
+        power = np.ones_like(relative)
+        for rho in range(alpha):
+            power *= relative
+            block = sp.csr_array((power, columns, indptr), shape=(last - first, graph.n_nodes))
+            degrees[first:last, rho] += block.sum(axis=1)
+    c = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+    return HadamardFactors(b, c, t, matrix.sign, identical)
+
+
+def _row_blocks(graph: Graph) -> Iterator[tuple[int, int]]:
+    """Ranges [first, last) of rows with about `BLOCK` stored directions each."""
+    first = 0
+    while first < graph.n_nodes:
+        last = int(np.searchsorted(graph.indptr, graph.indptr[first] + BLOCK, side="right")) - 1
+        last = min(max(last, first + 1), graph.n_nodes)
+        yield first, last
+        first = last

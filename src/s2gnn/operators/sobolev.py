@@ -15,6 +15,8 @@ from s2gnn.operators import propagation
 from s2gnn.operators.propagation import HadamardPowers
 from s2gnn.operators.shifts import Shift, hadamard_factors, with_diagonal
 
+_NUMPY: dict[torch.dtype, type[np.floating]] = {torch.float32: np.float32, torch.float64: np.float64}
+
 
 @dataclass(frozen=True, eq=False)
 class PreparedInput:
@@ -92,7 +94,7 @@ class SobolevOperator:
             raise InputError(f"graph is a {type(graph).__name__}: build a Graph, for instance Graph.from_scipy(A)")
         check_alpha(alpha)
         check_epsilon(epsilon)
-        if dtype not in (torch.float32, torch.float64):
+        if dtype not in _NUMPY:
             raise InputError(f"dtype is {dtype}, but it must be torch.float32 or torch.float64")
         self.graph = graph
         self.n_nodes = graph.n_nodes
@@ -100,17 +102,17 @@ class SobolevOperator:
         self.epsilon = float(epsilon)
         self.shift: Shift = shift
         self.dtype = dtype
-        factors = hadamard_factors(graph, self.alpha, self.epsilon, shift)
+        factors = hadamard_factors(graph, self.alpha, self.epsilon, shift, _NUMPY[dtype])
         self.powers = HadamardPowers(
             torch.tensor(graph.indptr, device=device),
             torch.tensor(graph.indices, device=device),
-            torch.from_numpy(factors.b).to(device, dtype),
+            torch.from_numpy(factors.b).to(device),
             torch.from_numpy(factors.c).to(device, dtype),
             torch.from_numpy(factors.t).to(device, dtype),
             factors.sign,
         )
         self.device = self.powers.b.device
-        if self.alpha > 1 and factors.are_identical():
+        if self.alpha > 1 and factors.identical:
             warnings.warn(
                 f"on this graph, with epsilon={self.epsilon:g} and shift={shift!r}, the {self.alpha} Hadamard powers "
                 "are all the same operator: give the edges weights with s2gnn.graphs.weights, or choose another "
