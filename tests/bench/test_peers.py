@@ -1,12 +1,19 @@
+import importlib.util
+
 import pytest
 import torch
 
 from s2gnn import S2Conv, SobolevOperator
-from s2gnn.bench import operator as operator_bench
-from s2gnn.bench.epoch import time_epoch
-from s2gnn.bench.operator import time_operator
-from s2gnn.bench.peers import CSRBranches, GCNConvBranches, coordinates, csr_matrices
-from s2gnn.bench.workloads import Workload, random_graph, workload
+from s2gnn.bench.peers import (
+    GCNConvBranches,
+    ProductBranches,
+    coordinates,
+    csr_matrices,
+    csr_products,
+    gcnconv_products,
+    sparse_tensor_products,
+)
+from s2gnn.bench.workloads import random_graph
 
 
 def test_the_peers_are_the_same_layer():
@@ -14,7 +21,7 @@ def test_the_peers_are_the_same_layer():
     op = SobolevOperator(random_graph(60, 300), 3, 1.5)
     conv = S2Conv(5, 4, 3, 1.5, "mlp").eval()
     torch.nn.init.normal_(conv.bias)
-    csr = CSRBranches(5, 4, csr_matrices(op)).eval()
+    csr = ProductBranches(5, 4, csr_products(op)).eval()
     gcnconv = GCNConvBranches(5, 4, *coordinates(op)).eval()
     with torch.no_grad():
         for peer in (csr, gcnconv):
@@ -38,37 +45,35 @@ def test_the_peers_are_the_same_layer():
         torch.testing.assert_close(gradient, gradients[0][1], rtol=1e-4, atol=1e-4)
 
 
-def test_an_epoch_and_an_operator_are_measured(monkeypatch):
-    task = Workload("small", random_graph(100, 400), torch.randn(100, 6), 3, 8, 2, 4)
-    timing = time_epoch(task, repetitions=1)
-    assert timing.workload == "small"
-    assert min(timing.ours, timing.gcnconv, timing.csr, timing.gcn) > 0
-    monkeypatch.setitem(operator_bench.GRAPHS, "small", (100, 400))
-    timings = time_operator("small", widths=(8,), repetitions=1)
-    assert [(t.graph, t.width) for t in timings] == [("small", 8)]
-    assert min(timings[0].ours, timings[0].one_csr, timings[0].all_csr) > 0
+def installed(name):
+    return importlib.util.find_spec(name) is not None
 
 
-def test_workloads_are_real_where_the_data_is_and_of_that_size_elsewhere(monkeypatch, data_folder):
-    real = workload("cancer-b")
-    assert (real.name, real.graph.n_nodes, real.graph.n_edges) == ("cancer-b", 1_250, 25_734)
-    monkeypatch.delenv("S2GNN_DATA")
-    made = workload("cancer-b")
-    assert (made.name, made.graph.n_nodes, made.graph.n_edges) == ("cancer-b (random)", 1_250, 25_734)
-    assert made.x.shape == real.x.shape
+@pytest.mark.parametrize(
+    "products",
+    [
+        csr_products,
+        gcnconv_products,
+        pytest.param(
+            sparse_tensor_products,
+            marks=pytest.mark.skipif(not installed("torch_sparse"), reason="torch_sparse is not installed"),
+        ),
+    ],
+)
+def test_the_products_are_those_of_the_operator(products):
+    op = SobolevOperator(random_graph(60, 300), 3, 1.5)
+    h = torch.randn(60, 7)
+    torch.testing.assert_close(torch.stack([product(h) for product in products(op)]), op.propagate(h))
 
 
-def test_bench_commands(s2gnn):
-    code, output, _ = s2gnn("bench", "info", "--json")
-    assert code == 0
-    assert '"kernel"' in output
-    code, _, errors = s2gnn("bench", "epoch", "--tasks", "mnist")
-    assert code == 2
-    assert "there is no task 'mnist': choose from cancer-b, cancer-m, har, pubmed" in errors
+@pytest.mark.skipif(installed("torch_sparse"), reason="torch_sparse is installed")
+def test_torch_sparse_is_missed_before_any_work():
+    with pytest.raises(ImportError):
+        sparse_tensor_products(SobolevOperator(random_graph(10, 20), 2, 1.5))
 
 
-@pytest.mark.parametrize("command", ["info", "operator", "epoch"])
-def test_help_has_an_example(s2gnn, command):
-    code, output, _ = s2gnn("bench", command, "--help")
-    assert code == 0
-    assert f"Example: s2gnn bench {command}" in output
+def test_the_first_few_matrices():
+    op = SobolevOperator(random_graph(60, 300), 3, 1.5)
+    (first,) = csr_matrices(op, powers=1)
+    torch.testing.assert_close(first.to_dense(), torch.tensor(op.matrix(1).toarray(), dtype=torch.float32))
+    assert first.col_indices().dtype == torch.int32

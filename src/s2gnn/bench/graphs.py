@@ -1,7 +1,5 @@
 """How the time and memory of building graphs grow with the number of points."""
 
-import multiprocessing
-import resource
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from s2gnn.bench.child import in_own_process
+from s2gnn.bench.machine import peak_bytes
 from s2gnn.graphs import Graph, diffuse, knn_graph, largest_component, smooth_graph
 
 FEATURES = 64
@@ -50,17 +50,17 @@ def points_on_clusters(n: int, seed: int = 0) -> NDArray[np.float32]:
 
 def time_knn(n: int) -> GraphTiming:
     """The k-NN graph of `n` points."""
-    return _in_own_process(_knn, n)
+    return in_own_process(_knn, n)
 
 
 def time_smooth(n: int) -> GraphTiming:
     """The learned graph of `n` points."""
-    return _in_own_process(_smooth, n)
+    return in_own_process(_smooth, n)
 
 
 def time_diffusion(edge_index: NDArray[np.int64], n: int) -> GraphTiming:
     """The diffusion (teleport 0.05, top 128) of the largest component of a given graph on `n` nodes."""
-    return _in_own_process(_diffusion, edge_index, n)
+    return in_own_process(_diffusion, edge_index, n)
 
 
 def sizes(largest: int) -> Iterator[int]:
@@ -94,10 +94,5 @@ def _measure(what: str, n: int, notes: list[str], build: Callable[[], Graph]) ->
     start = time.perf_counter()
     graph = build()
     seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = peak_bytes() / 2**20
     return GraphTiming(what, n, seconds, peak, graph.n_edges, ", ".join(notes))
-
-
-def _in_own_process(task: Callable[..., GraphTiming], *arguments: object) -> GraphTiming:
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(task, arguments)

@@ -1,6 +1,7 @@
-"""The same network the other ways it is built, to compare with: a PyG layer per branch, α torch CSR matrices."""
+"""The same products and layers the other ways: a PyG layer per branch, α matrices of torch or of torch_sparse."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -9,11 +10,13 @@ from torch.nn import functional as F
 
 from s2gnn.operators import SobolevOperator
 
+Product = Callable[[Tensor], Tensor]  # (N, F) → (N, F)
 
-def csr_matrices(op: SobolevOperator) -> list[Tensor]:
-    """S_1..S_α as torch CSR tensors with int32 indices and float32 values."""
+
+def csr_matrices(op: SobolevOperator, powers: int | None = None) -> list[Tensor]:
+    """S_1..S_α, or the first few `powers`, as torch CSR tensors with int32 indices and float32 values."""
     matrices = []
-    for rho in range(1, op.alpha + 1):
+    for rho in range(1, (powers or op.alpha) + 1):
         S = op.matrix(rho)
         indptr, indices = (torch.from_numpy(a.astype("int32")) for a in (S.indptr, S.indices))
         values = torch.from_numpy(S.data).float()
@@ -34,22 +37,58 @@ class _SymmetricProduct(torch.autograd.Function):
         return ctx.S @ grad, None
 
 
-class CSRBranches(nn.Module):
-    """One layer of S2-GNN with MLP fusion, a torch CSR product for each branch."""
+def _symmetric_product(S: Tensor, h: Tensor) -> Tensor:
+    product: Tensor = _SymmetricProduct.apply(h, S)  # type: ignore[no-untyped-call]
+    return product
 
-    def __init__(self, width_in: int, width_out: int, matrices: Sequence[Tensor]) -> None:
+
+def csr_products(op: SobolevOperator, powers: int | None = None) -> list[Product]:
+    """The maps h → S_ρ h for ρ = 1..α, or the first few `powers`, with torch CSR matrices, differentiable."""
+    return [partial(_symmetric_product, S) for S in csr_matrices(op, powers)]
+
+
+def sparse_tensor_products(op: SobolevOperator) -> list[Product]:
+    """The maps h → S_ρ h for ρ = 1..α by torch_sparse, differentiable; an ImportError where it is missing."""
+    from torch_sparse import SparseTensor, matmul
+
+    products: list[Product] = []
+    for rho in range(1, op.alpha + 1):
+        S = op.matrix(rho)
+        rowptr, col = (torch.from_numpy(a.astype("int64")) for a in (S.indptr, S.indices))
+        value = torch.from_numpy(S.data).float()
+        matrix = SparseTensor(rowptr=rowptr, col=col, value=value, sparse_sizes=S.shape, is_sorted=True)
+        products.append(partial(matmul, matrix))
+    return products
+
+
+def gcnconv_products(op: SobolevOperator) -> list[Product]:
+    """The maps h → S_ρ h for ρ = 1..α by the messages of PyG's `GCNConv`; an ImportError where PyG is missing."""
+    from torch_geometric.nn import GCNConv
+
+    edge_index, weights = coordinates(op)
+    conv = GCNConv(1, 1, normalize=False, add_self_loops=False)
+
+    def product(w: Tensor, h: Tensor) -> Tensor:
+        return conv.propagate(edge_index, x=h, edge_weight=w)  # type: ignore[no-any-return]
+
+    return [partial(product, w) for w in weights]
+
+
+class ProductBranches(nn.Module):
+    """One layer of S2-GNN with MLP fusion, a sparse product for each branch."""
+
+    def __init__(self, width_in: int, width_out: int, products: Sequence[Product]) -> None:
         super().__init__()
-        self.matrices = list(matrices)
+        self.products = list(products)
         self.own = nn.Linear(width_in, width_out)
-        self.branches = nn.ModuleList(nn.Linear(width_in, width_out) for _ in matrices)
-        self.fusion = nn.Linear((len(self.matrices) + 1) * width_out, width_out)
+        self.branches = nn.ModuleList(nn.Linear(width_in, width_out) for _ in products)
+        self.fusion = nn.Linear((len(self.products) + 1) * width_out, width_out)
 
     def forward(self, h: Tensor) -> Tensor:
         """The layer's output (N, width_out), dropout 0.5."""
         outputs = [self.own(h)]
-        for branch, S in zip(self.branches, self.matrices, strict=True):
-            product = _SymmetricProduct.apply(F.linear(h, branch.weight), S)  # type: ignore[arg-type, no-untyped-call]
-            outputs.append(product + branch.bias)
+        for branch, product in zip(self.branches, self.products, strict=True):
+            outputs.append(product(F.linear(h, branch.weight)) + branch.bias)  # type: ignore[arg-type, operator]
         return self.fusion(torch.cat([F.dropout(F.relu(o), 0.5, self.training) for o in outputs], dim=1))  # type: ignore[no-any-return]
 
 
@@ -76,6 +115,7 @@ class GCNConvBranches(nn.Module):
 
 def coordinates(op: SobolevOperator) -> tuple[Tensor, list[Tensor]]:
     """PyG's edge_index (2, E + N) of S_ρ, the diagonal among it, and the values for each ρ."""
-    parts = [op.matrix(rho).tocoo() for rho in range(1, op.alpha + 1)]
-    edge_index = torch.stack([torch.from_numpy(axis.astype("int64")) for axis in (parts[0].row, parts[0].col)])
-    return edge_index, [torch.from_numpy(part.data).float() for part in parts]
+    first = op.matrix(1).tocoo()
+    edge_index = torch.stack([torch.from_numpy(axis.astype("int64")) for axis in (first.row, first.col)])
+    values = [first.data, *(op.matrix(rho).data for rho in range(2, op.alpha + 1))]
+    return edge_index, [torch.from_numpy(v).float() for v in values]

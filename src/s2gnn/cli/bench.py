@@ -1,22 +1,38 @@
-"""`s2gnn bench`: timings on this machine."""
+"""`s2gnn bench`: time and memory on this machine, ours and the peers."""
 
 import json
-from collections.abc import Sequence
+import shlex
+import sys
 from dataclasses import asdict
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 import typer
 
 from s2gnn import provenance
-from s2gnn.bench.epoch import EpochTiming, time_epoch
-from s2gnn.bench.graphs import GraphTiming, sizes, time_diffusion, time_knn, time_smooth
-from s2gnn.bench.operator import GRAPHS, OperatorTiming, time_operator
-from s2gnn.bench.workloads import SIZES, data_file, workload
+from s2gnn.bench import memory as memory_bench
+from s2gnn.bench import scale as scale_bench
+from s2gnn.bench.document import with_records
+from s2gnn.bench.epoch import time_epoch
+from s2gnn.bench.graphs import sizes, time_diffusion, time_knn, time_smooth
+from s2gnn.bench.machine import available_bytes, measure_machine
+from s2gnn.bench.memory import measure_memory
+from s2gnn.bench.networks import WAYS
+from s2gnn.bench.operator import time_operator
+from s2gnn.bench.record import make_record
+from s2gnn.bench.report import tables
+from s2gnn.bench.scale import LargeTask, time_grid, train_large
+from s2gnn.bench.workloads import REAL, SIZES, data_file, workload
 from s2gnn.cli.output import AsJson, print_table
 from s2gnn.errors import InputError
+from s2gnn.files import write_atomically
 from s2gnn.operators import kernel
+
+PARTS = ("grid", "epoch", "training")
+
+Repetitions = Annotated[int, typer.Option(min=1, help="The least of so many repetitions counts.")]
 
 app = typer.Typer(help="Measure time and memory on this machine.", no_args_is_help=True)
 
@@ -42,123 +58,171 @@ def graphs(
     if pubmed is not None:
         with np.load(pubmed, allow_pickle=False) as archive:
             timings.append(time_diffusion(archive["edge_index"], len(archive["y"])))
-    if as_json:
-        _print_json(f"s2gnn bench graphs --points {points}", timings)
-        return
-    print_table(
-        "Building graphs (k = 30, 64 features; diffusion: Pubmed, teleport 0.05, top 128)",
-        ("graph", "points", "seconds", "µs a point", "peak MiB", "edges", ""),
-        [_row(timing) for timing in timings],
-    )
-    if pubmed is not None:
+    _publish(make_record(_command(), timings=timings), as_json)
+    if pubmed is not None and not as_json:
         print(f"The paper's Table I has {SIZES['pubmed'][1]:,} edges for the diffusion of Pubmed.")
 
 
 @app.command()
 def info(as_json: AsJson = False) -> None:
-    """Say which kernel runs here, on how many threads.
+    """Say which kernel runs here, on how many threads, and how fast memory and dense products are.
 
     Example: [bold]s2gnn bench info[/bold]
     """
+    machine = measure_machine()
     facts = {
         "kernel": kernel.chosen(),
         "available": kernel.available(),
         "threads": torch.get_num_threads(),
+        "available_bytes": available_bytes(),
+        **asdict(machine),
         "commit": provenance.commit(),
         **provenance.versions(),
     }
     if as_json:
         print(json.dumps(facts, indent=2))
-    else:
-        print_table("This installation", ("", "value"), [(k, _text(v)) for k, v in facts.items()])
+        return
+    readable = {
+        "available_bytes": f"{facts['available_bytes'] / 2**30:.1f} GiB",
+        "bandwidth": f"{machine.bandwidth / 1e9:.1f} GB/s",
+        "gemm": f"{machine.gemm / 1e9:.0f} GFLOP/s",
+    }
+    print_table("This installation", ("", "value"), [(k, readable.get(k, _text(v))) for k, v in facts.items()])
 
 
 @app.command()
-def operator(as_json: AsJson = False) -> None:
-    """Propagation with six branches against one sparse product, on two random graphs.
+def operator(
+    graphs: Annotated[str, typer.Option(help="Graphs, separated by commas.")] = ",".join(SIZES),
+    widths: Annotated[str, typer.Option(help="Widths F of the signal, separated by commas.")] = "64,16",
+    repetitions: Repetitions = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Propagation with six branches against one sparse product and against six, with the share of the bandwidth.
 
-    Example: [bold]s2gnn bench operator[/bold]
+    Example: [bold]s2gnn bench operator --graphs er-10000,random-132000[/bold]
     """
-    timings = [timing for name in GRAPHS for timing in time_operator(name)]
-    if as_json:
-        _print_json("s2gnn bench operator", timings)
-        return
-    print_table(
-        f"Forward propagation, α = 6, kernel {timings[0].kernel}, {torch.get_num_threads()} threads",
-        ("graph", "F", "ours (ms)", "one CSR (ms)", "six CSR (ms)", "ours / one CSR", "ours / six CSR"),
-        [
-            (
-                t.graph,
-                str(t.width),
-                *(f"{milliseconds:.1f}" for milliseconds in (t.ours, t.one_csr, t.all_csr)),
-                *(f"{t.ours / other:.2f}×" for other in (t.one_csr, t.all_csr)),
-            )
-            for t in timings
-        ],
-    )
+    names, chosen = _chosen(graphs, tuple(SIZES), "graph"), _numbers(widths, "widths")
+    machine = measure_machine()
+    timings = []
+    for name in names:
+        task = workload(name)
+        timings += time_operator(task.name, task.graph, chosen, repetitions)
+        _say(f"{task.name}: {timings[-1].ways['ours'].milliseconds:.1f} ms at F = {chosen[-1]}")
+    _publish(make_record(_command(), machine, timings=timings), as_json)
 
 
 @app.command()
 def epoch(
-    tasks: Annotated[str, typer.Option(help="Tasks, separated by commas.")] = ",".join(SIZES),
+    tasks: Annotated[str, typer.Option(help="Tasks, separated by commas.")] = ",".join(REAL),
+    repetitions: Repetitions = 5,
     as_json: AsJson = False,
 ) -> None:
     """A training epoch of S2-GNN against the same network built otherwise and against PyG's GCN.
 
     Example: [bold]s2gnn bench epoch --tasks cancer-b,har[/bold]
     """
-    names = [name.strip() for name in tasks.split(",")]
-    unknown = [name for name in names if name not in SIZES]
-    if unknown:
-        raise InputError(f"there is no task {unknown[0]!r}: choose from {', '.join(SIZES)}")
+    names = _chosen(tasks, tuple(SIZES), "task")
+    machine = measure_machine()
     timings = []
     for name in names:
-        timings.append(time_epoch(workload(name)))
-        _say(f"{name}: {timings[-1].ours:.1f} ms an epoch")
+        timings.append(time_epoch(workload(name), repetitions))
+        _say(f"{name}: {timings[-1].ways['ours'].milliseconds:.1f} ms an epoch")
+    _publish(make_record(_command(), machine, timings=timings), as_json)
+
+
+@app.command()
+def memory(
+    graphs: Annotated[str, typer.Option(help="Graphs, separated by commas.")] = ",".join(SIZES),
+    alpha: Annotated[int, typer.Option(min=1, help="Measure α = 1 up to this.")] = max(memory_bench.ALPHAS),
+    as_json: AsJson = False,
+) -> None:
+    """The memory of the operator for growing α, beside its bound, α sparse matrices and α edge lists.
+
+    Example: [bold]s2gnn bench memory --graphs cancer-b --alpha 4[/bold]
+    """
+    uses = []
+    for name in _chosen(graphs, tuple(SIZES), "graph"):
+        uses += measure_memory(name, tuple(range(1, alpha + 1)))
+        _say(f"{uses[-1].workload}: {uses[-1].operator / uses[-1].bound:.2f} of the bound")
+    _publish(make_record(_command(), memory=uses), as_json)
+
+
+@app.command()
+def scale(
+    parts: Annotated[str, typer.Option(help="grid, epoch or training, separated by commas.")] = ",".join(PARTS),
+    repetitions: Repetitions = 3,
+    epochs: Annotated[int, typer.Option(min=1, help="Epochs of the large training.")] = 2,
+    as_json: AsJson = False,
+) -> None:
+    """Large graphs: the paper's Erdős–Rényi grid, 132,000 nodes, and training at the size of ogbn-proteins.
+
+    The last one has 132,534 nodes and 39.6 million edges; its graph is made at the first run and takes 0.6 GiB of the
+    cache folder (S2GNN_CACHE). A network that would need more memory than there is is not run.
+
+    Example: [bold]s2gnn bench scale --parts training[/bold]
+    """
+    chosen = _chosen(parts, PARTS, "part")
+    machine = measure_machine()
+    grid, timings, runs, task = [], [], [], LargeTask()
+    if "grid" in chosen:
+        for timing in time_grid(scale_bench.NODES, scale_bench.PROBABILITIES, repetitions):
+            grid.append(timing)
+            _say(f"{timing.graph}: {timing.ways['ours'].milliseconds:.2f} ms")
+    if "epoch" in chosen:
+        timings.append(time_epoch(workload("random-132000"), repetitions))
+    if "training" in chosen:
+        for way in WAYS:
+            runs.append(train_large(task, way, epochs))
+            _say(f"{way}: {runs[-1].not_run or f'{runs[-1].stages[-1].seconds:.1f} s an epoch'}")
+    _publish(make_record(_command(), machine, grid=grid, epochs=timings, training=runs, task=[task]), as_json)
+
+
+@app.command()
+def document(
+    page: Annotated[Path, typer.Argument(help="The Markdown document with the markers.")],
+    results: Annotated[Path, typer.Option(help="The folder of the records.")] = Path("results"),
+) -> None:
+    """Put the tables of the stored records into a document.
+
+    Example: [bold]s2gnn bench document docs/benchmarks.md[/bold]
+    """
+    if not page.is_file():
+        raise InputError(f"{page} is not a file: give the Markdown document that the tables go into")
+    write_atomically(page, with_records(page.read_text(), results).encode())
+
+
+def _chosen(given: str, choices: tuple[str, ...], what: str) -> list[str]:
+    names = [name.strip() for name in given.split(",")]
+    unknown = [name for name in names if name not in choices]
+    if unknown:
+        raise InputError(f"there is no {what} {unknown[0]!r}: choose from {', '.join(choices)}")
+    return names
+
+
+def _numbers(given: str, what: str) -> tuple[int, ...]:
+    numbers = [number.strip() for number in given.split(",")]
+    unusable = [number for number in numbers if not number.isdecimal() or int(number) < 1]
+    if unusable:
+        raise InputError(f"--{what} has {unusable[0]!r}, but it wants whole numbers of at least 1, such as 64,16")
+    return tuple(int(number) for number in numbers)
+
+
+def _command() -> str:
+    """The command line that is running, without the way it prints."""
+    return "s2gnn " + shlex.join(argument for argument in sys.argv[1:] if argument != "--json")
+
+
+def _publish(record: dict[str, Any], as_json: bool) -> None:
+    """Print the record as JSON, or its tables."""
     if as_json:
-        _print_json(f"s2gnn bench epoch --tasks {tasks}", timings)
+        print(json.dumps(record, indent=2))
         return
-    print_table(
-        f"One epoch (step and evaluation), {torch.get_num_threads()} threads: how many times as long the others take",
-        ("task", "ours (ms)", "GCNConv per branch", "six CSR matrices", "PyG's GCN, one branch"),
-        [
-            (
-                t.workload,
-                f"{t.ours:.1f}",
-                *(f"{other / t.ours:.1f}×" if other else "–" for other in (t.gcnconv, t.csr, t.gcn)),
-            )
-            for t in timings
-        ],
-    )
-
-
-def _print_json(command: str, timings: Sequence[GraphTiming | OperatorTiming | EpochTiming]) -> None:
-    """Print the measurements with what made them."""
-    record = {
-        "command": command,
-        "commit": provenance.commit(),
-        "versions": provenance.versions(),
-        "kernel": kernel.chosen(),
-        "threads": torch.get_num_threads(),
-        "timings": [asdict(timing) for timing in timings],
-    }
-    print(json.dumps(record, indent=2))
+    for table in tables(record):
+        print_table(table.title, table.header, table.rows)
 
 
 def _text(value: object) -> str:
     return ", ".join(value) if isinstance(value, tuple) else str(value)
-
-
-def _row(timing: GraphTiming) -> tuple[str, ...]:
-    return (
-        timing.what,
-        f"{timing.points:,}",
-        f"{timing.seconds:.1f}",
-        f"{1e6 * timing.seconds / timing.points:.0f}",
-        f"{timing.peak_mib:,.0f}",
-        f"{timing.edges:,}",
-        timing.note,
-    )
 
 
 def _say(text: str) -> None:
