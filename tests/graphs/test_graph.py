@@ -9,6 +9,7 @@ from hypothesis import given
 from torch_geometric.data import Data
 
 from s2gnn import Graph, InputError, SobolevOperator
+from s2gnn.graphs import validation
 from tests.random_graphs import graphs
 
 TRIANGLE = np.array([[0, 0.5, 0], [0.5, 0, 2], [0, 2, 0.0]])
@@ -234,3 +235,16 @@ def test_repr_and_equality():
     assert repr(Graph.from_scipy(sp.csr_array((2, 2)))) == "Graph(n_nodes=2, n_edges=0)"
     assert g != Graph.from_edge_list([(0, 1)], [0.25], 4)
     assert g != "graph"
+
+
+def test_entries_are_compared_block_by_block(monkeypatch):
+    monkeypatch.setattr(validation, "BLOCK", 2)
+    a = np.full((4, 4), 0.5) - 0.5 * np.eye(4)
+    expected = Graph.from_scipy(sp.csr_array(a))
+    a[3, 2] += 4 * np.spacing(0.5)
+    g = Graph.from_scipy(sp.csr_array(a))
+    assert g.weights[-1] == g.weights[8] == 0.5 + 2 * np.spacing(0.5)
+    np.testing.assert_array_equal(g.weights[:8], expected.weights[:8])
+    a[3, 2] = 0.6
+    with pytest.raises(InputError, match=r"the weight of \((2, 3|3, 2)\)"):
+        Graph.from_scipy(sp.csr_array(a))

@@ -1,5 +1,6 @@
 """Checks that turn what a caller hands in into the CSR arrays of a weighted undirected graph."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from s2gnn.errors import InputError
 
 # The two directions of one edge may differ by this many units in the last place of the given type.
 ROUNDING_ULPS = 16
+BLOCK = 2**22  # entries compared at a time
 
 
 def as_array(values: Any) -> NDArray[Any]:
@@ -163,12 +165,13 @@ def _symmetrised(csr: Any, rounding: float) -> Any:
     """The mean of `csr` and its transpose when they agree up to relative `rounding`; otherwise an error."""
     transpose = csr.T.tocsr()
     same_pattern = np.array_equal(csr.indptr, transpose.indptr) and np.array_equal(csr.indices, transpose.indices)
-    if same_pattern:
-        gap = np.abs(csr.data - transpose.data)
-        if np.all(gap <= rounding * np.maximum(csr.data, transpose.data)):
-            unequal = gap > 0
-            csr.data[unequal] = 0.5 * csr.data[unequal] + 0.5 * transpose.data[unequal]
-            return csr
+    if same_pattern and all(
+        np.all(np.abs(a - b) <= rounding * np.maximum(a, b)) for a, b in _blocks(csr.data, transpose.data)
+    ):
+        for a, b in _blocks(csr.data, transpose.data):
+            unequal = a != b
+            a[unequal] = 0.5 * a[unequal] + 0.5 * b[unequal]
+        return csr
     relative = abs(csr - transpose).multiply(csr.maximum(transpose).power(-1)).tocoo()
     i, j = (int(v[np.argmax(relative.data)]) for v in (relative.row, relative.col))
     raise InputError(
@@ -177,3 +180,9 @@ def _symmetrised(csr: Any, rounding: float) -> Any:
         'torch_geometric.utils.to_undirected(edge_index, edge_weight, reduce="mean"); '
         "for an edge list that names each edge once use Graph.from_edge_list"
     )
+
+
+def _blocks(*arrays: NDArray[Any]) -> Iterator[tuple[NDArray[Any], ...]]:
+    """Views of the same few million entries of each array in turn, so that temporary arrays stay small."""
+    for start in range(0, len(arrays[0]), BLOCK):
+        yield tuple(array[start : start + BLOCK] for array in arrays)

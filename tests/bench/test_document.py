@@ -1,0 +1,44 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from s2gnn import InputError
+from s2gnn.bench.document import with_records
+
+ROOT = Path(__file__).parents[2]
+PAGE = "Before\n<!-- record: bench-graphs.json -->\nold\n<!-- end -->\nafter\n"
+RECORD = {
+    "command": "s2gnn bench graphs --points 12500",
+    "commit": "abc",
+    "versions": {"torch": "2"},
+    "timings": [{"what": "k-NN", "points": 12500, "seconds": 1.5, "peak_mib": 800.4, "edges": 256568, "note": "exact"}],
+}
+
+
+def test_the_page_of_benchmarks_shows_the_records():
+    page = (ROOT / "docs" / "benchmarks.md").read_text()
+    assert with_records(page, ROOT / "results") == page, "run: s2gnn bench document docs/benchmarks.md"
+
+
+def test_a_record_becomes_a_table(tmp_path):
+    (tmp_path / "bench-graphs.json").write_text(json.dumps(RECORD))
+    page = with_records(PAGE, tmp_path)
+    assert "| k-NN | 12,500 | 1.5 | 120 | 800 | 256,568 | exact |" in page
+    assert "`s2gnn bench graphs --points 12500` at commit abc" in page
+    assert page.startswith("Before\n")
+    assert page.endswith("<!-- end -->\nafter\n")
+    assert "old" not in page
+    assert with_records(page, tmp_path) == page
+
+
+def test_a_record_that_is_missing_or_of_an_older_version_says_how_to_make_it(tmp_path):
+    command = "`s2gnn bench graphs --json > results/bench-graphs.json`"
+    assert f"No record yet: run {command}" in with_records(PAGE, tmp_path)
+    (tmp_path / "bench-graphs.json").write_text(json.dumps(RECORD | {"timings": [{"what": "k-NN"}]}))
+    assert f"The record lacks 'points', it was made by an older version: run {command}" in with_records(PAGE, tmp_path)
+
+
+def test_a_page_without_markers():
+    with pytest.raises(InputError, match="no place for a record"):
+        with_records("text", Path())

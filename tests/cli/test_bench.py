@@ -1,0 +1,116 @@
+import json
+from functools import partial
+
+import pytest
+
+from s2gnn.bench import scale
+from s2gnn.bench.machine import measure_machine
+from s2gnn.bench.report import tables
+from s2gnn.bench.scale import LargeTask
+from s2gnn.bench.workloads import SIZES
+from s2gnn.cli import bench
+
+
+@pytest.fixture
+def small(monkeypatch, tmp_path):
+    """A task of 100 nodes called "small", a quick look at the machine, and a cache of its own."""
+    monkeypatch.setitem(SIZES, "small", (100, 400, 5, 3, 8, 2, 6))
+    monkeypatch.setattr(bench, "measure_machine", partial(measure_machine, 2**12, 32, 1))
+    monkeypatch.setenv("S2GNN_CACHE", str(tmp_path))
+
+
+def run_json(s2gnn, *arguments):
+    code, output, _ = s2gnn("bench", *arguments, "--json")
+    assert code == 0
+    record = json.loads(output)
+    assert record["command"] == " ".join(["s2gnn bench", *arguments])
+    assert record["threads"] >= 1
+    assert record["versions"]["torch"]
+    return record
+
+
+def test_operator(s2gnn, small):
+    arguments = ("operator", "--graphs", "small", "--widths", "8,4", "--repetitions", "1")
+    record = run_json(s2gnn, *arguments)
+    assert [(t["graph"], t["width"], t["nodes"], t["nonzeros"]) for t in record["timings"]] == [
+        ("small", 8, 100, 900),
+        ("small", 4, 100, 900),
+    ]
+    for timing in record["timings"]:
+        assert list(timing["ways"]) == ["ours", "one_csr", "csr", "torch_sparse", "gcnconv"]
+        for way in ("ours", "one_csr", "csr", "gcnconv"):
+            assert timing["ways"][way]["milliseconds"] > 0
+    code, output, _ = s2gnn("bench", *arguments)
+    assert code == 0
+    assert "ours ÷ one CSR" in output
+    assert "memory bandwidth" in output
+
+
+def test_epoch(s2gnn, small):
+    arguments = ("epoch", "--tasks", "small", "--repetitions", "1")
+    (timing,) = run_json(s2gnn, *arguments)["timings"]
+    assert (timing["workload"], timing["widths"]) == ("small", [5, 8, 3])
+    for way in ("ours", "gcnconv", "csr", "gcn"):
+        assert timing["ways"][way]["milliseconds"] > 0
+    assert "dense GFLOP" in s2gnn("bench", *arguments)[1]
+
+
+def test_memory(s2gnn, monkeypatch, tmp_path):
+    monkeypatch.delenv("S2GNN_DATA", raising=False)
+    record = run_json(s2gnn, "memory", "--graphs", "cancer-b", "--alpha", "2")
+    assert [(use["workload"], use["alpha"]) for use in record["memory"]] == [("cancer-b (random)", a) for a in (1, 2)]
+    for use in record["memory"]:
+        assert use["operator"] < use["bound"] < use["edge_list"]
+
+
+def test_scale(s2gnn, small, monkeypatch):
+    monkeypatch.setattr(scale, "NODES", (100,))
+    monkeypatch.setitem(SIZES, "random-132000", SIZES["small"])
+    monkeypatch.setattr(bench, "LargeTask", partial(LargeTask, nodes=100, edges=400, labels=5, hidden=4))
+    monkeypatch.setattr(bench, "WAYS", ("ours",))
+    arguments = ("scale", "--repetitions", "1", "--epochs", "1")
+    record = run_json(s2gnn, *arguments)
+    assert [t["graph"] for t in record["grid"]] == [f"N = 100, p = {p}" for p in (0.03, 0.04, 0.05, 0.06)]
+    assert {t["width"] for t in record["grid"]} == {16}
+    assert record["epochs"][0]["workload"] == "random-132000"
+    assert [run["way"] for run in record["training"]] == ["ours"]
+    assert record["task"][0]["edges"] == 400
+    titles = [table.title for table in tables(record)]
+    assert titles[-1].startswith("Full-batch training: 100 nodes, 400 edges")
+    output = s2gnn("bench", *arguments, "--parts", "grid")[1]
+    assert "Erdős–Rényi grid" in output
+    assert "Full-batch training" not in output
+
+
+def test_info(s2gnn, small):
+    code, output, _ = s2gnn("bench", "info", "--json")
+    assert code == 0
+    facts = json.loads(output)
+    assert facts["kernel"] in facts["available"]
+    assert min(facts["bandwidth"], facts["gemm"], facts["available_bytes"]) > 0
+    assert "GFLOP/s" in s2gnn("bench", "info")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["epoch", "--tasks", "mnist"], "there is no task 'mnist': choose from cancer-b, cancer-m, har, pubmed"),
+        (["operator", "--graphs", "cora"], "there is no graph 'cora': choose from cancer-b"),
+        (["operator", "--widths", "64,x"], "--widths has 'x', but it wants whole numbers of at least 1, such as 64,16"),
+        (["memory", "--graphs", ""], "there is no graph ''"),
+        (["scale", "--parts", "grids"], "there is no part 'grids': choose from grid, epoch, training"),
+        (["document", "missing.md"], "missing.md is not a file"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(s2gnn, arguments, message):
+    code, output, errors = s2gnn("bench", *arguments)
+    assert (code, output) == (2, "")
+    assert message in errors
+    assert errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["info", "operator", "epoch", "memory", "scale", "document"])
+def test_help_has_an_example(s2gnn, command):
+    code, output, _ = s2gnn("bench", command, "--help")
+    assert code == 0
+    assert f"Example: s2gnn bench {command}" in output
