@@ -54,9 +54,8 @@ def test_a_storage_shared_by_two_tensors_counts_once():
 @pytest.mark.parametrize("widths", [[5, 8, 3], [5, 8, 8, 3]])
 def test_dense_operations_are_those_torch_counts(widths):
     """The counter sees the products with weights; ours multiplies sparsely in ops of its own, which it does not see."""
-    op = SobolevOperator(random_graph(40, 200), 3, 1.5)
     x, labels, train = torch.randn(40, widths[0]), torch.zeros(40, dtype=torch.int64), torch.arange(40)
-    run = make_epoch(*make_network("ours", op, x, widths), labels, train)
+    run = make_epoch(*make_network("ours", random_graph(40, 200), x, widths, 3), labels, train)
     with FlopCounterMode(display=False) as counter:
         run()
     assert counter.get_total_flops() == dense_flops(40, 3, widths)

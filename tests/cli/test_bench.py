@@ -57,6 +57,7 @@ def test_epoch(s2gnn, small):
 
 def test_memory(s2gnn, monkeypatch, tmp_path):
     monkeypatch.delenv("S2GNN_DATA", raising=False)
+    monkeypatch.setenv("S2GNN_CACHE", str(tmp_path))
     record = run_json(s2gnn, "memory", "--graphs", "cancer-b", "--alpha", "2")
     assert [(use["workload"], use["alpha"]) for use in record["memory"]] == [("cancer-b (random)", a) for a in (1, 2)]
     for use in record["memory"]:

@@ -92,11 +92,16 @@ def training_needs(way: str, size: Size, widths: Sequence[int]) -> int:
         + {
             "ours": 4 * (size.alpha + 1) * size.nodes * widths[0],
             "csr": csr_bytes(size) + matrix_temporaries(size),
-            "torch_sparse": 2 * sparse_tensor_bytes(size) + matrix_temporaries(size),
+            "torch_sparse": sparse_tensor_bytes(size) + _transposes(size) + matrix_temporaries(size),
             "gcnconv": edge_list_bytes(size) + max(matrix_temporaries(size), messages),
-            "gcn": edge_list_bytes(size, 1) + messages,
+            "gcn": 3 * edge_list_bytes(size, 1) + messages,  # with self-loops, then with normalised weights
         }[way]
     )
+
+
+def _transposes(size: Size) -> int:
+    """For a backward pass torch_sparse keeps the row and the transposed position of every nonzero, and pointers."""
+    return size.alpha * (16 * size.nonzeros + 8 * (size.nodes + 1))
 
 
 def _messages(size: Size, width: int) -> int:

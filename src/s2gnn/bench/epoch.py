@@ -11,7 +11,6 @@ from s2gnn.bench.machine import available_bytes
 from s2gnn.bench.networks import WAYS, make_epoch, make_network
 from s2gnn.bench.timing import Outcome, Way, race
 from s2gnn.bench.workloads import Workload
-from s2gnn.operators import SobolevOperator
 
 
 @dataclass(frozen=True)
@@ -39,14 +38,13 @@ class EpochTiming:
 
 def time_epoch(task: Workload, repetitions: int = 5, available: Callable[[], int] = available_bytes) -> EpochTiming:
     """Measure one epoch of every network on `task`, a tenth of the nodes in training."""
-    op = SobolevOperator(task.graph, task.alpha, 1.5)
-    size = Size(op.n_nodes, len(task.graph.indices), task.alpha)
+    size = Size(task.graph.n_nodes, len(task.graph.indices), task.alpha)
     widths = [task.x.shape[1], *[task.hidden] * (task.layers - 1), task.classes]
-    labels = torch.arange(op.n_nodes) % task.classes
-    train = torch.arange(0, op.n_nodes, 10)
+    labels = torch.arange(size.nodes) % task.classes
+    train = torch.arange(0, size.nodes, 10)
 
     def make(way: str) -> Callable[[], object]:
-        return make_epoch(*make_network(way, op, task.x, widths), labels, train)
+        return make_epoch(*make_network(way, task.graph, task.x, widths, task.alpha), labels, train)
 
     ways = {way: Way(training_needs(way, size, widths), partial(make, way)) for way in WAYS}
     outcomes = race(ways, repetitions, available)

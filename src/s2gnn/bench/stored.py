@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from s2gnn.bench.workloads import cache_folder, random_edges
+from s2gnn.bench.workloads import random_edges
+from s2gnn.data import cache_folder
 from s2gnn.files import write_atomically
 
 ARRAYS = ("data", "indices", "indptr")  # the pointers are written last: where they are, the others are complete

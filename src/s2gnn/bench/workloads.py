@@ -1,16 +1,14 @@
 """What the benchmarks run on: real data when it is at hand, random graphs of that size otherwise."""
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from s2gnn.graphs import Graph, diffuse, knn_graph, largest_component, load_graph, save_graph
+from s2gnn.data import CATALOGUE, Kind, data_file, dataset_graph, load_dataset
+from s2gnn.graphs import Graph
 
 
 @dataclass(frozen=True)
@@ -20,7 +18,7 @@ class Workload:
     Attributes:
         name: with "(random)" when the real data is not at hand.
         graph: N nodes.
-        x: features (N, M).
+        x: features (N, M), an array, a tensor or a SciPy CSR array.
         classes: number of classes.
         hidden: width between layers.
         layers: number of layers.
@@ -29,7 +27,7 @@ class Workload:
 
     name: str
     graph: Graph
-    x: Tensor
+    x: Any
     classes: int
     hidden: int
     layers: int
@@ -60,58 +58,14 @@ SIZES = {
     "er-10000": (10_000, 2_999_700, 64, 10, 64, 2, 6),
     "random-132000": (132_000, 3_900_000, 64, 10, 64, 2, 6),
 }
-REAL = ("cancer-b", "cancer-m", "har", "pubmed")
+REAL: dict[str, Kind] = {"cancer-b": "knn", "cancer-m": "knn", "har": "knn", "pubmed": "diffusion"}
 
 
 def workload(name: str) -> Workload:
-    """The training task called `name`, one of `SIZES`."""
+    """The training task called `name`, one of `SIZES`; building the graph of a data set shows its progress."""
     n, n_edges, width, *rest = SIZES[name]
-    real = _real_task(name)
-    if real is not None:
-        features, graph = real
-        return Workload(name, graph, torch.tensor(features, dtype=torch.float32), *rest)
+    if name in REAL and data_file(CATALOGUE[name].file or "") is not None:
+        dataset, graph = dataset_graph(load_dataset(name), REAL[name], progress=True)
+        return Workload(name, graph, dataset.x, *rest)
     x = torch.randn(n, width, generator=torch.Generator().manual_seed(0))
     return Workload(f"{name} (random)" if name in REAL else name, random_graph(n, n_edges), x, *rest)
-
-
-def cache_folder() -> Path:
-    """The user's cache: S2GNN_CACHE, else s2gnn below XDG_CACHE_HOME, else ~/.cache/s2gnn. It may not exist yet."""
-    chosen = os.environ.get("S2GNN_CACHE")
-    if chosen:
-        return Path(chosen).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "s2gnn"
-
-
-def data_file(name: str) -> Path | None:
-    """The file of real data called `name` below the folder that S2GNN_DATA names, if it is there."""
-    folder = os.environ.get("S2GNN_DATA")
-    path = Path(folder or "") / name
-    return path if folder and path.is_file() else None
-
-
-def _real_task(name: str) -> tuple[NDArray[np.float64], Graph] | None:
-    """Features and graph of a data set of the paper, when S2GNN_DATA names the folder of the data sets."""
-    files = {"har": "har/har.npz", "pubmed": "citation/pubmed.npz"}
-    path = data_file(files.get(name, "kather/kather_lbp38.npz")) if name in REAL else None
-    if path is None:
-        return None
-    with np.load(path, allow_pickle=False) as archive:
-        if name == "pubmed":
-            matrix = [archive[f"x_{part}"] for part in ("data", "indices", "indptr")]
-            features = sp.csr_array(tuple(matrix), shape=tuple(archive["x_shape"])).toarray()
-            component, nodes = largest_component(Graph.from_edge_index(archive["edge_index"], n_nodes=len(features)))
-            return features[nodes], _diffused(component, "pubmed")
-        X, y = archive["X"], archive["y"]
-        if name == "har":
-            rows = np.random.default_rng(0).choice(np.flatnonzero(~archive["is_test"]), 3_000, replace=False)
-            return X[rows], knn_graph(X[rows], 40)
-    X = X[y < 2] if name == "cancer-b" else X
-    return X, knn_graph(X, 30)
-
-
-def _diffused(graph: Graph, name: str) -> Graph:
-    """The diffusion of `graph`, which takes minutes for Pubmed and is therefore kept in the cache."""
-    path = cache_folder() / "bench" / f"{name}-diffusion.npz"
-    if not path.is_file():
-        save_graph(diffuse(graph), path)
-    return load_graph(path)

@@ -24,8 +24,9 @@ from s2gnn.bench.operator import time_operator
 from s2gnn.bench.record import make_record
 from s2gnn.bench.report import tables
 from s2gnn.bench.scale import LargeTask, time_grid, train_large
-from s2gnn.bench.workloads import REAL, SIZES, data_file, workload
+from s2gnn.bench.workloads import REAL, SIZES, workload
 from s2gnn.cli.output import AsJson, print_table
+from s2gnn.data import data_file
 from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
 from s2gnn.operators import kernel
