@@ -17,7 +17,7 @@ from s2gnn.bench.workloads import random_graph
 from s2gnn.graphs import Graph
 from s2gnn.operators import SobolevOperator
 
-# The grid of the paper's Figure 5.
+# The grid of the paper's Figure 5, and 2,000 nodes.
 NODES = (500, 1_000, 2_000, 5_000, 10_000)
 PROBABILITIES = (0.03, 0.04, 0.05, 0.06)
 GRID_WIDTH = 16
