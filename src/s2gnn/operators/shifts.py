@@ -60,11 +60,11 @@ def shift_matrix(graph: Graph, epsilon: float, shift: Shift) -> ShiftMatrix:
 def with_diagonal(graph: Graph, values: NDArray[np.float64], diagonal: NDArray[np.float64]) -> sp.csr_array:
     """CSR (N, N) of values given per stored direction and a diagonal (N,); zeros are stored, the pattern is kept."""
     n = graph.n_nodes
-    rows = np.concatenate([graph.rows(), np.arange(n)])
-    columns = np.concatenate([graph.indices, np.arange(n)])
-    order = np.lexsort((columns, rows))
-    data = np.concatenate([values, diagonal])[order]
-    return sp.csr_array((data, columns[order], graph.indptr + np.arange(n + 1)), shape=(n, n))
+    before = np.concatenate([[0], np.cumsum(graph.indices < graph.rows())])  # entries left of the diagonal so far
+    position = graph.indptr[:-1] + np.diff(before[graph.indptr])
+    columns = np.insert(graph.indices, position, np.arange(n))
+    data = np.insert(values, position, diagonal)
+    return sp.csr_array((data, columns, graph.indptr + np.arange(n + 1)), shape=(n, n))
 
 
 @dataclass(frozen=True)
