@@ -354,7 +354,11 @@ inline std::uint32_t random_bits(std::uint64_t index, std::uint32_t key) {
   return z ^ (z >> 15);
 }
 
-void activate(const Activation &a, const float *x, const float *bias, float *y) {
+void activate(Activation a, const float *x, const float *bias, float *y) {
+  if (a.branch_stride == a.columns) {  // one long branch
+    a.columns *= a.branches;
+    a.branches = 1;
+  }
 #pragma omp parallel for schedule(static) num_threads(a.threads)
   for (std::int64_t row = 0; row < a.rows; ++row)
     for (std::int64_t branch = 0; branch < a.branches; ++branch) {
@@ -373,10 +377,17 @@ void activate(const Activation &a, const float *x, const float *bias, float *y) 
     }
 }
 
-void activate_backward(const Activation &a, const float *grad, const float *y, float *out) {
-  const std::int64_t size = a.rows * a.branches * a.columns;
-#pragma omp parallel for simd schedule(static) num_threads(a.threads)
-  for (std::int64_t k = 0; k < size; ++k) out[k] = y[k] > 0.0f ? grad[k] * a.scale : 0.0f;
+void activate_backward(Activation a, const float *grad, const float *y, float *out) {
+  const std::int64_t row_size = a.branches * a.columns;
+#pragma omp parallel for schedule(static) num_threads(a.threads)
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    const float *__restrict g = grad + row * row_size, *__restrict kept = y + row * row_size;
+    float *__restrict to = out + row * row_size;
+    for (std::int64_t k = 0; k < row_size; ++k) {
+      const float scaled = g[k] * a.scale;
+      to[k] = kept[k] > 0.0f ? scaled : 0.0f;
+    }
+  }
 }
 
 #define S2GNN_TEXT(name) #name

@@ -49,8 +49,8 @@ struct Variant {
   void (*fan_out64)(const Powers<double> &, const double *, double *, std::int64_t);
   void (*fan_in64)(const Powers<double> &, const double *, double *, std::int64_t);
   void (*branchwise64)(const Powers<double> &, const double *, double *, std::int64_t);
-  void (*activate)(const Activation &, const float *, const float *, float *);
-  void (*activate_backward)(const Activation &, const float *, const float *, float *);
+  void (*activate)(Activation, const float *, const float *, float *);
+  void (*activate_backward)(Activation, const float *, const float *, float *);
 };
 
 Variant portable_variant();
