@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from s2gnn.nn.matrix import ConstantMatrix
 from s2gnn.operators import SobolevOperator
 
 Product = Callable[[Tensor], Tensor]  # (N, F) → (N, F)
@@ -24,27 +24,9 @@ def csr_matrices(op: SobolevOperator, powers: int | None = None) -> list[Tensor]
     return matrices
 
 
-class _SymmetricProduct(torch.autograd.Function):
-    """S h with the backward pass of a symmetric S, which torch would transpose otherwise."""
-
-    @staticmethod
-    def forward(ctx: Any, h: Tensor, S: Tensor) -> Tensor:
-        ctx.S = S
-        return S @ h
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return ctx.S @ grad, None
-
-
-def _symmetric_product(S: Tensor, h: Tensor) -> Tensor:
-    product: Tensor = _SymmetricProduct.apply(h, S)  # type: ignore[no-untyped-call]
-    return product
-
-
 def csr_products(op: SobolevOperator, powers: int | None = None) -> list[Product]:
     """The maps h → S_ρ h for ρ = 1..α, or the first few `powers`, with torch CSR matrices, differentiable."""
-    return [partial(_symmetric_product, S) for S in csr_matrices(op, powers)]
+    return [ConstantMatrix(S, S).__matmul__ for S in csr_matrices(op, powers)]
 
 
 def sparse_tensor_products(op: SobolevOperator) -> list[Product]:

@@ -15,7 +15,7 @@ from torch import nn
 
 from s2gnn.graphs import Graph, knn_graph
 from s2gnn.learning import FitConfig, fit, predict_logits
-from s2gnn.nn import GCN, MLP, S2GNN
+from s2gnn.nn import S2GNN, make_model
 from s2gnn.operators import SobolevOperator
 
 LABELLED = 0.1
@@ -34,13 +34,12 @@ METHODS = ("S2-GNN", "GCN", "MLP", "SVM", "LabelSpreading")
 
 @dataclass(frozen=True)
 class Digits:
-    """Features scaled to [0, 1], labels, the k-NN graph, both operators on it, and the time to build these."""
+    """Features scaled to [0, 1], labels, the k-NN graph, the operator of S2-GNN, and the time to build these."""
 
     X: NDArray[np.float64]
     y: NDArray[np.int64]
     graph: Graph
     sobolev: SobolevOperator
-    first_order: SobolevOperator
     seconds: float
 
 
@@ -77,8 +76,8 @@ def load() -> Digits:
     X = images / 16
     start = time.perf_counter()
     graph = knn_graph(X, k=K)
-    operators = SobolevOperator(graph, ALPHA, EPSILON), SobolevOperator(graph, 1, 1.0)
-    return Digits(X, y, graph, *operators, time.perf_counter() - start)
+    sobolev = SobolevOperator(graph, ALPHA, EPSILON)
+    return Digits(X, y, graph, sobolev, time.perf_counter() - start)
 
 
 def compare(n_seeds: int, on_start: Callable[[str, int], None], on_done: Callable[[], None]) -> Comparison:
@@ -121,14 +120,11 @@ def _run(
         partial[labelled] = y[labelled]
         return LabelSpreading().fit(X, partial).transduction_, None
     width, classes = X.shape[1], len(np.unique(y))
-    x = torch.tensor(X, dtype=torch.float32)
     if method == "S2-GNN":
         model: nn.Module = S2GNN(width, HIDDEN, classes, alpha=ALPHA, epsilon=EPSILON, dropout=DROPOUT)
-        op = data.sobolev
-    elif method == "GCN":
-        model, op = GCN(width, HIDDEN, classes, dropout=DROPOUT), data.first_order
+        inputs, op = data.sobolev.prepare(torch.tensor(X, dtype=torch.float32)), data.sobolev
     else:
-        model, op = MLP(width, HIDDEN, classes, dropout=DROPOUT), data.first_order
-    inputs = x if method == "MLP" else op.prepare(x)
+        model = make_model(method.lower(), width, classes, hidden_channels=HIDDEN, dropout=DROPOUT)
+        inputs, op = model.prepare(X, data.graph)  # type: ignore[operator]
     fit(model, inputs, op, y, labelled, config=TRAINING, seed=seed)
     return predict_logits(model, inputs, op).argmax(dim=1).numpy(), model

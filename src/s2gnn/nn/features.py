@@ -1,0 +1,73 @@
+"""What a network is given: features checked against the graph, sparse where that is cheaper, propagated once."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from s2gnn.errors import InputError
+from s2gnn.graphs import Graph
+from s2gnn.graphs.features import checked_features
+from s2gnn.nn.matrix import SPARSE_BELOW, ConstantMatrix
+
+
+@dataclass(frozen=True, eq=False)
+class Propagated:
+    """What the first layer needs of a constant input, made once for all epochs and seeds.
+
+    Attributes:
+        signals: the input under each of the layer's filters, each (N, F).
+        operator: what made them; a layer refuses the signals of another.
+    """
+
+    signals: tuple[Tensor, ...]
+    operator: Any
+
+    @property
+    def shape(self) -> torch.Size:
+        """The shape (N, F) of the input itself."""
+        return self.signals[0].shape
+
+    def by(self, operator: Any) -> tuple[Tensor, ...]:
+        """The signals, if `operator` made them."""
+        if operator is not self.operator:
+            raise InputError(
+                "the prepared input was made by another operator: call the model with both that prepare gave"
+            )
+        return self.signals
+
+
+def table(x: Any, graph: Graph | None, in_channels: int) -> Any:
+    """`x`, a tensor, array or SciPy sparse matrix, as a float64 array or CSR matrix (N, in_channels)."""
+    if isinstance(x, Tensor) and x.layout != torch.strided:
+        raise InputError(f"x is a tensor of layout {x.layout}: pass a dense tensor or a SciPy sparse matrix")
+    if graph is not None and not isinstance(graph, Graph):
+        raise InputError(f"graph is a {type(graph).__name__}: build a Graph, for instance Graph.from_scipy(A)")
+    features = checked_features(x)
+    rows = features.shape[0] if graph is None else graph.n_nodes
+    if features.shape != (rows, in_channels):
+        raise InputError(
+            f"x has shape {features.shape}, expected ({rows}, {in_channels}): one row per node, in_channels columns"
+        )
+    return features
+
+
+def dense(features: Any, like: Tensor) -> Tensor:
+    """Features (N, M) as a dense tensor in the type and on the device of `like`."""
+    return torch.from_numpy(features.toarray() if sp.issparse(features) else features).to(like)
+
+
+def sparse_if_cheaper(features: Any, like: Tensor, propagation: float = 0) -> Tensor | ConstantMatrix:
+    """Features X (N, M) for a first layer that computes X W at every step, as a sparse matrix if that is cheaper.
+
+    Args:
+        features: array or CSR matrix (N, M).
+        like: gives type and device.
+        propagation: nonzeros that products S (X W) would read at every step, where a dense S X is made once.
+    """
+    csr = sp.csr_array(features)
+    if csr.nnz + propagation < SPARSE_BELOW * csr.shape[0] * csr.shape[1]:
+        return ConstantMatrix.from_scipy(csr, like)
+    return dense(features, like)

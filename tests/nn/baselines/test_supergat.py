@@ -1,0 +1,75 @@
+import pytest
+import torch
+from torch.nn import functional as F
+
+from s2gnn import Graph, InputError
+from s2gnn.nn import SuperGAT
+from s2gnn.nn.baselines.supergat import non_edges
+from tests.random_graphs import random_graph
+
+
+def closed_edges(graph):
+    return SuperGAT(1, 1, 1).prepare(torch.ones(graph.n_nodes, 1), graph)[1]
+
+
+@pytest.mark.parametrize("density", [0.05, 0.5])
+def test_non_edges_are_none_and_about_half_as_many(density):
+    graph = random_graph(200, density)
+    edge_index = closed_edges(graph)
+    pairs = non_edges(edge_index, 200)
+    joined = torch.zeros(200, 200, dtype=torch.bool)
+    joined[edge_index[0], edge_index[1]] = True
+    assert not joined[pairs[0], pairs[1]].any()
+    assert 0.9 < 2 * pairs.shape[1] / edge_index.shape[1] < 1.1
+    counts = torch.bincount(pairs.flatten(), minlength=200)
+    assert counts.min() > 0  # no node is left out
+
+
+def test_a_complete_graph_has_no_non_edges_and_a_finite_loss():
+    graph = Graph.from_edge_list([(0, 1)], [0.3])
+    assert non_edges(closed_edges(graph), 2).shape == (2, 0)
+    model = SuperGAT(2, 3, 2)
+    model(*model.prepare(torch.randn(2, 2), graph))
+    assert torch.isfinite(model.auxiliary_loss())
+
+
+def test_the_auxiliary_loss_is_the_cross_entropy_of_edges_against_non_edges():
+    graph = random_graph(12)
+    model = SuperGAT(4, 5, 2, num_layers=1, heads=2, attention_loss=3.0)
+    x, edge_index = model.prepare(torch.randn(12, 4), graph)
+    torch.manual_seed(5)
+    model(x, edge_index)
+    loss = model.auxiliary_loss()
+    torch.manual_seed(5)
+    pairs = torch.cat([edge_index, non_edges(edge_index, 12)], dim=1)
+    heads = (x @ model.layers[0].conv.lin.weight.T).view(12, 2, 2)
+    scores = (heads[pairs[0]] * heads[pairs[1]]).sum(-1).mean(-1)
+    is_edge = (torch.arange(pairs.shape[1]) < edge_index.shape[1]).float()
+    torch.testing.assert_close(loss, 3 * F.binary_cross_entropy_with_logits(scores, is_edge))
+    (gradient,) = torch.autograd.grad(loss, model.layers[0].conv.lin.weight)
+    assert gradient.abs().sum() > 0
+
+
+def test_the_same_seed_gives_the_same_loss():
+    model = SuperGAT(4, 5, 2, dropout=0.0)
+    inputs = model.prepare(torch.randn(30, 4), random_graph(30, 0.1))
+    losses = []
+    for _ in range(2):
+        torch.manual_seed(0)
+        model(*inputs)
+        losses.append(model.auxiliary_loss().item())
+    model(*inputs)
+    assert losses[0] == losses[1] != model.auxiliary_loss().item()
+
+
+def test_no_auxiliary_loss_in_evaluation_or_with_weight_zero():
+    graph, x = random_graph(12), torch.randn(12, 4)
+    model, without = SuperGAT(4, 5, 2, dropout=0.0), SuperGAT(4, 5, 2, dropout=0.0, attention_loss=0.0)
+    without.load_state_dict(model.state_dict())
+    inputs = model.prepare(x, graph)
+    torch.testing.assert_close(without(*inputs), model(*inputs))
+    assert without.auxiliary_loss() == 0
+    assert model.auxiliary_loss() > 0
+    assert model.eval().auxiliary_loss() == 0
+    with pytest.raises(InputError, match="attention_loss is -1"):
+        SuperGAT(4, 5, 2, attention_loss=-1)

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from s2gnn import InputError
+from s2gnn.nn.features import Propagated, dense, sparse_if_cheaper, table
+from s2gnn.nn.matrix import ConstantMatrix
+from tests.random_graphs import random_graph
+
+LIKE = torch.empty(0)
+
+
+def test_arrays_tensors_and_sparse_matrices_are_the_same_table():
+    X = np.array([[0.0, 1.5], [0.0, 0.0], [2.0, 0.0]])
+    g = random_graph(3)
+    for given in (
+        X,
+        X.tolist(),
+        torch.tensor(X),
+        torch.tensor(X, dtype=torch.float32),
+        sp.csr_array(X),
+        sp.coo_matrix(X),
+    ):
+        features = dense(table(given, g, 2), LIKE)
+        assert features.dtype == torch.float32
+        np.testing.assert_array_equal(features, X)
+
+
+def test_sparse_below_a_fifth_of_nonzeros_whatever_it_came_as():
+    X = sp.random_array((50, 40), density=0.1, rng=np.random.default_rng(0), format="csr")
+    for given in (X, X.toarray()):
+        assert isinstance(sparse_if_cheaper(given, LIKE), ConstantMatrix)
+        assert isinstance(sparse_if_cheaper(given, LIKE, 0.05 * 50 * 40), ConstantMatrix)
+        filled = sparse_if_cheaper(given, LIKE, 0.15 * 50 * 40)  # propagation at every step costs more than it saves
+        np.testing.assert_allclose(filled, X.toarray(), rtol=1e-6)
+
+
+def test_unusable_features():
+    g = random_graph(5)
+    with pytest.raises(InputError, match=r"x has shape \(4, 2\), expected \(5, 2\)"):
+        table(np.ones((4, 2)), g, 2)
+    with pytest.raises(InputError, match=r"x has shape \(5, 3\), expected \(5, 2\)"):
+        table(np.ones((5, 3)), g, 2)
+    with pytest.raises(InputError, match=r"X\[0, 1\] is nan"):
+        table([[1.0, np.nan]] * 5, g, 2)
+    with pytest.raises(InputError, match="graph is a ndarray: build a Graph"):
+        table(np.ones((5, 2)), np.ones((5, 5)), 2)
+    with pytest.raises(InputError, match="layout torch.sparse_coo: pass a dense tensor or a SciPy sparse matrix"):
+        table(torch.ones(5, 2).to_sparse(), g, 2)
+
+
+def test_signals_of_another_operator_are_refused():
+    mine, other = object(), object()
+    prepared = Propagated((torch.ones(4, 3),), mine)
+    assert prepared.shape == (4, 3)
+    assert prepared.by(mine) is prepared.signals
+    with pytest.raises(InputError, match="made by another operator"):
+        prepared.by(other)

@@ -1,0 +1,153 @@
+"""What holds for every model of the registry."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from sklearn.datasets import load_digits
+from torch.nn import functional as F
+
+from s2gnn import Graph, InputError, SobolevOperator, knn_graph
+from s2gnn.nn import MODELS, hyperparameters, make_model
+from s2gnn.nn.features import Propagated
+from s2gnn.nn.matrix import ConstantMatrix
+from tests.random_graphs import random_graph
+
+NAMES = [
+    "s2gnn", "gcn", "cheby", "gat", "sgc", "clustergcn", "sign", "supergat", "transformer", "gatv2", "mlp",
+    "no-hadamard", "regular-sobolev",
+]  # fmt: skip
+BASELINES = NAMES[1:]
+
+
+def prepare(model, x, graph):
+    """What the model is called with; S2GNN without `prepare` is given its operator."""
+    if hasattr(model, "prepare"):
+        return model.prepare(x, graph)
+    op = SobolevOperator(graph, model.config.alpha, model.config.epsilon)
+    return op.prepare(torch.tensor(x, dtype=torch.float32)), op
+
+
+def test_the_registry_has_the_agreed_names():
+    assert list(MODELS) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_parameter_receives_a_gradient_and_reset_draws_all_anew(name):
+    torch.manual_seed(0)
+    x = np.random.default_rng(0).normal(size=(40, 6))
+    model = make_model(name, 6, 3, hidden_channels=16, num_layers=3, dropout=0.1)
+    logits = model(*prepare(model, x, random_graph(40, 0.1)))
+    assert logits.shape == (40, 3)
+    F.cross_entropy(logits, torch.arange(40) % 3).backward()
+    for label, parameter in model.named_parameters():
+        assert parameter.grad is not None, label
+        assert parameter.grad.abs().sum() > 0, label
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.fill_(7)
+    model.reset_parameters()
+    assert all((parameter != 7).all() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_sparse_and_dense_features_give_the_same_logits_and_gradients(name):
+    X = sp.random_array((80, 300), density=0.02, rng=np.random.default_rng(0), format="csr")
+    graph = random_graph(80, 0.02)
+    model = make_model(name, 300, 3, hidden_channels=8, dropout=0.0)
+    results = []
+    for x in (X, torch.tensor(X.toarray(), dtype=torch.float32)):
+        model.zero_grad()
+        logits = model(*model.prepare(x, graph))
+        logits.square().sum().backward()
+        results.append([logits.detach(), *(p.grad.clone() for p in model.parameters())])
+    for first, second in zip(*results, strict=True):
+        torch.testing.assert_close(first, second, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["gcn", "cheby", "sgc", "clustergcn", "sign", "no-hadamard", "mlp"])
+def test_sparse_features_stay_sparse_and_give_what_propagated_ones_give(name):
+    X = sp.random_array((80, 300), density=0.02, rng=np.random.default_rng(0), format="csr")
+    graph = random_graph(80, 0.02)
+    model = make_model(name, 300, 3, hidden_channels=8).double().eval()
+    x, op = model.prepare(X, graph)
+    assert isinstance(x, ConstantMatrix)
+    assert x.shape == (80, 300)
+    plain = torch.tensor(X.toarray())
+    torch.testing.assert_close(model(x, op), model(plain, op))
+    if hasattr(model, "_signals"):
+        torch.testing.assert_close(model(x, op), model(Propagated(model._signals(op, plain), op), op))
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_prepared_and_plain_input_give_the_same_logits_in_either_precision(name):
+    graph, x = random_graph(30, 0.1), torch.randn(30, 5, dtype=torch.float64)
+    for dtype in (torch.float32, torch.float64):
+        model = make_model(name, 5, 3, hidden_channels=8).to(dtype).eval()
+        prepared, op = model.prepare(x, graph)
+        logits = model(prepared, op)
+        assert logits.dtype == dtype
+        torch.testing.assert_close(logits, model(x.to(dtype), op), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("edges", [[(0, 1)], []])
+def test_isolated_nodes_and_graphs_of_one_edge_or_none(name, edges):
+    graph = Graph.from_edge_list(edges, [0.5] * len(edges), n_nodes=4)
+    model = make_model(name, 3, 2, hidden_channels=4)
+    logits = model(*model.prepare(torch.randn(4, 3), graph))
+    assert torch.isfinite(logits).all()
+    logits.sum().backward()
+    assert all(torch.isfinite(p.grad).all() for p in model.parameters())
+
+
+@pytest.fixture(scope="module")
+def digits():
+    images, y = load_digits(n_class=4, return_X_y=True)
+    X, y = images[:300] / 16, y[:300]
+    return X, torch.from_numpy(y), knn_graph(X, k=8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_learns_handwritten_digits(name, digits):
+    X, y, graph = digits
+    torch.manual_seed(0)
+    model = make_model(name, X.shape[1], 4, hidden_channels=16, dropout=0.2)
+    x, op = prepare(model, X, graph)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(50):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x, op)[:60], y[:60])
+        if hasattr(model, "auxiliary_loss"):
+            loss = loss + model.auxiliary_loss()
+        loss.backward()
+        optimizer.step()
+    model.eval()
+    accuracy = (model(x, op)[60:].argmax(dim=1) == y[60:]).double().mean()
+    assert accuracy > 0.7  # chance is 0.25
+
+
+def test_hyperparameters_are_checked_against_the_model():
+    assert hyperparameters("cheby") == ("hidden_channels", "num_layers", "dropout", "K", "head")
+    assert hyperparameters("regular-sobolev") == (
+        "hidden_channels", "num_layers", "alpha", "epsilon", "fusion", "dropout", "head",
+    )  # fmt: skip
+    with pytest.raises(
+        InputError, match="gcn has no hyperparameter 'heads': allowed are hidden_channels, num_layers, dropout, head"
+    ):
+        make_model("gcn", 2, 2, heads=3)
+    with pytest.raises(InputError, match="there is no model 'gatv3': did you mean 'gatv2'"):
+        make_model("gatv3", 2, 2)
+    with pytest.raises(InputError, match="there is no model 'xyz': they are s2gnn, gcn"):
+        make_model("xyz", 2, 2)
+    with pytest.raises(InputError, match="num_layers is 0"):
+        make_model("sgc", 2, 2, num_layers=0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_model_takes_a_head(name):
+    for head in ("plain", "released"):
+        model = make_model(name, 3, 2, head=head)
+        assert getattr(model, "head", "plain") == (head if "head" in vars(model) and name != "sign" else "plain")
+    with pytest.raises(InputError, match="head is 'x', but it must be one of plain, released"):
+        make_model(name, 3, 2, head="x")
