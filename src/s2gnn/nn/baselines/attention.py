@@ -1,4 +1,4 @@
-"""The networks of PyTorch Geometric's attention layers: heads averaged, and no edge weights."""
+"""What the attention networks share: heads averaged, the softmax of edge scores, and no edge weights."""
 
 from itertools import pairwise
 from typing import Any
@@ -9,8 +9,45 @@ from torch import Tensor, nn
 from s2gnn.graphs import Graph
 from s2gnn.graphs.measures import closed_neighbourhoods
 from s2gnn.nn.arguments import layer_widths, positive_integer
+from s2gnn.nn.baselines.edges import EdgePattern
 from s2gnn.nn.baselines.network import HeadName, Network
-from s2gnn.nn.features import dense, table
+from s2gnn.nn.features import sparse_if_cheaper, table
+from s2gnn.nn.matrix import ConstantMatrix
+
+NEGATIVE_SLOPE = 0.2
+
+
+class AttentionLayer(nn.Module):
+    """A layer of attention with `heads` heads; parameters have the names and shapes of the PyG layer it equals.
+
+    Shapes:
+        - input: x (N, in_channels), dense or sparse, and an `EdgePattern` of N nodes
+        - output: (N, out_channels), the mean over the heads
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, heads: int) -> None:
+        super().__init__()
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.heads = heads
+
+    def _by_head(self, h: Tensor) -> Tensor:
+        """(N, heads · C) → (heads, N, C)."""
+        return h.view(len(h), self.heads, self.out_channels).transpose(0, 1).contiguous()
+
+    def extra_repr(self) -> str:
+        """The arguments of the layer, for `repr`."""
+        return f"{self.in_channels}, {self.out_channels}, heads={self.heads}"
+
+
+def vectors(heads: int, channels: int) -> nn.Parameter:
+    """One attention vector for each head, (1, heads, channels) as in PyG, yet to be drawn."""
+    return nn.Parameter(torch.empty(1, heads, channels))
+
+
+def along(h: Tensor, a: Tensor) -> Tensor:
+    """aᵀ h_i of every node and head (heads, N), of signals h (heads, N, C) and attention vectors a (1, heads, C)."""
+    return (h @ a[0, :, :, None])[..., 0]
 
 
 class AttentionNetwork(Network):
@@ -26,11 +63,11 @@ class AttentionNetwork(Network):
         head: see `Network`.
 
     Shapes:
-        - input: x (N, in_channels) and edge_index (2, E) as `prepare` gives them
+        - input: x (N, in_channels) and an `EdgePattern`, as `prepare` gives them
         - output: logits (N, out_channels)
     """
 
-    LAYER: str
+    LAYER: type[AttentionLayer]
     SELF_LOOPS = True
 
     def __init__(
@@ -45,29 +82,15 @@ class AttentionNetwork(Network):
     ) -> None:
         widths = layer_widths(in_channels, hidden_channels, out_channels, num_layers)
         n_heads = positive_integer(heads, "heads")
-        super().__init__((self._layer(i, o, n_heads) for i, o in pairwise(widths)), dropout, head)
+        super().__init__((self.LAYER(i, o, n_heads) for i, o in pairwise(widths)), dropout, head)
         self.in_channels = widths[0]
         self.heads = n_heads
 
-    @classmethod
-    def _layer(cls, width_in: int, width_out: int, heads: int) -> nn.Module:
-        """PyG's layer; the self-loops that it would add at every call are added by `prepare`."""
-        try:
-            import torch_geometric.nn
-        except ImportError as error:
-            raise ImportError(
-                f"{cls.__name__} needs PyTorch Geometric: install it with pip install 's2gnn[pyg]'"
-            ) from error
-        options = {"add_self_loops": False} if cls.SELF_LOOPS else {}
-        layer: nn.Module = getattr(torch_geometric.nn, cls.LAYER)(
-            width_in, width_out, heads=heads, concat=False, **options
-        )
-        return layer
-
-    def prepare(self, x: Any, graph: Graph) -> tuple[Tensor, Tensor]:
-        """The features as a dense tensor (N, in_channels), and edge_index (2, E) sorted by target, then source."""
-        features = dense(table(x, graph, self.in_channels), self._parameter)
+    def prepare(self, x: Any, graph: Graph) -> tuple[Tensor | ConstantMatrix, EdgePattern]:
+        """The features (N, in_channels), sparse where that is cheaper, and the edges, with self-loops or without."""
+        features = table(x, graph, self.in_channels)
         pattern = closed_neighbourhoods(graph) if self.SELF_LOOPS else graph.to_scipy()
         pattern.sort_indices()
-        targets, sources = (torch.from_numpy(axis.astype("int64")) for axis in pattern.tocoo().coords)
-        return features, torch.stack([sources, targets]).to(features.device)
+        rows, columns = (torch.from_numpy(axis.astype("int64")) for axis in pattern.tocoo().coords)
+        codes = (rows * graph.n_nodes + columns).to(self._parameter.device)
+        return sparse_if_cheaper(features, self._parameter), EdgePattern(codes, graph.n_nodes)

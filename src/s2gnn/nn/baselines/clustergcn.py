@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from s2gnn.graphs import Graph
 from s2gnn.graphs.measures import closed_neighbourhoods
 from s2gnn.nn.arguments import layer_widths
+from s2gnn.nn.baselines.linear import GlorotLinear
 from s2gnn.nn.baselines.network import HeadName, Network
 from s2gnn.nn.features import Propagated, sparse_if_cheaper, table
 from s2gnn.nn.matrix import ConstantMatrix
@@ -24,15 +25,13 @@ class ClusterGCNLayer(nn.Module):
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()
-        self.mean = nn.Linear(in_channels, out_channels)
-        self.root = nn.Linear(in_channels, out_channels, bias=False)
-        self.reset_parameters()
+        self.mean = GlorotLinear(in_channels, out_channels)
+        self.root = GlorotLinear(in_channels, out_channels, bias=False)
 
     def reset_parameters(self) -> None:
-        """Draw Glorot-uniform weights and set the bias to zero, as in PyG's `ClusterGCNConv`."""
-        nn.init.xavier_uniform_(self.mean.weight)
-        nn.init.xavier_uniform_(self.root.weight)
-        nn.init.zeros_(self.mean.bias)
+        """Draw Glorot-uniform weights, and the bias as `torch.nn.Linear` does, as in PyG."""
+        self.mean.reset_parameters()
+        self.root.reset_parameters()
 
     def forward(self, x: Tensor | ConstantMatrix | Propagated, mean: ConstantMatrix) -> Tensor:
         """The layer's output before its activation, (N, out_channels)."""

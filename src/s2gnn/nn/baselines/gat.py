@@ -1,12 +1,44 @@
 """GAT: graph attention (Veličković et al., 2018)."""
 
-from s2gnn.nn.baselines.attention import AttentionNetwork
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from s2gnn.nn.baselines.attention import NEGATIVE_SLOPE, AttentionLayer, AttentionNetwork, along, vectors
+from s2gnn.nn.baselines.edges import EdgePattern
+from s2gnn.nn.baselines.linear import GlorotLinear
+from s2gnn.nn.matrix import ConstantMatrix
+
+
+class GATLayer(AttentionLayer):
+    """Σ_j p_ij W h_j + b over j ∈ N(i) ∪ {i}, with p_i = softmax_j LeakyReLU(aᵀ W h_j + cᵀ W h_i); PyG's `GATConv`.
+
+    Shapes: see `AttentionLayer`.
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, heads: int) -> None:
+        super().__init__(in_channels, out_channels, heads)
+        self.lin = GlorotLinear(in_channels, heads * out_channels, bias=False)
+        self.att_src = vectors(heads, out_channels)
+        self.att_dst = vectors(heads, out_channels)
+        self.bias = nn.Parameter(self.att_src.new_empty(out_channels))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw Glorot-uniform weights and attention vectors, and set the bias to zero."""
+        self.lin.reset_parameters()
+        nn.init.xavier_uniform_(self.att_src[0])
+        nn.init.xavier_uniform_(self.att_dst[0])
+        nn.init.zeros_(self.bias)
+
+    def forward(self, x: Tensor | ConstantMatrix, edges: EdgePattern) -> Tensor:
+        """The layer's output before its activation, (N, out_channels)."""
+        h = self._by_head(self.lin(x))  # (heads, N, C)
+        source, target = along(h, self.att_src), along(h, self.att_dst)  # (heads, N)
+        scores = F.leaky_relu(edges.of_columns(source) + edges.of_rows(target), NEGATIVE_SLOPE)
+        return edges.sum(edges.softmax(scores), h).mean(0) + self.bias
 
 
 class GAT(AttentionNetwork):
-    """A stack of PyG's `GATConv`: coefficients softmax_j LeakyReLU(aᵀ[W h_i, W h_j]) over j ∈ N(i) ∪ {i}.
+    """A stack of `GATLayer`; arguments and shapes are those of `AttentionNetwork`."""
 
-    Arguments and shapes are those of `AttentionNetwork`.
-    """
-
-    LAYER = "GATConv"
+    LAYER = GATLayer

@@ -1,12 +1,42 @@
 """GATv2: graph attention whose ranking of neighbours depends on the node (Brody et al., 2022)."""
 
-from s2gnn.nn.baselines.attention import AttentionNetwork
+from torch import Tensor, nn
+
+from s2gnn.nn.baselines.attention import NEGATIVE_SLOPE, AttentionLayer, AttentionNetwork, vectors
+from s2gnn.nn.baselines.edges import EdgePattern
+from s2gnn.nn.baselines.linear import GlorotLinear
+from s2gnn.nn.matrix import ConstantMatrix
+
+
+class GATv2Layer(AttentionLayer):
+    """Σ_j p_ij l_j + b over j ∈ N(i) ∪ {i}, with p_i = softmax_j aᵀ LeakyReLU(r_i + l_j); PyG's `GATv2Conv`.
+
+    l = H W_l + b_l and r = H W_r + b_r. Shapes: see `AttentionLayer`.
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, heads: int) -> None:
+        super().__init__(in_channels, out_channels, heads)
+        self.lin_l = GlorotLinear(in_channels, heads * out_channels)
+        self.lin_r = GlorotLinear(in_channels, heads * out_channels)
+        self.att = vectors(heads, out_channels)
+        self.bias = nn.Parameter(self.att.new_empty(out_channels))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw Glorot-uniform weights and attention vectors, and set the last bias to zero."""
+        self.lin_l.reset_parameters()
+        self.lin_r.reset_parameters()
+        nn.init.xavier_uniform_(self.att[0])
+        nn.init.zeros_(self.bias)
+
+    def forward(self, x: Tensor | ConstantMatrix, edges: EdgePattern) -> Tensor:
+        """The layer's output before its activation, (N, out_channels)."""
+        neighbour, own = self._by_head(self.lin_l(x)), self._by_head(self.lin_r(x))  # (heads, N, C)
+        scores = edges.additive_scores(own, neighbour, self.att[0], NEGATIVE_SLOPE)
+        return edges.sum(edges.softmax(scores), neighbour).mean(0) + self.bias
 
 
 class GATv2(AttentionNetwork):
-    """A stack of PyG's `GATv2Conv`: coefficients softmax_j aᵀ LeakyReLU(W_1 h_i + W_2 h_j) over j ∈ N(i) ∪ {i}.
+    """A stack of `GATv2Layer`; arguments and shapes are those of `AttentionNetwork`."""
 
-    Arguments and shapes are those of `AttentionNetwork`.
-    """
-
-    LAYER = "GATv2Conv"
+    LAYER = GATv2Layer

@@ -3,22 +3,14 @@
 from itertools import pairwise
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from s2gnn.graphs import Graph
 from s2gnn.nn.arguments import layer_widths
+from s2gnn.nn.baselines.linear import LinearLayer
 from s2gnn.nn.baselines.network import HeadName, Network
 from s2gnn.nn.features import sparse_if_cheaper, table
 from s2gnn.nn.matrix import ConstantMatrix
-
-
-class LinearLayer(nn.Linear):
-    """`torch.nn.Linear` that also takes a sparse input, and an operator which it does not use."""
-
-    def forward(self, x: Tensor | ConstantMatrix, op: Any = None) -> Tensor:
-        """X W + b, (N, out_features)."""
-        del op
-        return super().forward(x) if isinstance(x, Tensor) else x @ self.weight.T + self.bias
 
 
 class MLP(Network):

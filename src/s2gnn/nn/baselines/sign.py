@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from s2gnn.errors import InputError
 from s2gnn.nn.arguments import layer_widths, positive_integer
 from s2gnn.nn.baselines.first_order import FirstOrderNetwork, LayerInput, powers, propagate
-from s2gnn.nn.baselines.mlp import LinearLayer
+from s2gnn.nn.baselines.linear import LinearLayer
 from s2gnn.nn.features import Propagated
 from s2gnn.nn.matrix import ConstantMatrix
 from s2gnn.operators import SobolevOperator

@@ -1,74 +1,95 @@
 """SuperGAT: attention that also learns to tell edges from pairs that are none (Kim and Oh, 2021)."""
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from s2gnn.errors import InputError
-from s2gnn.nn.baselines.attention import AttentionNetwork
+from s2gnn.nn.baselines.attention import NEGATIVE_SLOPE, AttentionLayer, AttentionNetwork, along, vectors
+from s2gnn.nn.baselines.edges import EdgePattern
+from s2gnn.nn.baselines.linear import GlorotLinear
 from s2gnn.nn.baselines.network import HeadName
+from s2gnn.nn.matrix import ConstantMatrix
 
 NON_EDGES_PER_EDGE = 0.5
 
 
-class SuperGATLayer(nn.Module):
-    """PyG's `SuperGATConv`, type MX, whose non-edges are drawn by torch; PyG takes them from Python's generator.
+class SuperGATLayer(AttentionLayer):
+    """GAT with the scores (aᵀ W h_j + cᵀ W h_i) σ((W h_i)ᵀ W h_j); PyG's `SuperGATConv` of type MX.
 
-    Shapes:
-        - input: x (N, in_channels), edge_index (2, E) with self-loops, sorted by target, then source
-        - output: (N, out_channels)
+    σ(·), a guess whether (i, j) is an edge, is also trained as one, by `attention_loss`. Shapes: see `AttentionLayer`.
     """
 
-    def __init__(self, conv: nn.Module) -> None:
-        super().__init__()
-        self.conv = conv
+    def __init__(self, in_channels: int, out_channels: int, heads: int) -> None:
+        super().__init__(in_channels, out_channels, heads)
         self.supervised = True
+        self.attention_loss: Tensor | None = None
+        self.lin = GlorotLinear(in_channels, heads * out_channels, bias=False)
+        self.att_l = vectors(heads, out_channels)
+        self.att_r = vectors(heads, out_channels)
+        self.bias = nn.Parameter(self.att_l.new_empty(out_channels))
+        self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new parameters, as in PyG."""
-        self.conv.reset_parameters()  # type: ignore[operator]
+        """Draw Glorot-uniform weights and attention vectors, and set the bias to zero."""
+        self.lin.reset_parameters()
+        nn.init.xavier_uniform_(self.att_l[0])
+        nn.init.xavier_uniform_(self.att_r[0])
+        nn.init.zeros_(self.bias)
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        """The layer's output before its activation, (N, out_channels)."""
-        learning = self.training and self.supervised
-        # The layer scores edges and non-edges only while it trains; nothing else in it depends on the mode.
-        self.conv.train(learning)
-        pairs = non_edges(edge_index, len(x)) if learning else None
-        return self.conv(x, edge_index, pairs)  # type: ignore[no-any-return]
+    def train(self, mode: bool = True) -> "SuperGATLayer":
+        """Enter or leave training; leaving it forgets the loss of the last step."""
+        self.attention_loss = self.attention_loss if mode else None
+        return super().train(mode)
+
+    def forward(self, x: Tensor | ConstantMatrix, edges: EdgePattern) -> Tensor:
+        """The layer's output before its activation, (N, out_channels); in training also `attention_loss`."""
+        h = self._by_head(self.lin(x))  # (heads, N, C)
+        source, target = along(h, self.att_l), along(h, self.att_r)  # (heads, N)
+        guesses = edges.dot(h, h)  # (heads, E)
+        scores = (edges.of_columns(source) + edges.of_rows(target)) * guesses.sigmoid()
+        shares = edges.softmax(F.leaky_relu(scores, NEGATIVE_SLOPE))
+        if self.training and self.supervised:
+            self.attention_loss = _cross_entropy(guesses, non_edges(edges).dot(h, h))
+        return edges.sum(shares, h).mean(0) + self.bias
 
 
-def non_edges(edge_index: Tensor, n_nodes: int) -> Tensor:
-    """Random ordered pairs (2, about E/2) that are not in `edge_index`, which is sorted by target, then source."""
-    known = edge_index[1] * n_nodes + edge_index[0]
-    share = 1 - len(known) / n_nodes**2
+def _cross_entropy(edges: Tensor, others: Tensor) -> Tensor:
+    """The cross-entropy of telling edges from others by guesses (heads, ·), averaged over the heads."""
+    guesses = torch.cat([edges, others], dim=1).mean(0)
+    truth = torch.arange(len(guesses), device=guesses.device) < edges.shape[1]
+    return F.binary_cross_entropy_with_logits(guesses, truth.to(guesses))
+
+
+def non_edges(edges: EdgePattern) -> EdgePattern:
+    """Random pairs that are no edges, both directions of each, about `NON_EDGES_PER_EDGE` for each edge."""
+    n = edges.n_nodes
+    share = 1 - len(edges) / n**2
     if share == 0:
-        return edge_index[:, :0]
-    wanted = math.ceil(NON_EDGES_PER_EDGE * len(known) / share)
-    drawn = torch.randint(n_nodes**2, (wanted,), device=known.device)
-    position = torch.searchsorted(known, drawn).clamp(max=len(known) - 1)
-    drawn = drawn[known[position] != drawn]
-    return torch.stack([drawn % n_nodes, drawn // n_nodes])
+        return EdgePattern(edges.codes[:0], n)
+    drawn = torch.randint(n**2, (math.ceil(NON_EDGES_PER_EDGE * len(edges) / share / 2),), device=edges.codes.device)
+    position = torch.searchsorted(edges.codes, drawn).clamp(max=len(edges) - 1)
+    drawn = drawn[edges.codes[position] != drawn]
+    return EdgePattern(torch.unique(torch.cat([drawn, drawn % n * n + drawn // n])), n)
 
 
 class SuperGAT(AttentionNetwork):
-    """A stack of PyG's `SuperGATConv`: GAT's coefficients times σ((W h_i)ᵀ W h_j), a guess whether (i, j) is an edge.
-
-    Arguments and shapes are those of `AttentionNetwork`, and
+    """A stack of `SuperGATLayer`; shapes are those of `AttentionNetwork`.
 
     Args:
         in_channels: width of the node features.
         hidden_channels: width between layers, and of each head.
         out_channels: number of classes.
         num_layers: number of layers, at least 1.
-        dropout: probability of dropping a hidden element in training.
+        dropout: probability of dropping a hidden element in training; attention coefficients are not dropped.
         heads: number of attention heads, which are averaged.
         attention_loss: weight of the self-supervised loss; the released code trains without, i.e. with 0.
         head: see `Network`.
     """
 
-    LAYER = "SuperGATConv"
+    LAYER = SuperGATLayer
 
     def __init__(
         self,
@@ -88,16 +109,12 @@ class SuperGAT(AttentionNetwork):
         for layer in self.layers:
             layer.supervised = self.attention_loss > 0  # type: ignore[assignment]
 
-    @classmethod
-    def _layer(cls, width_in: int, width_out: int, heads: int) -> nn.Module:
-        return SuperGATLayer(super()._layer(width_in, width_out, heads))
-
     def auxiliary_loss(self) -> Tensor:
         """`attention_loss` times the cross-entropy of telling edges from non-edges in the last forward pass.
 
         It is summed over the layers, and zero outside training.
         """
-        if not (self.training and self.attention_loss > 0):
+        losses = [layer.attention_loss for layer in self.layers if layer.attention_loss is not None]
+        if not losses:
             return self._parameter.new_zeros(())
-        losses: list[Any] = [layer.conv.get_attention_loss() for layer in self.layers]  # type: ignore[union-attr, operator]
-        return self.attention_loss * torch.stack(losses).sum()
+        return self.attention_loss * torch.stack(losses).sum()  # type: ignore[arg-type]

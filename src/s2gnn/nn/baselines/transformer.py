@@ -1,13 +1,42 @@
 """Transformer: scaled dot-product attention over neighbours (Shi et al., 2021)."""
 
-from s2gnn.nn.baselines.attention import AttentionNetwork
+import math
+
+from torch import Tensor
+
+from s2gnn.nn.baselines.attention import AttentionLayer, AttentionNetwork
+from s2gnn.nn.baselines.edges import EdgePattern
+from s2gnn.nn.baselines.linear import LinearLayer
+from s2gnn.nn.matrix import ConstantMatrix
+
+
+class TransformerLayer(AttentionLayer):
+    """H W + b + Σ_j p_ij v_j over j ∈ N(i), with p_i = softmax_j q_iᵀ k_j / √C; PyG's `TransformerConv`.
+
+    Queries q, keys k and values v are linear in H. Shapes: see `AttentionLayer`.
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, heads: int) -> None:
+        super().__init__(in_channels, out_channels, heads)
+        self.lin_key = LinearLayer(in_channels, heads * out_channels)
+        self.lin_query = LinearLayer(in_channels, heads * out_channels)
+        self.lin_value = LinearLayer(in_channels, heads * out_channels)
+        self.lin_skip = LinearLayer(in_channels, out_channels)
+
+    def reset_parameters(self) -> None:
+        """Draw new parameters as `torch.nn.Linear` does."""
+        for linear in (self.lin_key, self.lin_query, self.lin_value, self.lin_skip):
+            linear.reset_parameters()
+
+    def forward(self, x: Tensor | ConstantMatrix, edges: EdgePattern) -> Tensor:
+        """The layer's output before its activation, (N, out_channels)."""
+        query, key, value = (self._by_head(linear(x)) for linear in (self.lin_query, self.lin_key, self.lin_value))
+        shares = edges.softmax(edges.dot(query / math.sqrt(self.out_channels), key))
+        return edges.sum(shares, value).mean(0) + self.lin_skip(x)  # type: ignore[no-any-return]
 
 
 class Transformer(AttentionNetwork):
-    """A stack of PyG's `TransformerConv`: W_1 h_i + Σ_j softmax_j((W_3 h_i)ᵀ W_4 h_j / √d) W_2 h_j over j ∈ N(i).
+    """A stack of `TransformerLayer`; arguments and shapes are those of `AttentionNetwork`."""
 
-    Arguments and shapes are those of `AttentionNetwork`.
-    """
-
-    LAYER = "TransformerConv"
+    LAYER = TransformerLayer
     SELF_LOOPS = False
