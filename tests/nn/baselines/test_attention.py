@@ -36,6 +36,7 @@ def test_is_the_stack_of_pyg_layers_with_heads_averaged_and_no_weights(network, 
 
 @pytest.mark.parametrize("network", PEERS)
 def test_parameters_start_in_the_same_range_as_pyg_s(network):
+    torch.manual_seed(0)
     ours = network(40, 30, 30, num_layers=1, heads=4).layers[0]
     peer = getattr(torch_geometric.nn, PEERS[network])(40, 30, heads=4, concat=False)
     for name, parameter in peer.named_parameters():

@@ -16,12 +16,14 @@ def closed_edges(graph):
 
 @pytest.mark.parametrize("density", [0.05, 0.5])
 def test_non_edges_are_none_and_about_half_as_many(density):
+    torch.manual_seed(0)
     edges = closed_edges(random_graph(200, density))
     others = non_edges(edges)
     assert not torch.isin(others.codes, edges.codes).any()
     assert torch.equal(others.rows[others.reverse], others.columns)
     assert 0.7 < 2 * len(others) / len(edges) < 1.1
-    assert torch.bincount(others.rows, minlength=200).min() > 0  # no node is left out
+    counts = torch.bincount(torch.cat([non_edges(edges).rows for _ in range(20)]), minlength=200)
+    assert counts.min() > 0.3 * counts.double().mean()  # no node is left out
 
 
 def test_a_complete_graph_has_no_non_edges_and_a_finite_loss():
