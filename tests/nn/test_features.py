@@ -5,7 +5,7 @@ import torch
 
 from s2gnn import InputError
 from s2gnn.nn.features import Propagated, dense, sparse_if_cheaper, table
-from s2gnn.nn.matrix import ConstantMatrix
+from s2gnn.operators import SparseInput
 from tests.random_graphs import random_graph
 
 LIKE = torch.empty(0)
@@ -30,8 +30,8 @@ def test_arrays_tensors_and_sparse_matrices_are_the_same_table():
 def test_sparse_below_a_fifth_of_nonzeros_whatever_it_came_as():
     X = sp.random_array((50, 40), density=0.1, rng=np.random.default_rng(0), format="csr")
     for given in (X, X.toarray()):
-        assert isinstance(sparse_if_cheaper(given, LIKE), ConstantMatrix)
-        assert isinstance(sparse_if_cheaper(given, LIKE, 0.05 * 50 * 40), ConstantMatrix)
+        assert isinstance(sparse_if_cheaper(given, LIKE), SparseInput)
+        assert isinstance(sparse_if_cheaper(given, LIKE, 0.05 * 50 * 40), SparseInput)
         filled = sparse_if_cheaper(given, LIKE, 0.15 * 50 * 40)  # propagation at every step costs more than it saves
         np.testing.assert_allclose(filled, X.toarray(), rtol=1e-6)
 

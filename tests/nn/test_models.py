@@ -7,10 +7,10 @@ import torch
 from sklearn.datasets import load_digits
 from torch.nn import functional as F
 
-from s2gnn import Graph, InputError, SobolevOperator, knn_graph
+from s2gnn import Graph, InputError, knn_graph
 from s2gnn.nn import MODELS, hyperparameters, make_model
 from s2gnn.nn.features import Propagated
-from s2gnn.nn.matrix import ConstantMatrix
+from s2gnn.operators import SparseInput
 from tests.random_graphs import random_graph
 
 NAMES = [
@@ -18,14 +18,6 @@ NAMES = [
     "no-hadamard", "regular-sobolev",
 ]  # fmt: skip
 BASELINES = NAMES[1:]
-
-
-def prepare(model, x, graph):
-    """What the model is called with; S2GNN without `prepare` is given its operator."""
-    if hasattr(model, "prepare"):
-        return model.prepare(x, graph)
-    op = SobolevOperator(graph, model.config.alpha, model.config.epsilon)
-    return op.prepare(torch.tensor(x, dtype=torch.float32)), op
 
 
 def test_the_registry_has_the_agreed_names():
@@ -37,7 +29,7 @@ def test_every_parameter_receives_a_gradient_and_reset_draws_all_anew(name):
     torch.manual_seed(0)
     x = np.random.default_rng(0).normal(size=(40, 6))
     model = make_model(name, 6, 3, hidden_channels=16, num_layers=3, dropout=0.1)
-    logits = model(*prepare(model, x, random_graph(40, 0.1)))
+    logits = model(*model.prepare(x, random_graph(40, 0.1)))
     assert logits.shape == (40, 3)
     F.cross_entropy(logits, torch.arange(40) % 3).backward()
     for label, parameter in model.named_parameters():
@@ -71,7 +63,7 @@ def test_sparse_features_stay_sparse_and_give_what_propagated_ones_give(name):
     graph = random_graph(80, 0.02)
     model = make_model(name, 300, 3, hidden_channels=8).double().eval()
     x, op = model.prepare(X, graph)
-    assert isinstance(x, ConstantMatrix)
+    assert isinstance(x, SparseInput)
     assert x.shape == (80, 300)
     plain = torch.tensor(X.toarray())
     torch.testing.assert_close(model(x, op), model(plain, op))
@@ -113,7 +105,7 @@ def test_learns_handwritten_digits(name, digits):
     X, y, graph = digits
     torch.manual_seed(0)
     model = make_model(name, X.shape[1], 4, hidden_channels=16, dropout=0.2)
-    x, op = prepare(model, X, graph)
+    x, op = model.prepare(X, graph)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     for _ in range(50):
         optimizer.zero_grad()

@@ -10,7 +10,8 @@ from torch import Tensor
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 from s2gnn.graphs.features import checked_features
-from s2gnn.nn.matrix import SPARSE_BELOW, ConstantMatrix
+from s2gnn.nn.matrix import SPARSE_BELOW
+from s2gnn.operators import SparseInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ def dense(features: Any, like: Tensor) -> Tensor:
     return torch.from_numpy(features.toarray() if sp.issparse(features) else features).to(like)
 
 
-def sparse_if_cheaper(features: Any, like: Tensor, propagation: float = 0) -> Tensor | ConstantMatrix:
+def sparse_if_cheaper(features: Any, like: Tensor, propagation: float = 0) -> Tensor | SparseInput:
     """Features X (N, M) for a first layer that computes X W at every step, as a sparse matrix if that is cheaper.
 
     Args:
@@ -68,6 +69,6 @@ def sparse_if_cheaper(features: Any, like: Tensor, propagation: float = 0) -> Te
         propagation: nonzeros that products S (X W) would read at every step, where a dense S X is made once.
     """
     csr = sp.csr_array(features)
-    if csr.nnz + propagation < SPARSE_BELOW * csr.shape[0] * csr.shape[1]:
-        return ConstantMatrix.from_scipy(csr, like)
+    if like.device.type == "cpu" and csr.nnz + propagation < SPARSE_BELOW * csr.shape[0] * csr.shape[1]:
+        return SparseInput(csr, like.dtype)
     return dense(features, like)

@@ -12,7 +12,7 @@ from s2gnn.nn.arguments import layer_widths, positive_integer
 from s2gnn.nn.baselines.edges import EdgePattern
 from s2gnn.nn.baselines.network import HeadName, Network
 from s2gnn.nn.features import sparse_if_cheaper, table
-from s2gnn.nn.matrix import ConstantMatrix
+from s2gnn.operators import SparseInput
 
 NEGATIVE_SLOPE = 0.2
 
@@ -86,7 +86,7 @@ class AttentionNetwork(Network):
         self.in_channels = widths[0]
         self.heads = n_heads
 
-    def prepare(self, x: Any, graph: Graph) -> tuple[Tensor | ConstantMatrix, EdgePattern]:
+    def prepare(self, x: Any, graph: Graph) -> tuple[Tensor | SparseInput, EdgePattern]:
         """The features (N, in_channels), sparse where that is cheaper, and the edges, with self-loops or without."""
         features = table(x, graph, self.in_channels)
         pattern = closed_neighbourhoods(graph) if self.SELF_LOOPS else graph.to_scipy()

@@ -14,6 +14,7 @@ from s2gnn.nn.arguments import layer_widths, probability
 from s2gnn.nn.features import Propagated, sparse_if_cheaper, table
 from s2gnn.nn.fusion import FusionName, make_fusion
 from s2gnn.nn.matrix import ConstantMatrix
+from s2gnn.operators import SparseInput
 from s2gnn.operators.sobolev import check_alpha
 
 
@@ -55,7 +56,7 @@ class BranchConv(nn.Module):
         nn.init.zeros_(self.bias)
         self.fusion.reset_parameters()
 
-    def forward(self, x: Tensor | ConstantMatrix | Propagated, matrices: Sequence[ConstantMatrix]) -> Tensor:
+    def forward(self, x: Tensor | SparseInput | Propagated, matrices: Sequence[ConstantMatrix]) -> Tensor:
         """The output (N, out_channels)."""
         branches, width_in, width_out = self.weight.shape
         if len(matrices) != branches - 1:
@@ -73,7 +74,7 @@ class BranchConv(nn.Module):
         products = [signal @ weight for signal, weight in zip(signals, self.weight, strict=True)]
         return torch.stack(products, dim=1)
 
-    def _transform_first(self, x: Tensor | ConstantMatrix, matrices: Sequence[ConstantMatrix]) -> Tensor:
+    def _transform_first(self, x: Tensor | SparseInput, matrices: Sequence[ConstantMatrix]) -> Tensor:
         """M_ρ (H W_ρ), (N, α + 1, out): the branches of one matrix side by side in one product."""
         branches, _, width = self.weight.shape
         transformed = x @ self.weight.transpose(0, 1).flatten(1)  # (N, (alpha + 1) * out)
@@ -135,7 +136,7 @@ class BranchNetwork(nn.Module):
         for conv in self.convs:
             conv.reset_parameters()  # type: ignore[operator]
 
-    def prepare(self, x: Any, graph: Graph) -> tuple[Propagated | ConstantMatrix, tuple[ConstantMatrix, ...]]:
+    def prepare(self, x: Any, graph: Graph) -> tuple[Propagated | SparseInput, tuple[ConstantMatrix, ...]]:
         """X and M_ρ X, or X as a sparse matrix where M_ρ (X W_ρ) is cheaper, and the matrices."""
         features = table(x, graph, self.in_channels)
         matrices = self.matrices(graph)
@@ -144,7 +145,7 @@ class BranchNetwork(nn.Module):
         inputs = sparse_if_cheaper(features, parameter, products_per_branch)
         return Propagated(aggregate(inputs, matrices), matrices) if isinstance(inputs, Tensor) else inputs, matrices
 
-    def forward(self, x: Tensor | ConstantMatrix | Propagated, matrices: Sequence[ConstantMatrix]) -> Tensor:
+    def forward(self, x: Tensor | SparseInput | Propagated, matrices: Sequence[ConstantMatrix]) -> Tensor:
         """The logits (N, out_channels)."""
         for conv in self.convs:
             x = conv(x, matrices)

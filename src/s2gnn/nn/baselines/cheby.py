@@ -9,8 +9,7 @@ from s2gnn.nn.arguments import layer_widths, positive_integer
 from s2gnn.nn.baselines.first_order import FirstOrderNetwork, LayerInput, propagate
 from s2gnn.nn.baselines.network import HeadName
 from s2gnn.nn.features import Propagated
-from s2gnn.nn.matrix import ConstantMatrix
-from s2gnn.operators import SobolevOperator
+from s2gnn.operators import SobolevOperator, SparseInput
 
 
 class ChebyLayer(nn.Module):
@@ -50,7 +49,7 @@ class ChebyLayer(nn.Module):
             out = torch.addmm(out, signal, weight)
         return out
 
-    def _clenshaw(self, x: Tensor | ConstantMatrix, op: SobolevOperator) -> Tensor:
+    def _clenshaw(self, x: Tensor | SparseInput, op: SobolevOperator) -> Tensor:
         """The same sum by Clenshaw's recurrence b_k = X W_k + 2 L̂ b_{k+1} − b_{k+2}: products of the output's width."""
         first, *others = (x @ weight for weight in self.weight)
         later: Tensor | None = None  # b_{k+1}

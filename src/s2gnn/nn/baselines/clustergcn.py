@@ -13,6 +13,7 @@ from s2gnn.nn.baselines.linear import GlorotLinear
 from s2gnn.nn.baselines.network import HeadName, Network
 from s2gnn.nn.features import Propagated, sparse_if_cheaper, table
 from s2gnn.nn.matrix import ConstantMatrix
+from s2gnn.operators import SparseInput
 
 
 class ClusterGCNLayer(nn.Module):
@@ -33,7 +34,7 @@ class ClusterGCNLayer(nn.Module):
         self.mean.reset_parameters()
         self.root.reset_parameters()
 
-    def forward(self, x: Tensor | ConstantMatrix | Propagated, mean: ConstantMatrix) -> Tensor:
+    def forward(self, x: Tensor | SparseInput | Propagated, mean: ConstantMatrix) -> Tensor:
         """The layer's output before its activation, (N, out_channels)."""
         if isinstance(x, Propagated):
             own, averaged = x.by(mean)
@@ -72,7 +73,7 @@ class ClusterGCN(Network):
         super().__init__((ClusterGCNLayer(i, o) for i, o in pairwise(widths)), dropout, head)
         self.in_channels = widths[0]
 
-    def prepare(self, x: Any, graph: Graph) -> tuple[Propagated | ConstantMatrix, ConstantMatrix]:
+    def prepare(self, x: Any, graph: Graph) -> tuple[Propagated | SparseInput, ConstantMatrix]:
         """X and P X, or X as a sparse matrix where P (X W_1) is cheaper, and P."""
         features = table(x, graph, self.in_channels)
         closed = closed_neighbourhoods(graph)

@@ -9,10 +9,9 @@ from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 from s2gnn.nn.baselines.network import HeadName, Network
 from s2gnn.nn.features import Propagated, sparse_if_cheaper, table
-from s2gnn.nn.matrix import ConstantMatrix
-from s2gnn.operators import SobolevOperator
+from s2gnn.operators import SobolevOperator, SparseInput
 
-LayerInput = Tensor | ConstantMatrix | Propagated
+LayerInput = Tensor | SparseInput | Propagated
 
 
 class FirstOrderNetwork(Network):
@@ -42,7 +41,7 @@ class FirstOrderNetwork(Network):
         """What the first layer needs of the features x (N, in_channels), each (N, in_channels)."""
         raise NotImplementedError
 
-    def prepare(self, x: Any, graph: Graph) -> tuple[Propagated | ConstantMatrix, SobolevOperator]:
+    def prepare(self, x: Any, graph: Graph) -> tuple[Propagated | SparseInput, SobolevOperator]:
         """The propagated features, or X as a sparse matrix where propagating X W is cheaper, and the operator."""
         features = table(x, graph, self.in_channels)
         op = SobolevOperator(graph, 1, self.EPSILON, dtype=self._parameter.dtype, device=self._parameter.device)
@@ -61,7 +60,7 @@ class FirstOrderNetwork(Network):
 
 def propagate(op: SobolevOperator, h: Tensor) -> Tensor:
     """S_1 h, (N, F) → (N, F)."""
-    return op.propagate(h)[0]
+    return op.propagate(h)[0].contiguous()
 
 
 def powers(op: SobolevOperator, h: Tensor, highest: int) -> tuple[Tensor, ...]:

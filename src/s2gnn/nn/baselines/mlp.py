@@ -10,7 +10,7 @@ from s2gnn.nn.arguments import layer_widths
 from s2gnn.nn.baselines.linear import LinearLayer
 from s2gnn.nn.baselines.network import HeadName, Network
 from s2gnn.nn.features import sparse_if_cheaper, table
-from s2gnn.nn.matrix import ConstantMatrix
+from s2gnn.operators import SparseInput
 
 
 class MLP(Network):
@@ -42,6 +42,6 @@ class MLP(Network):
         super().__init__((LinearLayer(i, o) for i, o in pairwise(widths)), dropout, head)
         self.in_channels = widths[0]
 
-    def prepare(self, x: Any, graph: Graph | None = None) -> tuple[Tensor | ConstantMatrix, None]:
+    def prepare(self, x: Any, graph: Graph | None = None) -> tuple[Tensor | SparseInput, None]:
         """The features (N, in_channels) as the first layer takes them, sparse where that is cheaper."""
         return sparse_if_cheaper(table(x, graph, self.in_channels), self._parameter), None

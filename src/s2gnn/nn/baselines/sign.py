@@ -10,8 +10,7 @@ from s2gnn.nn.arguments import layer_widths, positive_integer
 from s2gnn.nn.baselines.first_order import FirstOrderNetwork, LayerInput, powers, propagate
 from s2gnn.nn.baselines.linear import LinearLayer
 from s2gnn.nn.features import Propagated
-from s2gnn.nn.matrix import ConstantMatrix
-from s2gnn.operators import SobolevOperator
+from s2gnn.operators import SobolevOperator, SparseInput
 
 
 class SIGNLayer(nn.Module):
@@ -33,12 +32,12 @@ class SIGNLayer(nn.Module):
 
     def forward(self, x: LayerInput, op: SobolevOperator) -> Tensor:
         """The outputs of all powers side by side, before the activation, (N, powers · out_channels)."""
-        if isinstance(x, ConstantMatrix):
+        if isinstance(x, SparseInput):
             return self._transform_first(x, op)
         signals = x.by(op) if isinstance(x, Propagated) else powers(op, x, len(self.linears))
         return torch.cat([linear(signal) for linear, signal in zip(self.linears, signals, strict=True)], dim=1)
 
-    def _transform_first(self, x: ConstantMatrix, op: SobolevOperator) -> Tensor:
+    def _transform_first(self, x: SparseInput, op: SobolevOperator) -> Tensor:
         """A_N^k (X W_k): each product takes the powers still to come, side by side."""
         remaining = x @ torch.cat([linear.weight for linear in self.linears]).T  # type: ignore[misc]
         outputs = []

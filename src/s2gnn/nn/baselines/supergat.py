@@ -11,7 +11,7 @@ from s2gnn.nn.baselines.attention import NEGATIVE_SLOPE, AttentionLayer, Attenti
 from s2gnn.nn.baselines.edges import EdgePattern
 from s2gnn.nn.baselines.linear import GlorotLinear
 from s2gnn.nn.baselines.network import HeadName
-from s2gnn.nn.matrix import ConstantMatrix
+from s2gnn.operators import SparseInput
 
 NON_EDGES_PER_EDGE = 0.5
 
@@ -44,7 +44,7 @@ class SuperGATLayer(AttentionLayer):
         self.attention_loss = self.attention_loss if mode else None
         return super().train(mode)
 
-    def forward(self, x: Tensor | ConstantMatrix, edges: EdgePattern) -> Tensor:
+    def forward(self, x: Tensor | SparseInput, edges: EdgePattern) -> Tensor:
         """The layer's output before its activation, (N, out_channels); in training also `attention_loss`."""
         h = self._by_head(self.lin(x))  # (heads, N, C)
         source, target = along(h, self.att_l), along(h, self.att_r)  # (heads, N)

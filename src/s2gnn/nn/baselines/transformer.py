@@ -7,7 +7,7 @@ from torch import Tensor
 from s2gnn.nn.baselines.attention import AttentionLayer, AttentionNetwork
 from s2gnn.nn.baselines.edges import EdgePattern
 from s2gnn.nn.baselines.linear import LinearLayer
-from s2gnn.nn.matrix import ConstantMatrix
+from s2gnn.operators import SparseInput
 
 
 class TransformerLayer(AttentionLayer):
@@ -28,7 +28,7 @@ class TransformerLayer(AttentionLayer):
         for linear in (self.lin_key, self.lin_query, self.lin_value, self.lin_skip):
             linear.reset_parameters()
 
-    def forward(self, x: Tensor | ConstantMatrix, edges: EdgePattern) -> Tensor:
+    def forward(self, x: Tensor | SparseInput, edges: EdgePattern) -> Tensor:
         """The layer's output before its activation, (N, out_channels)."""
         query, key, value = (self._by_head(linear(x)) for linear in (self.lin_query, self.lin_key, self.lin_value))
         shares = edges.softmax(edges.dot(query / math.sqrt(self.out_channels), key))
