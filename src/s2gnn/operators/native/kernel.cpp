@@ -27,7 +27,7 @@ constexpr int kLanes = 4;
 constexpr int kAccumulators = 12;
 #endif
 
-constexpr int kPrefetch = 12;  // edges ahead
+constexpr int kPrefetch = 24;  // edges ahead
 constexpr int kChunk = 32;     // edges whose weights are made at a time
 constexpr int kMaxAlpha = 8;   // powers with a kernel of their own
 
@@ -105,15 +105,18 @@ template <int Alpha>
 struct EdgeWeights {
   alignas(64) float of[kChunk][8];
 
-  void make(const Powers<float> &p, std::int32_t from, std::int32_t to) {
+  void make(const Powers<float> &p, std::int32_t from, std::int32_t to, std::int32_t last) {
     for (std::int32_t e = from; e < to; ++e) {
+      const float *next = p.c + p.indices[std::min(e + kChunk, last - 1)] * std::int64_t(Alpha);
+      __builtin_prefetch(next);
+      __builtin_prefetch(next + Alpha - 1);
       const std::int64_t j = p.indices[e];
       *reinterpret_cast<V8 *>(of[e - from]) = powers_of<Alpha>(p.b[e]) * load_scalings<Alpha>(p.c + j * Alpha);
     }
   }
 };
 
-// The rows that edges a little ahead will ask for, across the ends of rows.
+// The row that an edge a little ahead will ask for, be it an edge of another node.
 inline std::int64_t ahead(const Powers<float> &p, std::int32_t e, std::int32_t last) {
   return p.indices[std::min(e + kPrefetch, last - 1)];
 }
@@ -135,13 +138,12 @@ void columns(const Powers<float> &p, const float *in, float *out, std::int64_t f
     const std::int32_t stop = p.indptr[i + 1];
     for (std::int32_t from = p.indptr[i]; from < stop; from += kChunk) {
       const std::int32_t to = std::min(from + kChunk, stop);
-      weights.make(p, from, to);
+      weights.make(p, from, to, last);
       for (std::int32_t e = from; e < to; ++e) {
         const std::int64_t next = ahead(p, e, last);
         for (std::int64_t rho = 0; rho < (one_input ? 1 : Alpha); ++rho)
           for (int block = 0; block < Blocks * Lanes; block += 16)
             __builtin_prefetch(in + next * in_row + (one_input ? 0 : (rho + 1) * f) + block);
-        __builtin_prefetch(p.c + next * Alpha);
         const float *row = in + p.indices[e] * in_row;
         const float *weight = weights.of[e - from];
         if constexpr (one_input) {
@@ -237,11 +239,10 @@ void side_by_side(const Powers<float> &p, const float *in, float *out, std::int6
     const std::int32_t stop = p.indptr[i + 1];
     for (std::int32_t from = p.indptr[i]; from < stop; from += kChunk) {
       const std::int32_t to = std::min(from + kChunk, stop);
-      weights.make(p, from, to);
+      weights.make(p, from, to, last);
       for (std::int32_t e = from; e < to; ++e) {
         const std::int64_t next = ahead(p, e, last);
         for (int r = 0; r < Registers * kLanes; r += 16) __builtin_prefetch(in + next * branches + f + r);
-        __builtin_prefetch(p.c + next * Alpha);
         const float *row = in + p.indices[e] * branches + f;
         for (int r = 0; r < Registers; ++r)
           sum[r] = add_product(spread(weights.of[e - from], lanes[r]), load(row + r * kLanes, count(r)), sum[r]);
