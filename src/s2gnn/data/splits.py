@@ -1,0 +1,93 @@
+"""Which nodes a model is trained, validated and tested on: the paper's splits, and a plain random one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from s2gnn.errors import InputError
+
+DEVELOPMENT_SEED = 1684992425
+VALIDATION_SEEDS = (4258031807, 3829679737, 3706579387, 789594926, 3628091752)
+TEST_SEEDS = (
+    2406525885, 3164031153, 1454191016, 1583215992, 765984986,
+    258270452, 3808600642, 292690791, 2492579272, 1660347731,
+    902096533, 1295255868, 3887601419, 2250799892, 4099160157,
+    658822373, 1105377040, 1822472846, 2360402805, 2355749367,
+    2291281609, 1241963358, 3431144533, 623424053, 78533721,
+    1819244826, 1368272433, 555336705, 1979924085, 1064200250,
+    256355991, 125892661, 4214462414, 2173868563, 629150633,
+    525931699, 3859280724, 1633334170, 1881852583, 2776477614,
+    1576005390, 2488832372, 2518362830, 2535216825, 333285849,
+    109709634, 2287562222, 3519650116, 3997158861, 3939456016,
+)  # fmt: skip
+
+CITATION_DEVELOPMENT = 1500
+CITATION_PER_CLASS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Node indices (int64) to train on, to validate on and to test on; no node is in two of them."""
+
+    train: NDArray[np.int64]
+    val: NDArray[np.int64]
+    test: NDArray[np.int64]
+
+
+def paper_split(y: ArrayLike, seed: int, *, n_dev: int | None = None, per_class: int | None = None) -> Split:
+    """The split of the paper's experiments for one seed.
+
+    A development set, the same for every seed, is drawn from all nodes; the rest, in increasing order, is the test set.
+    The seed draws the training nodes from the development set, whose remaining nodes validate.
+
+    Args:
+        y: labels (N,), integers in 0..C-1.
+        seed: one of `VALIDATION_SEEDS` when hyperparameters are chosen, of `TEST_SEEDS` when they are tested.
+        n_dev: size of the development set; int(0.55 N) if left out, 1,500 for the citation networks.
+        per_class: draw so many training nodes of each class, class by class, 20 for the citation networks; if left out,
+            int(0.1 N) nodes are drawn at once.
+    """
+    labels = np.asarray(y)
+    if labels.ndim != 1 or labels.dtype.kind not in "iu":
+        raise InputError(f"y has shape {labels.shape} and dtype {labels.dtype}, expected integer labels (N,)")
+    n = len(labels)
+    n_dev = int(0.55 * n) if n_dev is None else n_dev
+    if not 0 < n_dev < n:
+        raise InputError(f"n_dev is {n_dev}, but a development set of {n} nodes has 1..{n - 1}")
+    development = np.random.RandomState(DEVELOPMENT_SEED).choice(n, n_dev, replace=False)
+    draw = np.random.RandomState(seed)
+    if per_class is None:
+        train = draw.choice(development, int(0.1 * n), replace=False)
+    else:
+        members = [development[labels[development] == c] for c in range(int(labels.max()) + 1)]
+        for c, nodes in enumerate(members):
+            if len(nodes) < per_class:
+                raise InputError(
+                    f"class {c} has {len(nodes)} nodes in the development set, but {per_class} are to be drawn: "
+                    "lower per_class or raise n_dev"
+                )
+        train = np.concatenate([draw.choice(nodes, per_class, replace=False) for nodes in members])
+    val = development[~np.isin(development, train)]
+    if len(train) == 0 or len(val) == 0:
+        raise InputError(f"{n} nodes are too few: {len(train)} would train and {len(val)} validate")
+    return Split(train, val, np.setdiff1d(np.arange(n), development))
+
+
+def random_split(nodes: int | ArrayLike, seed: int, shares: Sequence[float] = (0.6, 0.2, 0.2)) -> Split:
+    """Nodes in random order, cut by shares; 60 % train, 20 % validate and 20 % test if left out.
+
+    Args:
+        nodes: the number N of nodes, or the indices of those to be split, for instance the annotated proteins.
+        seed: draws the order.
+        shares: of training, validation and test nodes; they add up to 1.
+    """
+    if len(shares) != 3 or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-9:
+        raise InputError(f"shares is {tuple(shares)}, but it must be three positive numbers that add up to 1")
+    order = np.random.RandomState(seed).permutation(nodes)
+    n_train, n_val = (round(share * len(order)) for share in shares[:2])
+    train, val, test = np.split(order, [n_train, n_train + n_val])
+    if min(len(train), len(val), len(test)) == 0:
+        raise InputError(f"{len(order)} nodes are too few to be split into shares of {tuple(shares)}")
+    return Split(train, val, test)

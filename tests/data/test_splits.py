@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+
+from s2gnn import InputError
+from s2gnn.data.splits import TEST_SEEDS, VALIDATION_SEEDS, paper_split, random_split
+
+
+def citation_split_as_released(y, seed):
+    """Line by line from the description of the released code, with lists and without our names."""
+    rnd_state = np.random.RandomState(1684992425)
+    development = list(rnd_state.choice(len(y), 1500, replace=False))
+    test = [i for i in range(len(y)) if i not in set(development)]
+    rnd_state = np.random.RandomState(seed)
+    train = []
+    for c in range(max(y) + 1):
+        of_class = [i for i in development if y[i] == c]
+        train += list(rnd_state.choice(of_class, 20, replace=False))
+    val = [i for i in development if i not in set(train)]
+    return train, val, test
+
+
+def constructed_split_as_released(n, seed):
+    rnd_state = np.random.RandomState(1684992425)
+    development = list(rnd_state.choice(n, int(0.55 * n), replace=False))
+    test = [i for i in range(n) if i not in set(development)]
+    train = list(np.random.RandomState(seed).choice(development, int(0.1 * n), replace=False))
+    return train, [i for i in development if i not in set(train)], test
+
+
+def as_lists(split):
+    return [list(part) for part in (split.train, split.val, split.test)]
+
+
+@pytest.mark.parametrize("seed", [VALIDATION_SEEDS[0], TEST_SEEDS[0], TEST_SEEDS[-1]])
+def test_the_papers_splits(seed):
+    y = np.random.default_rng(0).integers(7, size=2485)
+    split = paper_split(y, seed, n_dev=1500, per_class=20)
+    assert as_lists(split) == list(citation_split_as_released(y, seed))
+    assert (len(split.train), len(split.val), len(split.test)) == (140, 1360, 985)
+    y = np.arange(1250) % 2
+    split = paper_split(y, seed)
+    assert as_lists(split) == list(constructed_split_as_released(1250, seed))
+    assert (len(split.train), len(split.val), len(split.test)) == (125, 562, 563)
+
+
+def test_the_test_set_is_the_same_for_every_seed_and_seeds_are_published_ones():
+    y = np.arange(200) % 3
+    splits = [paper_split(y, seed) for seed in TEST_SEEDS[:5]]
+    assert all(np.array_equal(split.test, splits[0].test) for split in splits)
+    assert len({tuple(split.train) for split in splits}) == 5
+    assert len(set(TEST_SEEDS)) == 50
+    assert len(set(VALIDATION_SEEDS)) == 5
+    assert not set(TEST_SEEDS) & set(VALIDATION_SEEDS)
+    assert sum(TEST_SEEDS) == 94459348960
+    assert sum(VALIDATION_SEEDS) == 16211977609
+
+
+def test_random_split_cuts_a_permutation():
+    split = random_split(1003, seed=5)
+    order = np.random.RandomState(5).permutation(1003)
+    assert as_lists(split) == [list(order[:602]), list(order[602:803]), list(order[803:])]
+    chosen = np.arange(50, 90)
+    assert sorted(np.concatenate(as_lists(random_split(chosen, seed=1)))) == list(chosen)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: paper_split(np.zeros(10), 0), "expected integer labels"),
+        (lambda: paper_split(np.zeros((10, 2), int), 0), r"y has shape \(10, 2\)"),
+        (lambda: paper_split(np.zeros(10, int), 0, n_dev=10), "n_dev is 10, but a development set of 10 nodes"),
+        (lambda: paper_split(np.zeros(5, int), 0), "5 nodes are too few: 0 would train"),
+        (lambda: paper_split(np.arange(60) % 3, 0, per_class=20), "class 0 has .* nodes .* lower per_class"),
+        (lambda: random_split(100, 0, shares=(0.6, 0.2)), "three positive numbers"),
+        (lambda: random_split(100, 0, shares=(0.6, 0.6, -0.2)), "three positive numbers"),
+        (lambda: random_split(2, 0), "2 nodes are too few"),
+    ],
+)
+def test_unusable_splits(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
