@@ -9,6 +9,10 @@ class NonFiniteLossError(ArithmeticError):
     """Training produced a loss that is not a number or is infinite."""
 
 
+class SeedError(RuntimeError):
+    """One run of several failed or its process died; the text names its seed."""
+
+
 class IdenticalBranchesWarning(UserWarning):
     """All Hadamard powers of this graph give the same operator, so the branches of a layer coincide."""
 
