@@ -1,0 +1,126 @@
+"""Scores of predictions, and what a set of scores over seeds says."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+from sklearn.metrics import accuracy_score, f1_score
+
+from s2gnn.errors import InputError
+
+RESAMPLES = 1000
+LEVEL = 0.95
+
+
+def accuracy(y: ArrayLike, predicted: ArrayLike) -> float:
+    """The share of nodes whose predicted class (n,) is their label (n,)."""
+    return float(accuracy_score(*_same_shape(y, predicted)))
+
+
+def macro_f1(y: ArrayLike, predicted: ArrayLike) -> float:
+    """The mean over classes of F1; the classes are those that occur among labels (n,) or predictions (n,)."""
+    return float(f1_score(*_same_shape(y, predicted), average="macro", zero_division=0.0))
+
+
+def mean_roc_auc(y: ArrayLike, scores: ArrayLike) -> float:
+    """The mean over labels of the area under the ROC curve, as the Open Graph Benchmark takes it.
+
+    A label that all nodes have, or none, has no curve and is left out.
+
+    Args:
+        y: (n, L) of 0 and 1.
+        scores: (n, L), larger for a likelier 1; equal scores count half.
+    """
+    truth, given = _same_shape(y, scores)
+    if truth.ndim != 2 or not np.isin(truth, (0, 1)).all():
+        raise InputError(
+            f"y has shape {truth.shape} and values {np.unique(truth)[:5]}, expected 0 and 1 of shape (n, L)"
+        )
+    positives = truth.sum(axis=0)
+    negatives = len(truth) - positives
+    has_curve = (positives > 0) & (negatives > 0)
+    if not has_curve.any():
+        raise InputError("no label has both a node with it and a node without it: no ROC curve can be drawn")
+    # The area is the Mann-Whitney statistic; all labels at once are much faster than scikit-learn label by label, and
+    # validation asks for it in every epoch.
+    ranks = stats.rankdata(given[:, has_curve], axis=0)
+    positives, negatives = positives[has_curve].astype(float), negatives[has_curve]
+    rank_sums = (ranks * truth[:, has_curve]).sum(axis=0)
+    return float(np.mean((rank_sums - positives * (positives + 1) / 2) / (positives * negatives)))
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """A mean over seeds, `mean` ± `half_width` at 95 %, of `n` scores."""
+
+    mean: float
+    half_width: float
+    n: int
+
+
+def bootstrap_confidence(scores: ArrayLike, seed: int = 0) -> Confidence:
+    """The mean of `scores` (n,) and the largest distance to it of the 95 % interval of 1,000 bootstrapped means."""
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim != 1 or len(values) == 0 or not np.isfinite(values).all():
+        raise InputError(f"the scores have shape {values.shape}, expected at least one finite number")
+    draws = np.random.default_rng(seed).integers(len(values), size=(RESAMPLES, len(values)))
+    tail = 100 * (1 - LEVEL) / 2
+    interval = np.percentile(values[draws].mean(axis=1), [tail, 100 - tail])
+    mean = values.mean()
+    return Confidence(float(mean), float(np.abs(interval - mean).max()), len(values))
+
+
+@dataclass(frozen=True)
+class PairedComparison:
+    """Two models on the same seeds.
+
+    Attributes:
+        n: number of seeds.
+        mean_difference: of the first minus the second.
+        low: lower end of its 95 % interval, by Student's t; `None` for a single seed.
+        high: upper end.
+        p_t: of the paired t-test; `None` when it is not defined, because all differences are equal or there is one.
+        p_wilcoxon: of Wilcoxon's signed-rank test; 1 when no seed differs.
+    """
+
+    n: int
+    mean_difference: float
+    low: float | None
+    high: float | None
+    p_t: float | None
+    p_wilcoxon: float
+
+
+def compare_paired(first: Mapping[int, float], second: Mapping[int, float]) -> PairedComparison:
+    """Compare the scores of two models, by seed; both must have the same seeds."""
+    unpaired = sorted(first.keys() ^ second.keys())
+    if unpaired or not first:
+        what = f"seed {unpaired[0]} has a score of one model only" if unpaired else "there is no seed"
+        raise InputError(f"{what}: a paired comparison needs the scores of both models for the same seeds")
+    seeds = sorted(first)
+    differences = np.array([first[seed] - second[seed] for seed in seeds])
+    if not np.isfinite(differences).all():
+        raise InputError(f"the score of seed {seeds[int(np.flatnonzero(~np.isfinite(differences))[0])]} is not finite")
+    n, mean = len(differences), float(differences.mean())
+    # Scores are shares of a few hundred nodes: differences that agree to twelve digits are equal.
+    vary = bool(np.ptp(differences) > 1e-12)
+    low = high = p_t = None
+    if n > 1:
+        deviation = float(differences.std(ddof=1)) if vary else 0.0
+        reach = float(stats.t.ppf((1 + LEVEL) / 2, n - 1)) * deviation / math.sqrt(n)
+        low, high = mean - reach, mean + reach
+    if vary:
+        p_t = float(stats.ttest_1samp(differences, 0.0).pvalue)
+    none_differs = not np.any(np.abs(differences) > 1e-12)
+    p_wilcoxon = 1.0 if none_differs else float(stats.wilcoxon(differences).pvalue)
+    return PairedComparison(n, mean, low, high, p_t, p_wilcoxon)
+
+
+def _same_shape(y: ArrayLike, given: ArrayLike) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
+    truth, other = np.asarray(y), np.asarray(given)
+    if truth.shape != other.shape or truth.size == 0:
+        raise InputError(f"labels have shape {truth.shape} and predictions {other.shape}: expected the same, not empty")
+    return truth, other

@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import stats
+from sklearn.metrics import roc_auc_score
+
+from s2gnn import InputError
+from s2gnn.learning.metrics import accuracy, bootstrap_confidence, compare_paired, macro_f1, mean_roc_auc
+
+
+def test_accuracy_and_macro_f1_by_hand():
+    y, predicted = [0, 0, 0, 1, 2], [0, 0, 1, 1, 0]
+    assert accuracy(y, predicted) == 0.6
+    assert macro_f1(y, predicted) == pytest.approx((2 / 3 + 2 / 3 + 0) / 3)
+
+
+@given(
+    hnp.arrays(int, (9, 4), elements=st.integers(0, 1)),
+    hnp.arrays(np.float64, (9, 4), elements=st.sampled_from([-1.0, 0.0, 0.5, 2.0])),
+)
+def test_mean_roc_auc_is_scikit_learns_over_labels_with_both_classes(y, scores):
+    with_curve = [label for label in range(4) if 0 < y[:, label].sum() < 9]
+    if not with_curve:
+        with pytest.raises(InputError, match="no label has both"):
+            mean_roc_auc(y, scores)
+        return
+    expected = np.mean([roc_auc_score(y[:, label], scores[:, label]) for label in with_curve])
+    assert mean_roc_auc(y, scores) == pytest.approx(expected, abs=1e-12)
+
+
+def test_bootstrap_confidence():
+    scores = np.random.default_rng(1).normal(0.9, 0.02, size=50)
+    confidence = bootstrap_confidence(scores)
+    assert confidence.mean == pytest.approx(scores.mean())
+    assert confidence.n == 50
+    assert confidence == bootstrap_confidence(list(scores))
+    assert confidence.half_width != bootstrap_confidence(scores, seed=1).half_width
+    # For 50 scores the bootstrapped means are nearly normal with the deviation of the scores divided by the root of 50.
+    assert confidence.half_width == pytest.approx(1.96 * scores.std() / np.sqrt(50), rel=0.12)
+    drawn = stats.bootstrap((scores,), np.mean, n_resamples=20_000, method="percentile", rng=0).confidence_interval
+    expected = max(scores.mean() - drawn.low, drawn.high - scores.mean())
+    assert confidence.half_width == pytest.approx(expected, rel=0.1)
+
+
+def test_bootstrap_of_equal_scores_or_one_has_no_width():
+    assert bootstrap_confidence([0.5]).half_width == 0
+    assert bootstrap_confidence([0.25] * 7).half_width == 0
+
+
+def test_paired_comparison_is_scipys():
+    rng = np.random.default_rng(2)
+    first, second = rng.normal(0.9, 0.02, size=(2, 30))
+    compared = compare_paired(dict(enumerate(first)), dict(reversed(list(enumerate(second)))))
+    student = stats.ttest_rel(first, second)
+    interval = student.confidence_interval(0.95)
+    assert compared.n == 30
+    assert compared.mean_difference == pytest.approx(np.mean(first - second))
+    assert (compared.low, compared.high) == (pytest.approx(interval.low), pytest.approx(interval.high))
+    assert compared.p_t == pytest.approx(student.pvalue)
+    assert compared.p_wilcoxon == pytest.approx(stats.wilcoxon(first, second).pvalue)
+
+
+@pytest.mark.parametrize(
+    ("differences", "low", "p_t", "p_wilcoxon"),
+    [
+        ([0.0] * 5, 0.0, None, 1.0),
+        ([0.1] * 5, 0.1, None, 2 * 0.5**5),
+        ([0.0], None, None, 1.0),
+        ([0.1], None, None, 1.0),
+    ],
+)
+def test_degenerate_comparisons(differences, low, p_t, p_wilcoxon):
+    second = dict.fromkeys(range(len(differences)), 0.3)
+    compared = compare_paired({seed: 0.3 + difference for seed, difference in enumerate(differences)}, second)
+    assert compared.low == (None if low is None else pytest.approx(low))
+    assert compared.high == compared.low
+    assert compared.p_t is p_t
+    assert compared.p_wilcoxon == pytest.approx(p_wilcoxon)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: accuracy([0, 1], [0]), r"labels have shape \(2,\) and predictions \(1,\)"),
+        (lambda: macro_f1([], []), "expected the same, not empty"),
+        (lambda: mean_roc_auc([[0, 2]], [[0.1, 0.2]]), r"values \[0 2\], expected 0 and 1"),
+        (lambda: bootstrap_confidence([]), r"the scores have shape \(0,\)"),
+        (lambda: bootstrap_confidence([np.nan]), "expected at least one finite number"),
+        (lambda: compare_paired({1: 0.5}, {2: 0.5}), "seed 1 has a score of one model only"),
+        (lambda: compare_paired({}, {}), "there is no seed"),
+        (lambda: compare_paired({7: np.nan}, {7: 0.5}), "the score of seed 7 is not finite"),
+    ],
+)
+def test_unusable_scores(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
