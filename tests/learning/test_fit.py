@@ -1,10 +1,13 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import roc_auc_score
 from torch import nn
 
 from s2gnn import S2GNN, Graph, InputError, NonFiniteLossError, SobolevOperator, knn_graph
-from s2gnn.learning import FitConfig, fit, predict_logits
+from s2gnn.learning import FitConfig, fit, predict_logits, seeded
 
 
 @pytest.fixture(scope="module")
@@ -176,6 +179,11 @@ def test_an_interrupt_reaches_the_caller(blobs):
         ({"y": np.zeros(90)}, "expected 90 integer labels"),
         ({"y": np.zeros(3, dtype=int)}, r"y has shape \(3,\)"),
         ({"y": np.full(90, 3)}, "label 3, but the model has 3 classes"),
+        ({"y": np.zeros((90, 3), dtype=int)}, 'monitor is .accuracy., but y has several labels .* monitor "auc"'),
+        ({"y": np.full((90, 3), 2), "val": None}, "need labels of 0 and 1"),
+        ({"y": np.zeros((90, 2), dtype=int), "val": None}, "y has 2 labels for each node, but the model has 3 outputs"),
+        ({"y": np.zeros((90, 3))}, r"or \(90, L\) integers of 0 and 1"),
+        ({"config": FitConfig(monitor="auc")}, "monitor is .auc., but y has one class for each node"),
     ],
 )
 def test_unusable_targets(blobs, changes, message):
@@ -186,8 +194,104 @@ def test_unusable_targets(blobs, changes, message):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"lr": 0.0}, {"epochs": 0}, {"patience": 0}, {"weight_decay": -1.0}, {"monitor": "auc"}]
+    "changes",
+    [
+        {"lr": 0.0},
+        {"epochs": 0},
+        {"epochs": 2.5},
+        {"epochs": "3"},
+        {"patience": 0},
+        {"patience": 1.5},
+        {"weight_decay": -1.0},
+        {"monitor": "f1"},
+        {"keep": "first"},
+        {"decay": "none"},
+        {"frozen": "fusion"},
+    ],
 )
 def test_unusable_configs(changes):
     with pytest.raises(InputError, match=next(iter(changes))):
         FitConfig(**changes)
+
+
+def test_keep_last_leaves_the_weights_of_the_last_epoch(blobs):
+    x, op, y = blobs
+    last, best, without = new_model(), new_model(), new_model()
+    config = FitConfig(lr=0.05, epochs=40, patience=None)
+    result = fit(last, x, op, y, TRAIN, VAL, config=replace(config, keep="last"))
+    chosen = fit(best, x, op, y, TRAIN, VAL, config=config)
+    fit(without, x, op, y, TRAIN, config=config)
+    assert result.best_epoch == 39
+    assert chosen.best_epoch < 39
+    assert result.history == chosen.history
+    assert all(torch.equal(a, b) for a, b in zip(last.parameters(), without.parameters(), strict=True))
+    stopped = fit(last, x, op, y, TRAIN, VAL, config=replace(config, keep="last", patience=5))
+    assert stopped.best_epoch == len(stopped.history.val_loss) - 1 == chosen.best_epoch + 5
+
+
+def test_frozen_parameters_stay_at_their_start_and_only_the_first_layer_decays(blobs):
+    x, op, y = blobs
+    model, start = new_model(), new_model()
+    with seeded(7):
+        start.reset_parameters()
+    config = FitConfig(epochs=30, weight_decay=5.0, decay="first-layer", frozen=("fusion",))
+    fit(model, x, op, y, TRAIN, config=config, seed=7)
+    shrinkage = {}
+    for (name, after), before in zip(model.named_parameters(), start.parameters(), strict=True):
+        assert torch.equal(after, before) == ("fusion" in name), name
+        shrinkage[name] = float(after.detach().norm() / before.detach().norm())
+    assert shrinkage["convs.0.weight"] < 0.8 < 0.95 < shrinkage["convs.1.weight"]
+
+
+def test_first_layer_decay_is_adam_with_two_groups(blobs):
+    x, op, y = blobs
+    model, other = new_model(), new_model()
+    config = FitConfig(epochs=3, weight_decay=0.1, decay="first-layer")
+    with seeded(1):
+        other.reset_parameters()
+        groups = [
+            {"params": other.convs[0].parameters(), "weight_decay": 0.1},
+            {"params": other.convs[1].parameters(), "weight_decay": 0.0},
+        ]
+        optimizer = torch.optim.Adam(groups, lr=config.lr)
+        for _ in range(3):
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(other(x, op)[TRAIN], torch.from_numpy(y)[TRAIN]).backward()
+            optimizer.step()
+    fit(model, x, op, y, TRAIN, config=config, seed=1)
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), other.parameters(), strict=True))
+
+
+def test_what_cannot_be_decayed_or_frozen(blobs):
+    x, op, y = blobs
+    with pytest.raises(InputError, match="nothing is left to train in S2GNN: frozen is .*convs"):
+        fit(new_model(), x, op, y, TRAIN, config=FitConfig(frozen=("convs",)))
+    with pytest.raises(InputError, match="InfiniteSlope keeps its layers in no ModuleList"):
+        fit(InfiniteSlope(), x, op, y, TRAIN, config=FitConfig(decay="first-layer"))
+
+
+def test_the_auxiliary_loss_is_trained(blobs):
+    x, op, y = blobs
+
+    class Pulled(S2GNN):
+        def auxiliary_loss(self):
+            return 100 * (self.convs[0].bias - 3).square().mean()
+
+    model = Pulled(2, 8, 3, alpha=2)
+    result = fit(model, x, op, y, TRAIN, config=FitConfig(lr=0.05, epochs=300))
+    assert float((model.convs[0].bias - 3).abs().max().detach()) < 0.3
+    assert result.history.train_loss[0] > 800
+
+
+def test_several_labels(blobs):
+    x, op, y = blobs
+    labels = np.stack([y == 0, y != 1, y == 2, np.zeros(90)], axis=1).astype(int)
+    model = S2GNN(2, 8, 4, alpha=2)
+    result = fit(model, x, op, labels, TRAIN, VAL, config=FitConfig(lr=0.05, epochs=60, monitor="auc"))
+    logits = predict_logits(model, x, op)
+    expected = np.mean([roc_auc_score(labels[VAL, label], logits[VAL, label]) for label in range(3)])
+    assert max(result.history.val_auc) == result.history.val_auc[result.best_epoch] == pytest.approx(expected)
+    assert expected > 0.95
+    assert result.history.val_accuracy == []
+    loss = nn.functional.binary_cross_entropy_with_logits(logits[VAL], torch.tensor(labels[VAL], dtype=torch.float32))
+    assert result.history.val_loss[result.best_epoch] == pytest.approx(loss.item())

@@ -1,0 +1,67 @@
+"""The two ways to compare models: as the paper's released code does it, and on equal terms."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Literal
+
+from s2gnn.errors import InputError
+from s2gnn.learning.fit import FitConfig
+from s2gnn.learning.optimizer import DecayName
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Everything about training and testing that is not a hyperparameter; the same for all models of a comparison.
+
+    Attributes:
+        name: as on the command line.
+        head: "released" applies ReLU and dropout to the logits of the baselines, as the released code does; "plain"
+            leaves the logits of every model as they are.
+        keep: test the weights of the first epoch with the "best" validation accuracy, or of the "last" epoch.
+        decay: weight decay acts on "all" parameters or on the "first-layer" only.
+        frozen: submodules that are not trained.
+        epochs: full-batch steps of Adam; nothing stops early.
+    """
+
+    name: str
+    head: Literal["plain", "released"]
+    keep: Literal["best", "last"] = "best"
+    decay: DecayName = "all"
+    frozen: tuple[str, ...] = ()
+    epochs: int = 500
+
+    def fit_config(self, lr: float, weight_decay: float, *, several_labels: bool = False) -> FitConfig:
+        """How `fit` trains under this protocol; ROC-AUC takes the place of accuracy where there are several labels."""
+        return FitConfig(
+            lr=lr,
+            weight_decay=weight_decay,
+            epochs=self.epochs,
+            patience=None,
+            monitor="auc" if several_labels else "accuracy",
+            keep=self.keep,
+            decay=self.decay,
+            frozen=self.frozen,
+        )
+
+
+# The released code for constructed graphs, in its older form.
+RELEASED = Protocol("released", head="released")
+# Its newer form reports the last epoch.
+RELEASED_LAST = replace(RELEASED, name="released-last", keep="last")
+# The released code for citation networks and graph classification: its optimiser is given the convolutions only, so
+# that the fusion keeps its random start, and weight decay for the first of them.
+RELEASED_CITATION = replace(RELEASED, name="released-citation", decay="first-layer", frozen=("fusion",))
+# Equal terms: every model has a plain head, all its parameters are trained and decay.
+FAIR = Protocol("fair", head="plain")
+
+PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
+    {protocol.name: protocol for protocol in (RELEASED, RELEASED_LAST, RELEASED_CITATION, FAIR)}
+)
+
+
+def named_protocol(name: str) -> Protocol:
+    """The protocol called `name`."""
+    if name not in PROTOCOLS:
+        raise InputError(f"there is no protocol {name!r}: choose from {', '.join(PROTOCOLS)}")
+    return PROTOCOLS[name]

@@ -1,0 +1,122 @@
+"""What a model is trained towards: labels, and the nodes whose labels may be looked at."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+from torch.nn import functional as F
+
+from s2gnn.errors import InputError
+from s2gnn.graphs.validation import as_array
+from s2gnn.learning.metrics import mean_roc_auc
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Labels and the nodes to train and to validate on, on the device of the model.
+
+    Attributes:
+        labels: one class for each node, int64 (N,), or several labels of 0 and 1, floating (N, L).
+        train: int64 node indices.
+        val: the same.
+    """
+
+    labels: Tensor
+    train: Tensor
+    val: Tensor
+
+    @property
+    def several_labels(self) -> bool:
+        """Whether a node may have several labels."""
+        return self.labels.ndim == 2
+
+    def loss(self, logits: Tensor, nodes: Tensor) -> Tensor:
+        """The mean cross-entropy of `logits` (N, C) over `nodes`; of each label by itself if there are several."""
+        if self.several_labels:
+            return F.binary_cross_entropy_with_logits(logits[nodes], self.labels[nodes].to(logits.dtype))
+        return F.cross_entropy(logits[nodes], self.labels[nodes])
+
+    def accuracy(self, logits: Tensor, nodes: Tensor) -> float:
+        """The share of `nodes` whose largest logit is at their class."""
+        return float((logits[nodes].argmax(dim=1) == self.labels[nodes]).double().mean())
+
+    def auc(self, logits: Tensor, nodes: Tensor) -> float:
+        """The mean ROC-AUC over labels, on `nodes`."""
+        return mean_roc_auc(self.labels[nodes].cpu().numpy(), logits[nodes].cpu().numpy())
+
+    def check_width(self, logits: Tensor) -> None:
+        """Raise unless `logits` (N, C) have a column for every label."""
+        width = logits.shape[1]
+        if self.several_labels:
+            if width != self.labels.shape[1]:
+                raise InputError(
+                    f"y has {self.labels.shape[1]} labels for each node, but the model has {width} outputs"
+                )
+            return
+        largest = int(self.labels[torch.cat([self.train, self.val])].max())
+        if largest >= width:
+            raise InputError(f"a node has label {largest}, but the model has {width} classes: labels are 0..C-1")
+
+
+def checked_targets(
+    n: int,
+    y: ArrayLike | Tensor,
+    train: ArrayLike | Tensor,
+    val: ArrayLike | Tensor | None,
+    device: torch.device,
+) -> Targets:
+    """Labels and nodes of a graph with `n` nodes, checked; see `fit`."""
+    labels = _labels(as_array(y), n)
+    train_nodes = _node_indices(train, n, "train")
+    val_nodes = _node_indices([] if val is None else val, n, "val")
+    if len(train_nodes) == 0:
+        raise InputError("there are no training nodes: `train` is empty")
+    both = set(train_nodes.tolist()) & set(val_nodes.tolist())
+    if both:
+        raise InputError(f"node {min(both)} is both a training and a validation node")
+    used = torch.cat([train_nodes, val_nodes])
+    if labels.ndim == 1 and int(labels[used].min()) < 0:
+        node = int(used[labels[used] < 0][0])
+        raise InputError(
+            f"node {node} has label {int(labels[node])}, but training and validation nodes need a label >= 0"
+        )
+    if labels.ndim == 2 and not bool(((labels[used] == 0) | (labels[used] == 1)).all()):
+        raise InputError("y has several labels for each node, but training and validation nodes need labels of 0 and 1")
+    return Targets(labels.to(device), train_nodes.to(device), val_nodes.to(device))
+
+
+def _labels(given: NDArray[np.generic], n: int) -> Tensor:
+    if given.dtype.kind in "iu" and given.shape == (n,):
+        return torch.from_numpy(given.astype(np.int64))
+    if given.dtype.kind in "iub" and given.ndim == 2 and len(given) == n and given.shape[1] > 0:
+        return torch.from_numpy(given.astype(np.float32))
+    raise InputError(
+        f"y has shape {given.shape} and dtype {given.dtype}, expected {n} integer labels: number the classes with "
+        f"np.unique(y, return_inverse=True)[1]; or ({n}, L) integers of 0 and 1 for several labels"
+    )
+
+
+def _node_indices(nodes: ArrayLike | Tensor, n: int, name: str) -> Tensor:
+    indices = as_array(nodes)
+    if indices.dtype == np.bool_:
+        if indices.shape != (n,):
+            raise InputError(f"the mask `{name}` has shape {indices.shape}, expected ({n},)")
+        indices = np.flatnonzero(indices)
+    if indices.size == 0:
+        return torch.empty(0, dtype=torch.int64)
+    if indices.ndim != 1 or indices.dtype.kind not in "iu":
+        raise InputError(
+            f"`{name}` must be a mask or a list of node indices, but it is {indices.dtype} of shape {indices.shape}"
+        )
+    if indices.min() < 0 or indices.max() >= n:
+        outside = indices[(indices < 0) | (indices >= n)][0]
+        raise InputError(f"`{name}` names node {outside}, but nodes are 0..{n - 1}")
+    unique, counts = np.unique(indices, return_counts=True)
+    if len(unique) < len(indices):
+        raise InputError(
+            f"`{name}` names node {unique[counts > 1][0]} more than once; if it is a mask of 0 and 1, "
+            "make it a mask of booleans"
+        )
+    return torch.from_numpy(indices.astype(np.int64))

@@ -1,0 +1,28 @@
+import pytest
+
+from s2gnn import InputError
+from s2gnn.learning import FitConfig
+from s2gnn.learning.protocol import PROTOCOLS, named_protocol
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "keep", "decay", "frozen"),
+    [
+        ("released", "released", "best", "all", ()),
+        ("released-last", "released", "last", "all", ()),
+        ("released-citation", "released", "best", "first-layer", ("fusion",)),
+        ("fair", "plain", "best", "all", ()),
+    ],
+)
+def test_what_a_protocol_fixes(name, head, keep, decay, frozen):
+    protocol = named_protocol(name)
+    assert protocol.head == head
+    common = {"lr": 0.02, "weight_decay": 1e-3, "epochs": 500, "patience": None, "monitor": "accuracy"}
+    assert protocol.fit_config(0.02, 1e-3) == FitConfig(**common, keep=keep, decay=decay, frozen=frozen)
+    assert protocol.fit_config(0.02, 1e-3, several_labels=True).monitor == "auc"
+
+
+def test_all_protocols_are_listed_and_others_are_refused():
+    assert list(PROTOCOLS) == ["released", "released-last", "released-citation", "fair"]
+    with pytest.raises(InputError, match="no protocol 'unfair': choose from released, released-last, .*fair"):
+        named_protocol("unfair")
