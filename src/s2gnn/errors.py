@@ -19,3 +19,7 @@ class IdenticalBranchesWarning(UserWarning):
 
 class SlowPathWarning(UserWarning):
     """The native kernel is not available, so products are computed on plain torch."""
+
+
+class DamagedRecordsWarning(UserWarning):
+    """A file of records has a line that is none, such as one torn by a crash."""
