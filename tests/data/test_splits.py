@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from s2gnn import InputError
-from s2gnn.data.splits import TEST_SEEDS, VALIDATION_SEEDS, paper_split, random_split
+from s2gnn.data import Dataset
+from s2gnn.data.splits import TEST_SEEDS, VALIDATION_SEEDS, dataset_split, paper_split, random_split
 
 
 def citation_split_as_released(y, seed):
@@ -61,6 +62,22 @@ def test_random_split_cuts_a_permutation():
     assert as_lists(split) == [list(order[:602]), list(order[602:803]), list(order[803:])]
     chosen = np.arange(50, 90)
     assert sorted(np.concatenate(as_lists(random_split(chosen, seed=1)))) == list(chosen)
+
+
+def dataset(name, y, labelled=None):
+    marks = np.ones(len(y), dtype=bool) if labelled is None else labelled
+    return Dataset(name, np.zeros((len(y), 1)), y, ("a",), None, "made up", marks)
+
+
+def test_each_data_set_has_its_kind_of_split():
+    y = np.random.default_rng(0).integers(7, size=2485)
+    assert as_lists(dataset_split(dataset("cora", y), 3)) == list(citation_split_as_released(y, 3))
+    assert as_lists(dataset_split(dataset("isolet", y), 3)) == list(constructed_split_as_released(2485, 3))
+    labelled = np.arange(2485) % 5 > 0
+    parts = as_lists(dataset_split(dataset("cora", y, labelled), 3))
+    assert parts == [[i for i in part if i % 5] for part in citation_split_as_released(y, 3)]
+    several = dataset("ppi-human", np.zeros((2485, 3), dtype=int), labelled)
+    assert as_lists(dataset_split(several, 3)) == as_lists(random_split(np.flatnonzero(labelled), 3))
 
 
 @pytest.mark.parametrize(

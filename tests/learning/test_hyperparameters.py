@@ -28,6 +28,8 @@ def test_published_values_are_those_of_the_table_and_make_a_model():
 def test_defaults_elsewhere():
     assert default_hyperparameters("gcn", "cancer-b").model == {"hidden_channels": 32, "num_layers": 2, "dropout": 0.5}
     assert default_hyperparameters("s2gnn", "cora").model["alpha"] == 4
+    assert default_hyperparameters("regular-sobolev", "har").model == PUBLISHED["har"].model
+    assert "epsilon" not in default_hyperparameters("no-hadamard", "har").model
     proteins = default_hyperparameters("s2gnn", "ppi-human")
     assert (proteins.lr, proteins.model["hidden_channels"], proteins.model["num_layers"]) == (1e-3, 8, 3)
 

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 import s2gnn
-from s2gnn.cli import bench, data, demo, graph
-from s2gnn.errors import InputError
+from s2gnn.cli import bench, data, demo, graph, study
+from s2gnn.errors import InputError, SeedError
 
 BAD_INPUT = 2
 FAILED = 1
@@ -22,6 +22,7 @@ app = typer.Typer(
 app.command()(demo.demo)
 app.add_typer(data.app, name="data")
 app.add_typer(graph.app, name="graph")
+app.add_typer(study.app, name="study")
 app.add_typer(bench.app, name="bench")
 
 
@@ -32,7 +33,7 @@ def main() -> None:
     except InputError as error:
         print(f"s2gnn: {error}", file=sys.stderr)
         sys.exit(BAD_INPUT)
-    except OSError as error:
+    except (OSError, SeedError) as error:
         print(f"s2gnn: {error}", file=sys.stderr)
         sys.exit(FAILED)
 

@@ -6,24 +6,31 @@ from s2gnn.data.dataset import Dataset
 from s2gnn.data.fetching import fetch, whereabouts
 from s2gnn.data.loading import load_dataset
 from s2gnn.data.places import cache_folder, data_file
+from s2gnn.data.splits import TEST_SEEDS, VALIDATION_SEEDS, Split, dataset_split, paper_split, random_split
 from s2gnn.data.statistics import Statistic, statistics
 from s2gnn.data.tables import Table, read_table
 
 __all__ = [
     "CATALOGUE",
+    "TEST_SEEDS",
+    "VALIDATION_SEEDS",
     "Dataset",
     "Entry",
     "Kind",
     "Original",
     "Published",
+    "Split",
     "Statistic",
     "Table",
     "cache_folder",
     "data_file",
     "dataset_graph",
+    "dataset_split",
     "entry",
     "fetch",
     "load_dataset",
+    "paper_split",
+    "random_split",
     "read_table",
     "statistics",
     "whereabouts",

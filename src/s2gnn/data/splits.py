@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from s2gnn.data.dataset import Dataset
 from s2gnn.errors import InputError
 
 DEVELOPMENT_SEED = 1684992425
@@ -23,6 +24,7 @@ TEST_SEEDS = (
     109709634, 2287562222, 3519650116, 3997158861, 3939456016,
 )  # fmt: skip
 
+CITATION_NETWORKS = ("cora", "citeseer", "pubmed")
 CITATION_DEVELOPMENT = 1500
 CITATION_PER_CLASS = 20
 
@@ -73,6 +75,20 @@ def paper_split(y: ArrayLike, seed: int, *, n_dev: int | None = None, per_class:
     if len(train) == 0 or len(val) == 0:
         raise InputError(f"{n} nodes are too few: {len(train)} would train and {len(val)} validate")
     return Split(train, val, np.setdiff1d(np.arange(n), development))
+
+
+def dataset_split(dataset: Dataset, seed: int) -> Split:
+    """The split of a named data set for one seed: the paper's, or 60/20/20 where a row may have several labels.
+
+    Rows without a label are in no part.
+    """
+    if dataset.several_labels:
+        return random_split(np.flatnonzero(dataset.labelled), seed)
+    if dataset.name in CITATION_NETWORKS:
+        split = paper_split(dataset.y, seed, n_dev=CITATION_DEVELOPMENT, per_class=CITATION_PER_CLASS)
+    else:
+        split = paper_split(dataset.y, seed)
+    return Split(*(part[dataset.labelled[part]] for part in (split.train, split.val, split.test)))
 
 
 def random_split(nodes: int | ArrayLike, seed: int, shares: Sequence[float] = (0.6, 0.2, 0.2)) -> Split:

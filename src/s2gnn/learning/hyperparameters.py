@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from s2gnn.errors import InputError
+from s2gnn.nn.models import hyperparameters
 
 Value = int | float | str
 
@@ -72,10 +73,12 @@ _S2GNN_PROTEINS = _s2gnn(1e-3, 5e-4, 8, 3, 0.5, "mlp", 6)
 def default_hyperparameters(model: str, data: str) -> Hyperparameters:
     """What `model` is trained with on `data` unless something else is said.
 
-    For S2-GNN the published values, for the data sets that have them. Otherwise lr 0.01, weight decay 5e-4, 32 hidden
-    channels, 2 layers, dropout 0.5, S2-GNN with an MLP fusion, α = 4 and ε = 1.5, and the defaults of the model's class
-    for what it alone has.
+    For S2-GNN and its ablations the values published for S2-GNN, for the data sets that have them. Otherwise lr 0.01,
+    weight decay 5e-4, 32 hidden channels, 2 layers, dropout 0.5, S2-GNN with an MLP fusion, α = 4 and ε = 1.5, and the
+    defaults of the model's class for what it alone has.
     """
-    if model != "s2gnn":
+    if model not in ("s2gnn", "no-hadamard", "regular-sobolev"):
         return _CUSTOMARY
-    return _S2GNN_PROTEINS if data == "ppi-human" else PUBLISHED.get(data, _S2GNN)
+    chosen = _S2GNN_PROTEINS if data == "ppi-human" else PUBLISHED.get(data, _S2GNN)
+    accepted = hyperparameters(model)
+    return replace(chosen, model={name: value for name, value in chosen.model.items() if name in accepted})

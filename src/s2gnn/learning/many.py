@@ -5,7 +5,7 @@ import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -76,7 +76,7 @@ class Run:
 
 def fit_many(
     config: RunConfig, data: RunData, seeds: Iterable[int], jobs: int = 1, *, threads: int | None = None
-) -> Iterator[Run]:
+) -> Generator[Run, None, None]:
     """Train `config` once for each seed, and yield each run as it finishes.
 
     The order is that of finishing; a run says its seed. Every run computes with `threads` threads, and its weights and
@@ -97,11 +97,10 @@ def fit_many(
     Raises:
         SeedError: when a run fails, or its process is killed; the text names the seed. The other runs are stopped.
     """
-    jobs = positive_integer(jobs, "jobs")
-    threads = max(1, torch.get_num_threads() // jobs) if threads is None else positive_integer(threads, "threads")
-    handed_out = _with_splits(data, seeds)
+    threads = threads_per_run(jobs, threads)
+    seeds_and_splits = _with_splits(data, seeds)
     if jobs == 1:
-        return _fit_here(config, data, handed_out, threads)
+        return _fit_here(config, data, seeds_and_splits, threads)
     try:
         pickle.dumps(config)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -109,7 +108,13 @@ def fit_many(
             f"the model cannot be handed to another process ({error}): make it with functools.partial of a class or "
             "function that a module defines, or take jobs=1"
         ) from error
-    return _fit_in_processes(config, data, handed_out, jobs, threads)
+    return _fit_in_processes(config, data, seeds_and_splits, jobs, threads)
+
+
+def threads_per_run(jobs: int, threads: int | None = None) -> int:
+    """The threads that each run of `fit_many` computes with."""
+    jobs = positive_integer(jobs, "jobs")
+    return max(1, torch.get_num_threads() // jobs) if threads is None else positive_integer(threads, "threads")
 
 
 def _with_splits(data: RunData, seeds: Iterable[int]) -> Iterator[tuple[int, Split]]:
@@ -122,7 +127,9 @@ def _with_splits(data: RunData, seeds: Iterable[int]) -> Iterator[tuple[int, Spl
             yield seed, data.split(seed)
 
 
-def _fit_here(config: RunConfig, data: RunData, seeds: Iterable[tuple[int, Split]], threads: int) -> Iterator[Run]:
+def _fit_here(
+    config: RunConfig, data: RunData, seeds: Iterable[tuple[int, Split]], threads: int
+) -> Generator[Run, None, None]:
     for seed, split in seeds:
         try:
             with _computing_with(threads):
@@ -179,7 +186,7 @@ class _Worker:
 
 def _fit_in_processes(
     config: RunConfig, data: RunData, seeds: Iterator[tuple[int, Split]], jobs: int, threads: int
-) -> Iterator[Run]:
+) -> Generator[Run, None, None]:
     shared = Shared((config, data.x, data.op, data.y))
     workers: list[_Worker] = []
     busy: dict[Connection, tuple[_Worker, int]] = {}

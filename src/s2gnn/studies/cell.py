@@ -1,0 +1,111 @@
+"""Cell: one number of a table, by everything that it depends on."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, get_args
+
+from torch import nn
+
+from s2gnn.data.catalogue import Kind, entry
+from s2gnn.data.splits import TEST_SEEDS
+from s2gnn.errors import InputError
+from s2gnn.learning.hyperparameters import Hyperparameters, Value, default_hyperparameters
+from s2gnn.learning.protocol import Protocol, named_protocol
+from s2gnn.learning.records import config_hash
+from s2gnn.learning.seeding import seeded
+from s2gnn.nn.models import make_model
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Data set × graph × model × hyperparameters × protocol × seeds.
+
+    Attributes:
+        data: name of the data set.
+        graph: kind of the graph.
+        k: neighbours, for the kinds that have them.
+        model: name of the model.
+        hyperparameters: of model and optimiser.
+        protocol: how models are trained and tested.
+        seeds: one run each.
+    """
+
+    data: str
+    graph: Kind
+    k: int | None
+    model: str
+    hyperparameters: Hyperparameters
+    protocol: Protocol
+    seeds: tuple[int, ...] = TEST_SEEDS
+
+    @property
+    def title(self) -> str:
+        """The cell in a few words."""
+        return f"{self.data} {self.graph} {self.model} {self.protocol.name}"
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """All but the seeds: what a record keeps, and what makes two results comparable."""
+        return {name: value for name, value in asdict(self).items() if name != "seeds"}
+
+    @property
+    def config_hash(self) -> str:
+        """Stands for `config` in records."""
+        return config_hash(self.config)
+
+    def new_model(self, in_channels: int, out_channels: int) -> nn.Module:
+        """A model of this cell for data of these sizes."""
+        arguments = {"head": self.protocol.head, **self.hyperparameters.model}
+        return make_model(self.model, in_channels, out_channels, **arguments)
+
+    def model_factory(self, in_channels: int, out_channels: int) -> partial[nn.Module]:
+        """`new_model` with its arguments, as something that another process can call."""
+        return partial(self.new_model, in_channels, out_channels)
+
+
+def make_cell(
+    data: str,
+    model: str,
+    protocol: str | Protocol = "released",
+    *,
+    graph: Kind | None = None,
+    k: int | None = None,
+    changes: Mapping[str, Value] | None = None,
+    seeds: int | tuple[int, ...] = TEST_SEEDS,
+) -> Cell:
+    """A cell with defaults for what is left out, checked.
+
+    Args:
+        data: name of a data set.
+        model: name of a model.
+        protocol: a protocol or its name.
+        graph: the kind of the paper's Table I for this data set if left out.
+        k: the paper's if left out.
+        changes: hyperparameters that differ from `default_hyperparameters`.
+        seeds: which, or how many of the 50 test seeds.
+    """
+    found = entry(data)
+    kind = found.kind if graph is None else graph
+    if kind not in get_args(Kind):
+        raise InputError(f"the kind of graph is {kind!r}, but it must be one of {', '.join(get_args(Kind))}")
+    if kind in ("knn", "smooth"):
+        k = found.k if k is None else k
+    elif k is not None:
+        raise InputError(f"k is {k}, but a {kind} graph has no k: leave it out")
+    chosen = named_protocol(protocol) if isinstance(protocol, str) else protocol
+    if isinstance(seeds, int):
+        if not 1 <= seeds <= len(TEST_SEEDS):
+            raise InputError(f"seeds is {seeds}, but it must be 1..{len(TEST_SEEDS)}, the number of test seeds")
+        seeds = TEST_SEEDS[:seeds]
+    if len(set(seeds)) < len(seeds) or not seeds:
+        raise InputError(f"seeds is {seeds}, but a cell has at least one seed and each once")
+    hyperparameters = default_hyperparameters(model, data)
+    if model == "supergat" and chosen.head == "released":
+        # The released code leaves SuperGAT's self-supervised loss out.
+        hyperparameters = hyperparameters.with_values({"attention_loss": 0.0})
+    cell = Cell(data, kind, k, model, hyperparameters.with_values(changes or {}), chosen, seeds)
+    chosen.fit_config(cell.hyperparameters.lr, cell.hyperparameters.weight_decay)
+    with seeded(0):
+        cell.new_model(found.features, found.classes)
+    return cell

@@ -1,0 +1,188 @@
+"""Run a cell: train the seeds that have no record yet, and sum up those that have."""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+
+import numpy as np
+
+from s2gnn import provenance
+from s2gnn.data import Dataset, dataset_graph, load_dataset
+from s2gnn.data.splits import Split, dataset_split
+from s2gnn.learning.many import Run, RunConfig, RunData, fit_many, threads_per_run
+from s2gnn.learning.metrics import Confidence, accuracy, bootstrap_confidence, macro_f1, mean_roc_auc
+from s2gnn.learning.records import Record, Records
+from s2gnn.learning.seeding import seeded
+from s2gnn.studies.cell import Cell
+
+
+@dataclass(frozen=True)
+class CellProgress:
+    """Where a cell stands.
+
+    Attributes:
+        cell: which.
+        running: the seeds in training.
+        finished: number of seeds with a record.
+        seconds_left: until all seeds are done, by the runs so far; `None` before the first is done.
+    """
+
+    cell: Cell
+    running: tuple[int, ...]
+    finished: int
+    seconds_left: float | None
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """The records of a cell, by seed in the order of the cell's seeds."""
+
+    cell: Cell
+    records: Mapping[int, Record]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every seed has a record."""
+        return len(self.records) == len(self.cell.seeds)
+
+    @property
+    def metric(self) -> str:
+        """The score that the paper's tables show."""
+        several_labels = any("test_roc_auc" in record.metrics for record in self.records.values())
+        return "test_roc_auc" if several_labels else "test_accuracy"
+
+    @property
+    def confidence(self) -> Confidence | None:
+        """Mean and 95 % half-width of the score over seeds; `None` when no seed is finished."""
+        scores = [record.metrics[self.metric] for record in self.records.values()]
+        return bootstrap_confidence(scores) if scores else None
+
+    @property
+    def seconds(self) -> float | None:
+        """The mean time of training one seed."""
+        return float(np.mean([record.seconds for record in self.records.values()])) if self.records else None
+
+
+def cell_result(cell: Cell, records: Records) -> CellResult:
+    """What is on record of a cell."""
+    finished = records.finished(cell.config_hash)
+    return CellResult(cell, {seed: finished[seed] for seed in cell.seeds if seed in finished})
+
+
+def run_cell(
+    cell: Cell,
+    records: Records,
+    jobs: int = 1,
+    minutes: float | None = None,
+    on_progress: Callable[[CellProgress], None] | None = None,
+    *,
+    threads: int | None = None,
+) -> CellResult:
+    """Train every seed of `cell` that has no record, and append a record as each is done.
+
+    Interrupted in any way, it is called again and goes on after the last record. What is in training when Ctrl-C comes
+    is lost; its processes end at once.
+
+    Args:
+        cell: what to run.
+        records: where results are looked up and put.
+        jobs: number of runs at the same time, see `fit_many`.
+        minutes: start no run that would not be done after so long, judging by the longest run so far; `None` for no
+            limit.
+        on_progress: called when a run starts and when one is done.
+        threads: of each run, see `fit_many`.
+    """
+    clock = _Clock(None if minutes is None else time.monotonic() + 60 * minutes, jobs)
+    missing = [seed for seed in cell.seeds if seed not in records.finished(cell.config_hash)]
+    if not missing or clock.is_over():
+        return cell_result(cell, records)
+    threads = threads_per_run(jobs, threads)
+    dataset, config, data = _materials(cell)
+    commit = provenance.commit()
+
+    def report() -> None:
+        if on_progress is not None:
+            unfinished = len(missing) - clock.done
+            finished = len(cell.seeds) - unfinished
+            on_progress(CellProgress(cell, tuple(clock.started), finished, clock.estimate(unfinished)))
+
+    def seeds_in_time() -> Iterator[int]:
+        for seed in missing:
+            if clock.is_over():
+                return
+            clock.start(seed)
+            report()
+            yield seed
+
+    budget = {"epochs": cell.protocol.epochs, "threads": threads}
+    with closing(fit_many(config, data, seeds_in_time(), jobs, threads=threads)) as runs:
+        for run in runs:
+            clock.finish(run.seed)
+            record = Record(
+                config_hash=cell.config_hash,
+                seed=run.seed,
+                config=cell.config,
+                metrics=_metrics(dataset, dataset_split(dataset, run.seed), run),
+                seconds=run.result.seconds,
+                budget=budget,
+                finished=datetime.now(UTC).isoformat(timespec="seconds"),
+                commit=commit,
+                versions=provenance.versions(),
+            )
+            records.append(record)
+            report()
+    return cell_result(cell, records)
+
+
+@dataclass
+class _Clock:
+    """When runs started, how long the longest took, and whether there is time for another before `end`."""
+
+    end: float | None
+    jobs: int
+    started: dict[int, float] = field(default_factory=dict)
+    longest: float = 0.0
+    done: int = 0
+
+    def is_over(self) -> bool:
+        return self.end is not None and time.monotonic() + self.longest >= self.end
+
+    def start(self, seed: int) -> None:
+        self.started[seed] = time.monotonic()
+
+    def finish(self, seed: int) -> None:
+        self.longest = max(self.longest, time.monotonic() - self.started.pop(seed))
+        self.done += 1
+
+    def estimate(self, unfinished: int) -> float | None:
+        return self.longest * math.ceil(unfinished / self.jobs) if self.done else None
+
+
+def _materials(cell: Cell) -> tuple[Dataset, RunConfig, RunData]:
+    """The data set on its graph, and what `fit_many` needs."""
+    dataset, graph = dataset_graph(load_dataset(cell.data), cell.graph, cell.k)
+    chosen = cell.hyperparameters
+    fit_config = cell.protocol.fit_config(chosen.lr, chosen.weight_decay, several_labels=dataset.several_labels)
+    new_model = cell.model_factory(dataset.x.shape[1], len(dataset.class_names))
+    with seeded(0):
+        x, op = new_model().prepare(dataset.x, graph)  # type: ignore[operator]
+    return dataset, RunConfig(new_model, fit_config), RunData(x, op, dataset.y, partial(dataset_split, dataset))
+
+
+def _metrics(dataset: Dataset, split: Split, run: Run) -> dict[str, float]:
+    """The scores of a run on the test nodes, and of its epoch on the validation nodes."""
+    y, logits, history = dataset.y[split.test], run.logits[split.test].numpy(), run.result.history
+    epoch = run.result.best_epoch
+    if dataset.several_labels:
+        return {"test_roc_auc": mean_roc_auc(y, logits), "val_roc_auc": history.val_auc[epoch], "epoch": epoch}
+    predicted = logits.argmax(axis=1)
+    return {
+        "test_accuracy": accuracy(y, predicted),
+        "test_macro_f1": macro_f1(y, predicted),
+        "val_accuracy": history.val_accuracy[epoch],
+        "epoch": epoch,
+    }

@@ -1,0 +1,74 @@
+import pickle
+from dataclasses import replace
+
+import pytest
+import torch
+
+from s2gnn import InputError
+from s2gnn.data import TEST_SEEDS
+from s2gnn.learning.hyperparameters import PUBLISHED
+from s2gnn.learning.protocol import FAIR, RELEASED
+from s2gnn.studies import make_cell
+
+
+def test_defaults_are_the_papers():
+    cell = make_cell("har", "s2gnn")
+    assert (cell.graph, cell.k, cell.protocol, cell.seeds) == ("knn", 40, RELEASED, TEST_SEEDS)
+    assert cell.hyperparameters == PUBLISHED["har"]
+    assert cell.title == "har knn s2gnn released"
+    cora = make_cell("cora", "gcn", "fair", seeds=3)
+    assert (cora.graph, cora.k, cora.protocol, cora.seeds) == ("diffusion", None, FAIR, TEST_SEEDS[:3])
+
+
+def test_the_hash_covers_everything_but_the_seeds():
+    cell = make_cell("har", "s2gnn")
+    assert cell.config_hash == make_cell("har", "s2gnn", seeds=(1, 2), k=40, graph="knn").config_hash
+    assert cell.config_hash == make_cell("har", "s2gnn", changes={"lr": 0.0057, "alpha": 6}).config_hash
+    others = [
+        make_cell("isolet", "s2gnn", k=40),
+        make_cell("har", "s2gnn", graph="smooth"),
+        make_cell("har", "s2gnn", k=30),
+        make_cell("har", "gcn"),
+        make_cell("har", "s2gnn", "fair"),
+        make_cell("har", "s2gnn", changes={"lr": 0.01}),
+        make_cell("har", "s2gnn", changes={"alpha": 5}),
+        replace(cell, protocol=replace(RELEASED, epochs=10)),
+    ]
+    assert len({cell.config_hash, *(other.config_hash for other in others)}) == 9
+
+
+def test_the_model_has_the_head_of_the_protocol_and_can_be_made_elsewhere():
+    before = torch.random.get_rng_state()
+    cell = make_cell("digits", "gcn", changes={"hidden_channels": 5})
+    assert torch.equal(torch.random.get_rng_state(), before)
+    model = pickle.loads(pickle.dumps(cell.model_factory(64, 10)))()
+    assert model.head == "released"
+    assert model.layers[0].linear.out_features == 5
+
+
+def test_supergat_is_released_without_its_own_loss():
+    pytest.importorskip("torch_geometric")
+    assert make_cell("digits", "supergat").hyperparameters.model["attention_loss"] == 0
+    assert "attention_loss" not in make_cell("digits", "supergat", "fair").hyperparameters.model
+    assert make_cell("digits", "supergat", changes={"attention_loss": 2.0}).new_model(4, 3).attention_loss == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"data": "mnist"}, "there is no data set 'mnist'"),
+        ({"model": "gnc"}, "there is no model 'gnc'"),
+        ({"protocol": "strict"}, "there is no protocol 'strict'"),
+        ({"graph": "grid"}, "the kind of graph is 'grid'"),
+        ({"graph": "given", "k": 3}, "k is 3, but a given graph has no k"),
+        ({"changes": {"heads": 3}}, "gcn has no hyperparameter 'heads'"),
+        ({"changes": {"dropout": 1.5}}, "dropout is 1.5"),
+        ({"changes": {"lr": -1}}, "lr is -1.0, but the learning rate must be positive"),
+        ({"changes": {"head": "bold"}}, "head is 'bold'"),
+        ({"seeds": 51}, r"seeds is 51, but it must be 1..50"),
+        ({"seeds": (1, 1)}, "at least one seed and each once"),
+    ],
+)
+def test_unusable_cells(arguments, message):
+    with pytest.raises(InputError, match=message):
+        make_cell(**{"data": "digits", "model": "gcn", **arguments})
