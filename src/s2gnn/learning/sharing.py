@@ -56,7 +56,9 @@ class _SharingPickler(ForkingPickler):
 
 
 def _load(content: bytes) -> Shared:
-    return Shared(ForkingPickler.loads(content))
+    # Sparse tensors were checked, if at all, where they were made; torch wants to be told that it need not do so again.
+    with torch.sparse.check_sparse_tensor_invariants(enable=False):  # type: ignore[no-untyped-call]
+        return Shared(ForkingPickler.loads(content))
 
 
 def _array(memory: Tensor, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
