@@ -24,6 +24,8 @@ def test_the_hash_covers_everything_but_the_seeds():
     cell = make_cell("har", "s2gnn")
     assert cell.config_hash == make_cell("har", "s2gnn", seeds=(1, 2), k=40, graph="knn").config_hash
     assert cell.config_hash == make_cell("har", "s2gnn", changes={"lr": 0.0057, "alpha": 6}).config_hash
+    twice = [make_cell("har", "s2gnn", changes={"epsilon": epsilon}).config_hash for epsilon in (2, 2.0)]
+    assert twice[0] == twice[1]
     others = [
         make_cell("isolet", "s2gnn", k=40),
         make_cell("har", "s2gnn", graph="smooth"),

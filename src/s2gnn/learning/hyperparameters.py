@@ -26,10 +26,17 @@ class Hyperparameters:
     model: dict[str, Value] = field(default_factory=dict)
 
     def with_values(self, given: Mapping[str, Value]) -> "Hyperparameters":
-        """The same but for the `given` values, by name: `lr`, `weight_decay`, or an argument of the model."""
+        """The same but for the `given` values, by name: `lr`, `weight_decay`, or an argument of the model.
+
+        A whole number for what is a float here becomes one, so that ε = 2 and ε = 2.0 are the same configuration.
+        """
         optimizer = {name: _number(name, given[name]) for name in ("lr", "weight_decay") if name in given}
-        model = {name: value for name, value in given.items() if name not in optimizer}
-        return replace(self, **optimizer, model={**self.model, **model})
+        model = dict(self.model)
+        for name, value in given.items():
+            if name not in optimizer:
+                whole = isinstance(value, int) and isinstance(self.model.get(name), float)
+                model[name] = float(value) if whole else value
+        return replace(self, **optimizer, model=model)
 
 
 def _number(name: str, value: Value) -> float:
