@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
@@ -218,7 +219,9 @@ def _start_worker(shared: Shared, threads: int) -> _Worker:
         target=_work, args=(there, shared, threads, kernel.chosen()), daemon=True
     )
     # The terminal sends Ctrl-C to all processes at once. The child inherits the blocked signal and leaves the matter to
-    # this process, which gets a signal of these moments as soon as the mask is restored.
+    # this process, which gets a signal of these moments as soon as the mask is restored. Starting the resource tracker,
+    # which the first child would need, unblocks the signal: it must be running before.
+    resource_tracker.ensure_running()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         process.start()
