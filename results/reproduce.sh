@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Makes results/reproduction.jsonl, from which docs/reproduction.md is written. Stopped in any way, it goes on where it was.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+run() { .venv/bin/s2gnn study run --records results/reproduction.jsonl --jobs 2 "$@"; }
+
+# S2-GNN on k-NN graphs with the published hyperparameters, the epsilon of Cancer-B swept over the search range
+for epsilon in 1.5 0.5 1.0 2.0; do
+  run --data cancer-b --protocol released --seeds 50 --set epsilon=$epsilon
+done
+for data in 20news isolet har cancer-m; do
+  run --data $data --protocol released --seeds 50
+done
+
+# Every other model on Cancer-B
+for protocol in released fair; do
+  for model in s2gnn mlp gcn sgc sign cheby clustergcn no-hadamard regular-sobolev gat transformer supergat gatv2; do
+    run --data cancer-b --model $model --protocol $protocol --seeds 5
+  done
+done
