@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
 
-import torch
-
 from s2gnn.errors import InputError, SlowPathWarning
 
 ENVIRONMENT = "S2GNN_KERNEL"
@@ -51,7 +49,6 @@ def use(name: str) -> Iterator[None]:
         _forced = previous
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
 def chosen(device: str = "cpu") -> str:
     """The kernel for tensors on a kind of device: the one forced, else the best; plain torch off the CPU."""
     if device != "cpu":
@@ -61,6 +58,10 @@ def chosen(device: str = "cpu") -> str:
     if ENVIRONMENT in os.environ:
         return _checked(os.environ[ENVIRONMENT])
     return available()[-1]
+
+
+# What torch.compiler.assume_constant_result does; that would import the compiler, which takes seconds.
+chosen._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def native_variant(device: str) -> tuple[ModuleType, str] | None:
