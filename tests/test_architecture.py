@@ -6,7 +6,8 @@ from pathlib import Path
 import s2gnn
 
 ORDER = [
-    "errors", "files", "pictures", "provenance", "progress",
+    "errors", "files", "pictures", "provenance", "progress", "documents",
+    "documents",
     "graphs", "operators", "nn", "data", "learning", "studies", "demo", "bench", "cli",
 ]  # fmt: skip
 SOURCE = Path(s2gnn.__file__).parent

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from s2gnn import InputError
-from s2gnn.bench.document import with_records
+from s2gnn.bench.document import render_benchmark
+from s2gnn.documents import with_records
 
 ROOT = Path(__file__).parents[2]
 PAGE = "Before\n<!-- record: bench-graphs.json -->\nold\n<!-- end -->\nafter\n"
@@ -16,29 +17,33 @@ RECORD = {
 }
 
 
+def with_tables(text, results):
+    return with_records(text, lambda name: render_benchmark(results / name))
+
+
 def test_the_page_of_benchmarks_shows_the_records():
     page = (ROOT / "docs" / "benchmarks.md").read_text()
-    assert with_records(page, ROOT / "results") == page, "run: s2gnn bench document docs/benchmarks.md"
+    assert with_tables(page, ROOT / "results") == page, "run: s2gnn study document docs/benchmarks.md"
 
 
 def test_a_record_becomes_a_table(tmp_path):
     (tmp_path / "bench-graphs.json").write_text(json.dumps(RECORD))
-    page = with_records(PAGE, tmp_path)
+    page = with_tables(PAGE, tmp_path)
     assert "| k-NN | 12,500 | 1.5 | 120 | 800 | 256,568 | exact |" in page
     assert "`s2gnn bench graphs --points 12500` at commit abc" in page
     assert page.startswith("Before\n")
     assert page.endswith("<!-- end -->\nafter\n")
     assert "old" not in page
-    assert with_records(page, tmp_path) == page
+    assert with_tables(page, tmp_path) == page
 
 
 def test_a_record_that_is_missing_or_of_an_older_version_says_how_to_make_it(tmp_path):
     command = "`s2gnn bench graphs --json > results/bench-graphs.json`"
-    assert f"No record yet: run {command}" in with_records(PAGE, tmp_path)
+    assert f"No record yet: run {command}" in with_tables(PAGE, tmp_path)
     (tmp_path / "bench-graphs.json").write_text(json.dumps(RECORD | {"timings": [{"what": "k-NN"}]}))
-    assert f"The record lacks 'points', it was made by an older version: run {command}" in with_records(PAGE, tmp_path)
+    assert f"The record lacks 'points', it was made by an older version: run {command}" in with_tables(PAGE, tmp_path)
 
 
 def test_a_page_without_markers():
     with pytest.raises(InputError, match="no place for a record"):
-        with_records("text", Path())
+        with_tables("text", Path())

@@ -1,23 +1,14 @@
-"""Put the tables of the stored records between the markers of a Markdown document."""
+"""The tables of the benchmarks' stored records, for a Markdown document."""
 
 import json
-import re
 from pathlib import Path
 
-from s2gnn.bench.report import ReportTable, tables
-from s2gnn.errors import InputError
-
-_BLOCK = re.compile(r"(<!-- record: (?P<name>[\w.-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+from s2gnn.bench.report import tables
+from s2gnn.documents import markdown_table
 
 
-def with_records(text: str, results: Path) -> str:
-    """`text` with the tables of `results/NAME` after every `<!-- record: NAME -->`, up to `<!-- end -->`."""
-    if not _BLOCK.search(text):
-        raise InputError("the document has no place for a record: <!-- record: NAME.json --> and <!-- end -->")
-    return _BLOCK.sub(lambda block: f"{block[1]}\n{_rendered(results / block['name'])}\n{block[3]}", text)
-
-
-def _rendered(path: Path) -> str:
+def render_benchmark(path: Path) -> str:
+    """The tables of a stored benchmark and what made them, or the command that would."""
     command = f"s2gnn bench {path.stem.removeprefix('bench-')} --json > results/{path.name}"
     if not path.is_file():
         return f"No record yet: run `{command}`.\n"
@@ -27,9 +18,4 @@ def _rendered(path: Path) -> str:
     except KeyError as error:
         return f"The record lacks {error}, it was made by an older version: run `{command}`.\n"
     made = f"`{record['command']}` at commit {record['commit']}, torch {record['versions']['torch']}.\n"
-    return "\n".join([*(_markdown(table) for table in found), made])
-
-
-def _markdown(table: ReportTable) -> str:
-    lines = [table.header, ("---", *("---:",) * (len(table.header) - 1)), *table.rows]
-    return f"**{table.title}**\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return "\n".join([*(f"**{t.title}**\n\n{markdown_table(t.header, t.rows)}" for t in found), made])

@@ -4,7 +4,6 @@ import json
 import shlex
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,7 +13,6 @@ import typer
 from s2gnn import provenance
 from s2gnn.bench import memory as memory_bench
 from s2gnn.bench import scale as scale_bench
-from s2gnn.bench.document import with_records
 from s2gnn.bench.epoch import time_epoch
 from s2gnn.bench.graphs import sizes, time_diffusion, time_knn, time_smooth
 from s2gnn.bench.machine import available_bytes, measure_machine
@@ -28,7 +26,6 @@ from s2gnn.bench.workloads import REAL, SIZES, workload
 from s2gnn.cli.output import AsJson, print_table
 from s2gnn.data import data_file
 from s2gnn.errors import InputError
-from s2gnn.files import write_atomically
 from s2gnn.operators import kernel
 
 PARTS = ("grid", "epoch", "training")
@@ -176,20 +173,6 @@ def scale(
             runs.append(train_large(task, way, epochs))
             _say(f"{way}: {runs[-1].not_run or f'{runs[-1].stages[-1].seconds:.1f} s an epoch'}")
     _publish(make_record(_command(), machine, grid=grid, epochs=timings, training=runs, task=[task]), as_json)
-
-
-@app.command()
-def document(
-    page: Annotated[Path, typer.Argument(help="The Markdown document with the markers.")],
-    results: Annotated[Path, typer.Option(help="The folder of the records.")] = Path("results"),
-) -> None:
-    """Put the tables of the stored records into a document.
-
-    Example: [bold]s2gnn bench document docs/benchmarks.md[/bold]
-    """
-    if not page.is_file():
-        raise InputError(f"{page} is not a file: give the Markdown document that the tables go into")
-    write_atomically(page, with_records(page.read_text(), results).encode())
 
 
 def _chosen(given: str, choices: tuple[str, ...], what: str) -> list[str]:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -14,23 +15,22 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from s2gnn import provenance
+from s2gnn.bench.document import render_benchmark
 from s2gnn.cli.output import AsJson, check_writable, print_table
 from s2gnn.data.catalogue import Kind
 from s2gnn.data.splits import TEST_SEEDS
+from s2gnn.documents import with_records
 from s2gnn.errors import InputError
+from s2gnn.files import write_atomically
 from s2gnn.learning.hyperparameters import Value
 from s2gnn.learning.protocol import PROTOCOLS
 from s2gnn.learning.records import Records
 from s2gnn.nn.models import MODELS
 from s2gnn.studies import Cell, CellProgress, CellResult, make_cell, run_cell
 from s2gnn.studies.run import cell_result
+from s2gnn.studies.summary import HEADER, render_records, summaries
 
 app = typer.Typer(help="Run experiments of the paper; what is done is kept.", no_args_is_help=True)
-
-
-@app.callback()
-def _study() -> None:
-    """Keeps `run` a command of its own while it is the only one."""
 
 
 @app.command()
@@ -78,6 +78,55 @@ def run(
         _print_row(result)
     if not result.complete:
         _say_how_to_go_on(result, records)
+
+
+class Format(StrEnum):
+    """How a table is printed."""
+
+    text = "text"
+    markdown = "markdown"
+    json = "json"
+
+
+@app.command()
+def show(
+    records: Annotated[Path, typer.Argument(help="A file of results (.jsonl).")],
+    form: Annotated[Format, typer.Option("--format", help="How to print the table.")] = Format.text,
+) -> None:
+    """Sum up a file of records: one line for each configuration, beside the number that the paper printed.
+
+    Example: [bold]s2gnn study show results/reproduction.jsonl[/bold]
+    """
+    if not records.is_file():
+        raise InputError(f"{records} is not a file: give one that s2gnn study run has made")
+    if form is Format.markdown:
+        print(render_records(records))
+        return
+    found = summaries(Records(records))
+    if form is Format.json:
+        print(json.dumps([asdict(summary) for summary in found], indent=2))
+    else:
+        print_table(f"Records of {records.name}", HEADER, [summary.cells() for summary in found])
+
+
+@app.command()
+def document(
+    page: Annotated[Path, typer.Argument(help="The Markdown document with the markers.")],
+    results: Annotated[Path, typer.Option(help="The folder of the records.")] = Path("results"),
+) -> None:
+    """Put the tables of stored records, of studies and of benchmarks, into a document.
+
+    A table goes between <!-- record: NAME --> and <!-- end -->, NAME being a file of the folder.
+
+    Example: [bold]s2gnn study document docs/reproduction.md[/bold]
+    """
+    if not page.is_file():
+        raise InputError(f"{page} is not a file: give the Markdown document that the tables go into")
+
+    def render(name: str) -> str:
+        return render_records(results / name) if name.endswith(".jsonl") else render_benchmark(results / name)
+
+    write_atomically(page, with_records(page.read_text(), render).encode())
 
 
 def _assignment(text: str) -> tuple[str, Value]:

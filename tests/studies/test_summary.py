@@ -1,0 +1,72 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from s2gnn.data import CATALOGUE
+from s2gnn.documents import with_records
+from s2gnn.learning.records import Record, Records
+from s2gnn.nn.models import MODELS
+from s2gnn.studies import make_cell
+from s2gnn.studies.published import PUBLISHED_ACCURACY
+from s2gnn.studies.summary import HEADER, render_records, summaries
+
+ROOT = Path(__file__).parents[2]
+
+
+def write(path, cell, accuracies):
+    for seed, accuracy in zip(cell.seeds, accuracies, strict=False):
+        metrics = {"test_accuracy": accuracy, "epoch": 3}
+        budget = {"epochs": 500, "threads": 1}
+        record = Record(cell.config_hash, seed, cell.config, metrics, 2.0, budget, "2024-01-01", "abc", {"torch": "2"})
+        Records(path).append(record)
+
+
+@pytest.fixture
+def records(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    write(path, make_cell("cancer-b", "s2gnn", changes={"epsilon": 0.5}), [0.9, 0.92])
+    write(path, make_cell("digits", "mlp", "fair"), [0.8])
+    return path
+
+
+def test_one_line_for_each_configuration_beside_the_papers_number(records):
+    first, second = summaries(Records(records))
+    assert (first.seeds, first.changed, first.published) == (2, {"epsilon": 0.5}, (93.39, 0.41))
+    assert first.score.mean == pytest.approx(0.91)
+    assert dict(zip(HEADER, first.cells(), strict=True))["difference"] == "-2.39"
+    assert second.cells()[4:] == ("–", "80.00 ± 0.00", "–", "–", "1", "2.0")
+
+
+def test_a_document_says_what_made_its_numbers(records):
+    page = with_records("<!-- record: runs.jsonl -->\n<!-- end -->", lambda name: render_records(records.parent / name))
+    assert "| cancer-b | knn, k = 30 | s2gnn | released | epsilon=0.5 | 91.00 ± 1.00 | 93.39 ± 0.41 |" in page
+    assert "made at commit abc; each run 500 epochs on 1 thread(s)" in page
+    assert "No records yet" in render_records(records.parent / "none.jsonl")
+
+
+def test_the_command_prints_text_markdown_and_json(records, s2gnn):
+    code, out, _ = s2gnn("study", "show", records, "--format", "markdown")
+    assert (code, out) == (0, render_records(records) + "\n")
+    code, out, _ = s2gnn("study", "show", records, "--format", "json")
+    assert [line["data"] for line in json.loads(out)] == ["cancer-b", "digits"]
+    code, out, _ = s2gnn("study", "show", records)
+    assert code == 0
+    assert "Records of runs.jsonl" in out
+    code, _, err = s2gnn("study", "show", records.parent)
+    assert code == 2
+    assert "is not a file" in err
+
+
+def test_published_numbers_are_of_known_data_sets_and_models():
+    assert len(PUBLISHED_ACCURACY) == 10 * 10 + 9 * 3 - 1
+    for data, graph, model in PUBLISHED_ACCURACY:
+        assert data in CATALOGUE
+        assert model in MODELS
+        assert (graph == "diffusion") == (CATALOGUE[data].kind == "diffusion")
+
+
+def test_the_page_on_reproduction_shows_the_records():
+    page = (ROOT / "docs" / "reproduction.md").read_text()
+    shown = with_records(page, lambda name: render_records(ROOT / "results" / name))
+    assert shown == page, "run: s2gnn study document docs/reproduction.md"
