@@ -5,23 +5,26 @@ import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
+# What a result depends on; records that grow while they are made, and pages, do not count as changes.
+_CODE = ("src", "pyproject.toml", "constraints.txt", "CMakeLists.txt")
+
 
 def commit() -> str | None:
-    """The abbreviated commit of the checkout this package runs from, "+" if changed; `None` elsewhere."""
+    """The abbreviated commit of the checkout this package runs from, "+" if its code is changed; `None` elsewhere."""
     root = Path(__file__).parents[2]
     if not (root / ".git").exists():
         return None
     try:
-        described = subprocess.run(
-            ["git", "describe", "--always", "--abbrev=10", "--dirty=+", "--exclude=*"],
-            cwd=root,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        head = _git(root, "rev-parse", "--short=10", "HEAD")
+        changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", *_CODE)
     except (OSError, subprocess.CalledProcessError):
         return None
-    return described.stdout.strip()
+    return f"{head}+" if changed else head
+
+
+def _git(root: Path, *arguments: str) -> str:
+    result = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True)
+    return result.stdout.strip()
 
 
 def versions() -> dict[str, str]:
