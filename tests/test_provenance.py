@@ -29,8 +29,11 @@ def git(folder, *arguments):
 
 
 def reported(checkout):
-    code = f"import sys; sys.path.insert(0, {str(checkout / 'src' / 'package')!r}); import provenance as p; print(p.commit())"
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+    code = "import provenance; print(provenance.commit())"
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=checkout / "src" / "package", check=True, capture_output=True, text=True
+    )
+    return run.stdout.strip()
 
 
 def test_the_commit_is_marked_when_code_changed_and_not_when_records_grew(checkout):
