@@ -4,9 +4,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include "kernel.hpp"
 
@@ -42,6 +47,18 @@ void require(bool met, const char *what) {
   if (!met) throw std::invalid_argument(what);
 }
 
+// The allocator maps new memory for every large array, and touching it page by page costs more than the arithmetic:
+// ask for large pages.
+template <typename Real>
+void expect_large_pages(Real *data, std::size_t count) {
+#if defined(__linux__)
+  constexpr std::uintptr_t page = 4096, worthwhile = std::uintptr_t(32) << 20;
+  const auto begin = (reinterpret_cast<std::uintptr_t>(data) + page - 1) / page * page;
+  const auto end = reinterpret_cast<std::uintptr_t>(data + count) / page * page;
+  if (end > begin && end - begin >= worthwhile) madvise(reinterpret_cast<void *>(begin), end - begin, MADV_HUGEPAGE);
+#endif
+}
+
 template <typename Real>
 s2gnn::Powers<Real> powers(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b, In<Real, 2> c,
                            In<Real, 1> t, int sign, int threads) {
@@ -67,6 +84,7 @@ void product(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int
           "the signals are not of the sizes (n, f) or (n, alpha + 1, f) that this map takes and gives");
   const auto kernel = find(variant).*map;
   nb::gil_scoped_release unlocked;
+  expect_large_pages(out.data(), out.size());
   kernel(p, in.data(), out.data(), std::int64_t(columns));
 }
 
@@ -90,6 +108,7 @@ void activate(const std::string &variant, nb::ndarray<const float, nb::ndim<3>, 
   const auto &kernel = find(variant);
   const auto a = activation(x, drop, key, threads);
   nb::gil_scoped_release unlocked;
+  expect_large_pages(out.data(), out.size());
   kernel.activate(a, x.data(), bias.data(), out.data());
 }
 
@@ -99,6 +118,7 @@ void activate_backward(const std::string &variant, In<float, 3> grad, In<float, 
   const auto &kernel = find(variant);
   const auto a = activation(y, drop, 0, threads);
   nb::gil_scoped_release unlocked;
+  expect_large_pages(out.data(), out.size());
   kernel.activate_backward(a, grad.data(), y.data(), out.data());
 }
 
