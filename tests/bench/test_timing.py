@@ -1,10 +1,10 @@
 from s2gnn.bench.timing import Way, fastest, race
 
 
-def test_ways_take_turns_after_one_run_to_warm_up():
+def test_ways_take_turns_of_two_runs_after_one_to_warm_up():
     calls = []
-    best = fastest({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, repetitions=2)
-    assert "".join(calls) == "ababab"
+    best = fastest({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, turns=2)
+    assert "".join(calls) == "abaabbaabb"
     assert min(best.values()) > 0
 
 

@@ -30,7 +30,7 @@ from s2gnn.operators import kernel
 
 PARTS = ("grid", "epoch", "training")
 
-Repetitions = Annotated[int, typer.Option(min=1, help="The least of so many repetitions counts.")]
+Repetitions = Annotated[int, typer.Option(min=1, help="The least of so many turns of two runs counts.")]
 
 app = typer.Typer(help="Measure time and memory on this machine.", no_args_is_help=True)
 
