@@ -44,7 +44,7 @@ def make_network(
         from torch_geometric.nn import GCN
 
         data = graph.to_pyg(torch.float32)
-        gcn = GCN(widths[0], widths[1], len(widths) - 1, widths[-1], dropout=DROPOUT)
+        gcn = GCN(widths[0], widths[1], len(widths) - 1, widths[-1], dropout=DROPOUT, cached=True)
         return gcn, (dense, data.edge_index, data.edge_weight)
     op = SobolevOperator(graph, alpha, EPSILON)
     if way == "gcnconv":
