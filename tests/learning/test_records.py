@@ -153,3 +153,18 @@ def test_several_writers_and_a_reader_at_once_and_kill_9(tmp_path):
         assert kept == list(itertools.islice(itertools.count(writer * 1000), len(kept)))
     records.append(replace(RECORD, seed=-1))
     assert [record.seed for record in records.read()] == [*after, -1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        json.dumps({**json.loads(canonical_json(RECORD)), **change})
+        for change in ({"metrics": None}, {"metrics": {}}, {"metrics": {"a": "b"}}, {"seed": [1]}, {"seconds": None})
+    ]
+    + ["[" * 100_000],
+)
+def test_a_line_of_the_wrong_kind_is_no_record(tmp_path, line):
+    path = tmp_path / "runs.jsonl"
+    path.write_text(f"{line}\n{canonical_json(RECORD)}\n")
+    with pytest.warns(DamagedRecordsWarning, match="line 1 of"):
+        assert Records(path).read() == [RECORD]

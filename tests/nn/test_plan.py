@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from s2gnn import S2GNN, S2Conv, SobolevOperator
+from s2gnn import S2GNN, InputError, S2Conv, SobolevOperator
 from s2gnn.nn import plan_layer
 from s2gnn.nn.plan import plan_input
 from s2gnn.operators import PreparedInput, SparseInput, kernel
@@ -74,8 +74,8 @@ def test_the_planner_counts_forward_and_backward():
 
 def test_constant_features_take_the_cheapest_form():
     few_edges, many_edges = (SobolevOperator(random_graph(500, density), 6) for density in (0.01, 0.3))
-    assert plan_input(many_edges, 38, 64) == "prepared"
-    assert plan_input(few_edges, 561, 64) == "dense"
+    assert plan_input(many_edges, 38, 64, nnz=500 * 38) == "prepared"
+    assert plan_input(few_edges, 561, 64, nnz=500 * 561) == "dense"
     assert plan_input(few_edges, 2_000, 64, nnz=500 * 30) == "sparse"
     assert plan_input(many_edges, 50, 64, nnz=500 * 40) == "prepared"
 
@@ -92,6 +92,24 @@ def test_prepare_gives_what_the_network_is_called_with():
     sparse, op = model.prepare(words, random_graph(300, 0.01))
     assert isinstance(sparse, SparseInput)
     torch.testing.assert_close(model.eval()(sparse, op), model(torch.tensor(words.toarray()).float(), op))
+
+
+def test_prepare_checks_the_features():
+    model, graph = S2GNN(3, 4, 2), random_graph(10)
+    for x, message in [
+        (np.ones((10, 2)), r"x has shape \(10, 2\), expected \(10, 3\)"),
+        (np.full((10, 3), np.nan), "is nan, but features are finite numbers"),
+        (np.array([["a"] * 3] * 10), "cannot be used as a table of features"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            model.prepare(x, graph)
+
+
+def test_an_order_that_is_none():
+    conv, op = S2Conv(3, 2), SobolevOperator(random_graph(10))
+    conv.order = "transfrom"
+    with pytest.raises(InputError, match="order is 'transfrom', but it must be"):
+        conv(torch.ones(10, 3), op)
 
 
 def test_plain_torch_gathers_for_every_branch():

@@ -1,3 +1,4 @@
+import signal as signal_module
 import subprocess
 import sys
 
@@ -113,6 +114,33 @@ def test_a_compiled_network_gives_the_same_numbers():
     compiled(x, op).square().sum().backward()
     for p, gradient in zip(model.parameters(), gradients, strict=True):
         torch.testing.assert_close(p.grad, gradient)
+
+
+@pytest.mark.parametrize("chosen", kernel.available())
+def test_an_interrupt_is_never_lost_in_a_product(chosen):
+    """Ctrl-C at random moments, one after the other: each must arrive."""
+    op = SobolevOperator(random_graph(20), 3)
+    h = torch.randn(20, 4)
+    arrived = sent = 0
+
+    def interrupt(signum, frame):
+        nonlocal sent
+        sent += 1
+        raise KeyboardInterrupt
+
+    previous = signal_module.signal(signal_module.SIGALRM, interrupt)
+    try:
+        with kernel.use(chosen):
+            for turn in range(200):
+                try:
+                    signal_module.setitimer(signal_module.ITIMER_REAL, 2e-4 + 1e-6 * turn)
+                    while sent == turn:
+                        op.propagate(h)
+                except KeyboardInterrupt:
+                    arrived += 1
+    finally:
+        signal_module.signal(signal_module.SIGALRM, previous)
+    assert arrived == sent == 200
 
 
 def test_an_unknown_kernel():

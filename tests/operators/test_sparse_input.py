@@ -21,3 +21,13 @@ def test_the_product_and_its_gradients_are_those_of_the_dense_matrix():
 def test_features_that_are_not_finite():
     with pytest.raises(InputError, match="x has values that are not finite"):
         SparseInput(sp.csr_array(np.array([[0.0, np.nan]])))
+
+
+def test_under_autocast_the_product_is_computed_in_the_type_of_the_features():
+    x = SparseInput(sp.random_array((30, 50), density=0.1, rng=np.random.default_rng(0)))
+    weight = torch.randn(50, 4, requires_grad=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        product = x @ weight
+    torch.testing.assert_close(product, x @ weight)
+    product.sum().backward()
+    assert weight.grad.dtype == torch.float32

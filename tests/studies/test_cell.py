@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from s2gnn import InputError
-from s2gnn.data import TEST_SEEDS
+from s2gnn.data import CATALOGUE, TEST_SEEDS
 from s2gnn.learning.hyperparameters import PUBLISHED
 from s2gnn.learning.protocol import FAIR, RELEASED
 from s2gnn.studies import make_cell
@@ -39,6 +39,17 @@ def test_the_hash_covers_everything_but_the_seeds():
     assert len({cell.config_hash, *(other.config_hash for other in others)}) == 9
 
 
+def test_the_hash_covers_defaults_of_the_model_and_the_recipe_of_the_data(monkeypatch):
+    gat = make_cell("cora", "gat", "fair")
+    assert gat.hyperparameters.model["heads"] == 1
+    assert gat.config_hash == make_cell("cora", "gat", "fair", changes={"heads": 1}).config_hash
+    losses = [make_cell("digits", "supergat", "fair", changes={"attention_loss": loss}) for loss in (2, 2.0)]
+    assert losses[0].config_hash == losses[1].config_hash
+    before = gat.config_hash
+    monkeypatch.setitem(CATALOGUE, "cora", replace(CATALOGUE["cora"], recipe=99))
+    assert gat.config_hash != before
+
+
 def test_the_model_has_the_head_of_the_protocol_and_can_be_made_elsewhere():
     before = torch.random.get_rng_state()
     cell = make_cell("digits", "gcn", changes={"hidden_channels": 5})
@@ -49,9 +60,8 @@ def test_the_model_has_the_head_of_the_protocol_and_can_be_made_elsewhere():
 
 
 def test_supergat_is_released_without_its_own_loss():
-    pytest.importorskip("torch_geometric")
     assert make_cell("digits", "supergat").hyperparameters.model["attention_loss"] == 0
-    assert "attention_loss" not in make_cell("digits", "supergat", "fair").hyperparameters.model
+    assert make_cell("digits", "supergat", "fair").hyperparameters.model["attention_loss"] == 1
     assert make_cell("digits", "supergat", changes={"attention_loss": 2.0}).new_model(4, 3).attention_loss == 2
 
 
@@ -66,7 +76,8 @@ def test_supergat_is_released_without_its_own_loss():
         ({"changes": {"heads": 3}}, "gcn has no hyperparameter 'heads'"),
         ({"changes": {"dropout": 1.5}}, "dropout is 1.5"),
         ({"changes": {"lr": -1}}, "lr is -1.0, but the learning rate must be positive"),
-        ({"changes": {"head": "bold"}}, "head is 'bold'"),
+        ({"changes": {"head": "plain"}}, "the head belongs to the protocol"),
+        ({"changes": {"dropout": "abc"}}, "dropout is 'abc', but it must be a number"),
         ({"seeds": 51}, r"seeds is 51, but it must be 1..50"),
         ({"seeds": (1, 1)}, "at least one seed and each once"),
     ],

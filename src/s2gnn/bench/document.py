@@ -5,6 +5,7 @@ from pathlib import Path
 
 from s2gnn.bench.report import tables
 from s2gnn.documents import markdown_table
+from s2gnn.errors import InputError
 
 
 def render_benchmark(path: Path) -> str:
@@ -12,9 +13,11 @@ def render_benchmark(path: Path) -> str:
     command = f"s2gnn bench {path.stem.removeprefix('bench-')} --json > results/{path.name}"
     if not path.is_file():
         return f"No record yet: run `{command}`.\n"
-    record = json.loads(path.read_text())
     try:
+        record = json.loads(path.read_text())
         found = tables(record)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{path} is damaged ({error}): make it anew with {command}") from error
     except KeyError as error:
         return f"The record lacks {error}, it was made by an older version: run `{command}`.\n"
     made = f"`{record['command']}` at commit {record['commit']}, torch {record['versions']['torch']}.\n"

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from s2gnn.nn.matrix import ConstantMatrix
 from s2gnn.operators import SobolevOperator
+from s2gnn.operators.matrix import ConstantMatrix
 
 Product = Callable[[Tensor], Tensor]  # (N, F) → (N, F)
 

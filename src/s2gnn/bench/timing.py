@@ -32,6 +32,11 @@ class Outcome:
     needs: int
     not_run: str | None = None
 
+    @property
+    def text(self) -> str:
+        """The time, or why there is none."""
+        return f"not run ({self.not_run})" if self.milliseconds is None else f"{self.milliseconds:.2f} ms"
+
 
 def race(ways: Mapping[str, Way], repetitions: int, available: Callable[[], int]) -> dict[str, Outcome]:
     """Time every way that is installed and fits into the memory there is when its turn to be made comes.

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import asdict
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -19,18 +18,10 @@ from s2gnn.data import (
     statistics,
     whereabouts,
 )
+from s2gnn.data.catalogue import Kind
 from s2gnn.errors import InputError
 
 app = typer.Typer(help="List, fetch and describe the named data sets.", no_args_is_help=True)
-
-
-class GraphKind(StrEnum):
-    """The graphs of a data set."""
-
-    knn = "knn"
-    smooth = "smooth"
-    diffusion = "diffusion"
-    given = "given"
 
 
 @app.command("list")
@@ -95,7 +86,7 @@ def get(
 def info(
     name: Annotated[str, typer.Argument(help="A data set.")],
     graph: Annotated[
-        GraphKind | None, typer.Option(help="Which graph to measure; that of the paper's Table I if left out.")
+        Kind | None, typer.Option(help="Which graph to measure; that of the paper's Table I if left out.")
     ] = None,
     k: Annotated[
         int | None, typer.Option(min=1, help="Neighbours, for knn and smooth; the paper's if left out.")
@@ -110,7 +101,7 @@ def info(
     Example: [bold]s2gnn data info har --graph smooth[/bold]
     """
     found = entry(name)
-    kind = graph.value if graph else found.kind
+    kind = graph or found.kind
     dataset, measured = dataset_graph(load_dataset(name, progress=not as_json), kind, k, progress=not as_json)
     figures = statistics(dataset, measured, kind, k)
     built = kind in ("knn", "smooth")

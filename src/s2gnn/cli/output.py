@@ -23,6 +23,8 @@ def check_writable(path: Path, suffix: str) -> None:
     try:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, "Is a directory")
+        if path.exists():
+            path.open("ab").close()
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import torch
     from torch_geometric.data import Data
 
+# Loops of the native kernel look a few edges ahead of an int32 counter.
+LARGEST_INT32_POINTER = np.iinfo(np.int32).max - 64
+
 
 class Graph:
     """A weighted undirected graph G with adjacency matrix A (N, N), symmetric, non-negative, zero diagonal.
@@ -50,7 +53,7 @@ class Graph:
             raise InputError(f"the weights of node {node} add up to infinity: scale the weights down")
 
     def _fill(self, indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[np.float64]) -> None:
-        index_type = np.int32 if len(indices) <= np.iinfo(np.int32).max else np.int64
+        index_type = np.int32 if len(indices) <= LARGEST_INT32_POINTER else np.int64
         arrays = {"_indptr": (indptr, index_type), "_indices": (indices, index_type), "_weights": (weights, np.float64)}
         for name, (values, dtype) in arrays.items():
             memory = np.ascontiguousarray(values, dtype=dtype).tobytes()  # bytes, which NumPy cannot make writeable

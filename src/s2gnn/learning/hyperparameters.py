@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from s2gnn.errors import InputError
-from s2gnn.nn.models import hyperparameters
+from s2gnn.nn.models import hyperparameters, model_defaults
 
 Value = int | float | str
 
@@ -84,8 +84,9 @@ def default_hyperparameters(model: str, data: str) -> Hyperparameters:
     weight decay 5e-4, 32 hidden channels, 2 layers, dropout 0.5, S2-GNN with an MLP fusion, α = 4 and ε = 1.5, and the
     defaults of the model's class for what it alone has.
     """
-    if model not in ("s2gnn", "no-hadamard", "regular-sobolev"):
-        return _CUSTOMARY
-    chosen = _S2GNN_PROTEINS if data == "ppi-human" else PUBLISHED.get(data, _S2GNN)
     accepted = hyperparameters(model)
-    return replace(chosen, model={name: value for name, value in chosen.model.items() if name in accepted})
+    chosen = _CUSTOMARY
+    if model in ("s2gnn", "no-hadamard", "regular-sobolev"):
+        chosen = _S2GNN_PROTEINS if data == "ppi-human" else PUBLISHED.get(data, _S2GNN)
+    fitting = {name: value for name, value in chosen.model.items() if name in accepted}
+    return replace(chosen, model={**model_defaults(model), **fitting})

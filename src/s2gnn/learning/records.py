@@ -158,8 +158,14 @@ def _parsed(line: bytes) -> Record | None:
     """The record in a line; `None` if there is none."""
     try:
         content = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(content, dict) or not set(_FIELDS) <= content.keys():
+        return None
+    kinds = {"seed": int, "seconds": int | float, "config": dict, "metrics": dict, "budget": dict, "versions": dict}
+    if not all(isinstance(content[name], kind) for name, kind in kinds.items()):
+        return None
+    metrics = content["metrics"].values()
+    if not metrics or not all(isinstance(value, int | float) for value in metrics):
         return None
     return Record(**{name: content[name] for name in _FIELDS})

@@ -3,6 +3,7 @@
 import operator
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -23,8 +24,8 @@ def positive_integer(value: Any, name: str) -> int:
 
 def probability(value: Any, name: str) -> float:
     """`value` as a Python float in [0, 1)."""
-    if not 0 <= value < 1:
-        raise InputError(f"{name} is {value}, but it must lie in [0, 1)")
+    if not isinstance(value, int | float | np.number) or not 0 <= value < 1:
+        raise InputError(f"{name} is {value!r}, but it must be a number in [0, 1)")
     return float(value)
 
 

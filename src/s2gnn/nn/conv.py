@@ -108,6 +108,8 @@ class S2Conv(nn.Module):
     def plan(self, x: LayerInput, op: SobolevOperator) -> LayerPlan:
         """The order of multiplication for this input; `order` of the layer overrules the planner."""
         plan = plan_layer(x, op, self.in_channels, self.out_channels)
+        if self.order not in ("auto", "aggregate", "transform"):
+            raise InputError(f'order is {self.order!r}, but it must be "auto", "aggregate" or "transform"')
         if self.order == "auto":
             return plan
         forced = "prepared" if self.order == "aggregate" and isinstance(x, PreparedInput) else self.order
@@ -180,7 +182,9 @@ def as_operator(
         if shift not in (None, graph.shift):
             raise InputError(f"the layer has shift={shift!r}, but the operator {graph.shift!r}: build both alike")
         return graph
-    if isinstance(x, PreparedInput | SparseInput):
+    if isinstance(x, SparseInput):
+        raise InputError("sparse features go with a SobolevOperator: call conv(x, op)")
+    if isinstance(x, PreparedInput):
         raise InputError("a prepared input goes with the operator that made it: call conv(op.prepare(x), op)")
     if not isinstance(graph, Tensor) or graph.layout != torch.strided:
         raise InputError(

@@ -10,8 +10,8 @@ from torch import Tensor
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 from s2gnn.graphs.features import checked_features
-from s2gnn.nn.matrix import SPARSE_BELOW
 from s2gnn.operators import SparseInput
+from s2gnn.operators.matrix import SPARSE_BELOW
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,6 +42,16 @@ def hyperparameters(name: str) -> tuple[str, ...]:
     return (*own, "head")
 
 
+def model_defaults(name: str) -> dict[str, Any]:
+    """The defaults of the model's class among `hyperparameters(name)`, but for the head."""
+    parameters = inspect.signature(MODELS[name]).parameters
+    return {
+        key: parameters[key].default
+        for key in hyperparameters(name)[:-1]
+        if parameters[key].default not in (None, inspect.Parameter.empty)
+    }
+
+
 def make_model(name: str, in_channels: int, out_channels: int, **given: Any) -> nn.Module:
     """The model called `name`.
 

@@ -59,20 +59,20 @@ def plan_layer(x: LayerInput, op: SobolevOperator, width_in: int, width_out: int
     return _cheapest({"aggregate": parts.gather_one + passes * parts.by_branch, "transform": transform})
 
 
-def plan_input(op: SobolevOperator, width_in: int, width_out: int, nnz: int | None = None) -> InputForm:
+def plan_input(op: SobolevOperator, width_in: int, width_out: int, nnz: int) -> InputForm:
     """The form in which constant features (N, width_in) are the cheapest to train on.
 
     Args:
         op: the operator.
         width_in: width of the features.
         width_out: width of the first layer.
-        nnz: number of nonzero features, when they are given as a sparse matrix.
+        nnz: number of nonzero features; sparse products are made on the CPU only.
     """
     parts = _Parts(op, width_in, width_out)
     costs: dict[InputForm, float] = {"dense": parts.gather_branches + parts.large}
     if parts.prepared_bytes <= LARGEST_PREPARED_INPUT:
         costs["prepared"] = parts.by_branch
-    if nnz is not None:
+    if op.device.type == "cpu":
         costs["sparse"] = parts.gather_branches + parts.csr(nnz)
     return min(costs, key=lambda form: costs[form])
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from s2gnn.graphs import Graph
 from s2gnn.nn.arguments import check_features, layer_widths
 from s2gnn.nn.conv import S2Conv, as_operator
+from s2gnn.nn.features import dense, table
 from s2gnn.nn.fusion import FusionName
 from s2gnn.nn.plan import LayerInput, LayerPlan, plan_input
 from s2gnn.operators import Shift, SobolevOperator, SparseInput
@@ -120,15 +121,16 @@ class S2GNN(nn.Module):
         """
         c = self.config
         weight = next(self.parameters())
+        features = table(x, graph, c.in_channels)
         op = SobolevOperator(
             graph, c.alpha, c.epsilon, c.shift or "adjacency", dtype=weight.dtype, device=weight.device
         )
-        sparse = sp.csr_array(x) if sp.issparse(x) else None
-        form = plan_input(op, c.in_channels, self.convs[0].out_channels, None if sparse is None else sparse.nnz)  # type: ignore[arg-type]
-        if sparse is not None and form == "sparse":
-            return SparseInput(sparse, weight.dtype), op
-        features = torch.as_tensor(x if sparse is None else sparse.toarray()).to(weight.device, weight.dtype)
-        return (op.prepare(features) if form == "prepared" else features), op
+        nnz = int((features != 0).sum())
+        form = plan_input(op, c.in_channels, self.convs[0].out_channels, nnz)  # type: ignore[arg-type]
+        if form == "sparse":
+            return SparseInput(sp.csr_array(features), weight.dtype), op
+        constant = dense(features, weight)
+        return (op.prepare(constant) if form == "prepared" else constant), op
 
     def plan(self, x: LayerInput, op: SobolevOperator) -> list[LayerPlan]:
         """The order of multiplication that each layer would take for the input `x` in its present mode."""

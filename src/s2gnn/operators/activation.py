@@ -40,7 +40,8 @@ def _activate(x: Tensor, bias: Tensor, key: Tensor, drop: float) -> Tensor:
     out = x.new_empty(x.shape)
     module, variant = native
     rows = x if x.stride(2) == 1 else x.contiguous()
-    module.activate(variant, rows, bias.contiguous(), drop, int(key), torch.get_num_threads(), out)
+    arrays = (kernel.array(rows), kernel.array(bias.contiguous()))
+    module.activate(variant, *arrays, drop, int(key), torch.get_num_threads(), kernel.array(out))
     return out
 
 
@@ -51,7 +52,8 @@ def _activate_backward(grad: Tensor, y: Tensor, drop: float) -> Tensor:
         return torch.where(y > 0, grad / (1 - drop), 0.0).to(grad.dtype).contiguous()
     out = y.new_empty(y.shape)
     module, variant = native
-    module.activate_backward(variant, grad.contiguous(), y.contiguous(), drop, torch.get_num_threads(), out)
+    arrays = (kernel.array(grad.contiguous()), kernel.array(y.contiguous()))
+    module.activate_backward(variant, *arrays, drop, torch.get_num_threads(), kernel.array(out))
     return out
 
 

@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
+from typing import Any
+
+from numpy.typing import NDArray
+from torch import Tensor
 
 from s2gnn.errors import InputError, SlowPathWarning
 
@@ -68,6 +72,15 @@ def native_variant(device: str) -> tuple[ModuleType, str] | None:
     """The compiled module and the variant to call for tensors on a kind of device; `None` for plain torch."""
     variant, module = chosen(device), native_module()
     return None if module is None or variant == PLAIN else (module, variant)
+
+
+def array(tensor: Tensor) -> NDArray[Any]:
+    """The memory of a CPU tensor, for the native module.
+
+    A tensor itself would be taken through Python code of torch, inside which a Ctrl-C would be lost.
+    """
+    memory: NDArray[Any] = tensor.detach().numpy()
+    return memory
 
 
 def _checked(name: str) -> str:

@@ -138,8 +138,9 @@ def _run_natively(
     if native is None or indptr.dtype != torch.int32:
         return False
     module, variant = native
+    powers = (kernel.array(tensor) for tensor in (indptr, indices, b, c, t))
     threads = torch.get_num_threads()
-    getattr(module, name)(variant, indptr, indices, b, c, t, sign, threads, signal.contiguous(), out)
+    getattr(module, name)(variant, *powers, sign, threads, kernel.array(signal.contiguous()), kernel.array(out))
     return True
 
 

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, get_args
 
+import torch
 from torch import nn
 
 from s2gnn.data.catalogue import Kind, entry
@@ -13,7 +14,6 @@ from s2gnn.errors import InputError
 from s2gnn.learning.hyperparameters import Hyperparameters, Value, default_hyperparameters
 from s2gnn.learning.protocol import Protocol, named_protocol
 from s2gnn.learning.records import config_hash
-from s2gnn.learning.seeding import seeded
 from s2gnn.nn.models import make_model
 
 
@@ -47,7 +47,8 @@ class Cell:
     @property
     def config(self) -> dict[str, Any]:
         """All but the seeds: what a record keeps, and what makes two results comparable."""
-        return {name: value for name, value in asdict(self).items() if name != "seeds"}
+        content = {name: value for name, value in asdict(self).items() if name != "seeds"}
+        return {**content, "recipe": entry(self.data).recipe}
 
     @property
     def config_hash(self) -> str:
@@ -100,12 +101,14 @@ def make_cell(
         seeds = TEST_SEEDS[:seeds]
     if len(set(seeds)) < len(seeds) or not seeds:
         raise InputError(f"seeds is {seeds}, but a cell has at least one seed and each once")
+    if "head" in (changes or {}):
+        raise InputError("the head belongs to the protocol: choose another protocol in place of head")
     hyperparameters = default_hyperparameters(model, data)
     if model == "supergat" and chosen.head == "released":
         # The released code leaves SuperGAT's self-supervised loss out.
         hyperparameters = hyperparameters.with_values({"attention_loss": 0.0})
     cell = Cell(data, kind, k, model, hyperparameters.with_values(changes or {}), chosen, seeds)
     chosen.fit_config(cell.hyperparameters.lr, cell.hyperparameters.weight_decay)
-    with seeded(0):
+    with torch.device("meta"):  # its arguments are checked, its memory is not taken
         cell.new_model(found.features, found.classes)
     return cell

@@ -97,7 +97,8 @@ def run_cell(
         threads: of each run, see `fit_many`.
     """
     clock = _Clock(None if minutes is None else time.monotonic() + 60 * minutes, jobs)
-    missing = [seed for seed in cell.seeds if seed not in records.finished(cell.config_hash)]
+    finished = records.finished(cell.config_hash)
+    missing = [seed for seed in cell.seeds if seed not in finished]
     if not missing or clock.is_over():
         return cell_result(cell, records)
     threads = threads_per_run(jobs, threads)

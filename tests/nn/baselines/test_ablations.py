@@ -8,7 +8,7 @@ from s2gnn.nn.baselines import ablations
 from s2gnn.nn.baselines.ablations import matrix_powers
 from s2gnn.nn.baselines.branches import BranchConv, aggregate
 from s2gnn.nn.features import Propagated
-from s2gnn.nn.matrix import ConstantMatrix
+from s2gnn.operators.matrix import ConstantMatrix
 from tests.dense import sobolev
 from tests.random_graphs import random_graph
 

@@ -9,8 +9,8 @@ from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 from s2gnn.nn.baselines.branches import BranchNetwork
 from s2gnn.nn.fusion import FusionName
-from s2gnn.nn.matrix import SPARSE_BELOW, ConstantMatrix
 from s2gnn.operators import SobolevOperator
+from s2gnn.operators.matrix import SPARSE_BELOW, ConstantMatrix
 from s2gnn.operators.sobolev import check_epsilon
 
 # α matrices of N² entries: one gigabyte in float32.

@@ -13,8 +13,8 @@ from s2gnn.graphs import Graph
 from s2gnn.nn.arguments import layer_widths, probability
 from s2gnn.nn.features import Propagated, sparse_if_cheaper, table
 from s2gnn.nn.fusion import FusionName, make_fusion
-from s2gnn.nn.matrix import ConstantMatrix
 from s2gnn.operators import SparseInput
+from s2gnn.operators.matrix import ConstantMatrix
 from s2gnn.operators.sobolev import check_alpha
 
 

@@ -12,8 +12,8 @@ from s2gnn.nn.arguments import layer_widths
 from s2gnn.nn.baselines.linear import GlorotLinear
 from s2gnn.nn.baselines.network import HeadName, Network
 from s2gnn.nn.features import Propagated, sparse_if_cheaper, table
-from s2gnn.nn.matrix import ConstantMatrix
 from s2gnn.operators import SparseInput
+from s2gnn.operators.matrix import ConstantMatrix
 
 
 class ClusterGCNLayer(nn.Module):

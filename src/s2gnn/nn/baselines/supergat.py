@@ -103,8 +103,8 @@ class SuperGAT(AttentionNetwork):
         head: HeadName = "plain",
     ) -> None:
         super().__init__(in_channels, hidden_channels, out_channels, num_layers, dropout, heads, head)
-        if not (attention_loss >= 0 and math.isfinite(attention_loss)):
-            raise InputError(f"attention_loss is {attention_loss}, but a weight is a finite number >= 0")
+        if not (isinstance(attention_loss, int | float) and math.isfinite(attention_loss) and attention_loss >= 0):
+            raise InputError(f"attention_loss is {attention_loss!r}, but a weight is a finite number >= 0")
         self.attention_loss = float(attention_loss)
         for layer in self.layers:
             layer.supervised = self.attention_loss > 0  # type: ignore[assignment]

@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from s2gnn.nn.matrix import ConstantMatrix
+from s2gnn.operators.matrix import ConstantMatrix
 
 
 @pytest.mark.parametrize(("density", "layout"), [(0.1, torch.sparse_csr), (0.6, torch.strided)])
