@@ -100,7 +100,6 @@ def test_info(s2gnn, small):
         (["operator", "--widths", "64,x"], "--widths has 'x', but it wants whole numbers of at least 1, such as 64,16"),
         (["memory", "--graphs", ""], "there is no graph ''"),
         (["scale", "--parts", "grids"], "there is no part 'grids': choose from grid, epoch, training"),
-        (["document", "missing.md"], "missing.md is not a file"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(s2gnn, arguments, message):
@@ -110,7 +109,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(s2gnn, arguments, message):
     assert errors.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", ["info", "operator", "epoch", "memory", "scale", "document"])
+@pytest.mark.parametrize("command", ["info", "operator", "epoch", "memory", "scale"])
 def test_help_has_an_example(s2gnn, command):
     code, output, _ = s2gnn("bench", command, "--help")
     assert code == 0

@@ -97,7 +97,7 @@ def test_processes_share_the_memory_of_the_data():
         data = RunData(x, op, np.zeros(n, dtype=int), dict.fromkeys(seeds, nodes))
         states = [run.state for run in fit_many(RunConfig(MemoryProbe, FitConfig(epochs=1)), data, seeds, jobs=2)]
         assert os.getpid() not in {int(state["pid"]) for state in states}
-        assert all(float(state["total"]) == pytest.approx(total(x, op)) for state in states)
+        assert all(float(state["total"]) == pytest.approx(total(x, op), rel=1e-4) for state in states)
         assert {int(state["threads"]) for state in states} == {max(1, torch.get_num_threads() // 2)}
         graph = op.graph
         size = sum(a.nbytes for a in (x.stacked, op.powers.indices, op.powers.b, graph.indices, graph.weights))

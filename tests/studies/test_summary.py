@@ -58,6 +58,20 @@ def test_the_command_prints_text_markdown_and_json(records, s2gnn):
     assert "is not a file" in err
 
 
+def test_the_command_writes_the_tables_into_a_document(records, s2gnn):
+    page = records.parent / "page.md"
+    page.write_text("<!-- record: runs.jsonl -->\n<!-- end -->\n<!-- record: bench-graphs.json -->\n<!-- end -->\n")
+    code, _, err = s2gnn("study", "document", page, "--results", records.parent)
+    assert code == 0, err
+    assert "| digits | knn, k = 30 | mlp | fair |" in page.read_text()
+    assert "No record yet: run `s2gnn bench graphs --json" in page.read_text()
+    (records.parent / "bench-graphs.json").write_text("{")
+    code, _, err = s2gnn("study", "document", page, "--results", records.parent)
+    assert (code, "bench-graphs.json is damaged" in err) == (2, True)
+    code, _, err = s2gnn("study", "document", "missing.md")
+    assert (code, "missing.md is not a file" in err) == (2, True)
+
+
 def test_published_numbers_are_of_known_data_sets_and_models():
     assert len(PUBLISHED_ACCURACY) == 10 * 10 + 9 * 3 - 1
     for data, graph, model in PUBLISHED_ACCURACY:

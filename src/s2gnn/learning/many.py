@@ -218,17 +218,34 @@ def _start_worker(shared: Shared, threads: int) -> _Worker:
     process = multiprocessing.get_context("spawn").Process(
         target=_work, args=(there, shared, threads, kernel.chosen()), daemon=True
     )
-    # The terminal sends Ctrl-C to all processes at once. The child inherits the blocked signal and leaves the matter to
-    # this process, which gets a signal of these moments as soon as the mask is restored. Starting the resource tracker,
-    # which the first child would need, unblocks the signal: it must be running before.
+    # Starting the resource tracker, which the first child would need, unblocks the signal: it must be running before.
     resource_tracker.ensure_running()
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
+    with _interrupts_later():
         process.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     there.close()
     return _Worker(process, here)
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Keep a Ctrl-C until the block is left, and from the processes that are started in it.
+
+    The terminal sends Ctrl-C to all processes at once. A child inherits the blocked signal and leaves the matter to
+    this process. Here the mask of one thread is not enough: another thread of the process would take the signal, and
+    the interrupt be raised while a child is half started.
+    """
+    waiting: list[int] = []
+    main = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number)) if main else None
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if main:
+            signal.signal(signal.SIGINT, handler)
+    if waiting:
+        signal.raise_signal(waiting[0])
 
 
 def _send(worker: _Worker, task: tuple[int, Split]) -> None:
