@@ -150,6 +150,7 @@ def scale(
     parts: Annotated[str, typer.Option(help="grid, epoch or training, separated by commas.")] = ",".join(PARTS),
     repetitions: Repetitions = 3,
     epochs: Annotated[int, typer.Option(min=1, help="Epochs of the large training.")] = 2,
+    ways: Annotated[str, typer.Option(help="Networks of the large training, separated by commas.")] = ",".join(WAYS),
     as_json: AsJson = False,
 ) -> None:
     """Large graphs: the paper's Erdős–Rényi grid, 132,000 nodes, and training at the size of ogbn-proteins.
@@ -159,7 +160,7 @@ def scale(
 
     Example: [bold]s2gnn bench scale --parts training[/bold]
     """
-    chosen = _chosen(parts, PARTS, "part")
+    chosen, networks = _chosen(parts, PARTS, "part"), _chosen(ways, WAYS, "way")
     machine = measure_machine()
     grid, timings, runs, task = [], [], [], LargeTask()
     if "grid" in chosen:
@@ -169,7 +170,7 @@ def scale(
     if "epoch" in chosen:
         timings.append(time_epoch(workload("random-132000"), repetitions))
     if "training" in chosen:
-        for way in WAYS:
+        for way in networks:
             runs.append(train_large(task, way, epochs))
             _say(f"{way}: {runs[-1].not_run or f'{runs[-1].stages[-1].seconds:.1f} s an epoch'}")
     _publish(make_record(_command(), machine, grid=grid, epochs=timings, training=runs, task=[task]), as_json)
