@@ -68,8 +68,7 @@ def test_scale(s2gnn, small, monkeypatch):
     monkeypatch.setattr(scale, "NODES", (100,))
     monkeypatch.setitem(SIZES, "random-132000", SIZES["small"])
     monkeypatch.setattr(bench, "LargeTask", partial(LargeTask, nodes=100, edges=400, labels=5, hidden=4))
-    monkeypatch.setattr(bench, "WAYS", ("ours",))
-    arguments = ("scale", "--repetitions", "1", "--epochs", "1")
+    arguments = ("scale", "--repetitions", "1", "--epochs", "1", "--ways", "ours")
     record = run_json(s2gnn, *arguments)
     assert [t["graph"] for t in record["grid"]] == [f"N = 100, p = {p}" for p in (0.03, 0.04, 0.05, 0.06)]
     assert {t["width"] for t in record["grid"]} == {16}
