@@ -12,6 +12,7 @@ from s2gnn.learning.protocol import PROTOCOLS, named_protocol
         ("released-last", "released", "last", "all", ()),
         ("released-citation", "released", "best", "first-layer", ("fusion",)),
         ("fair", "plain", "best", "all", ()),
+        ("fair-citation", "plain", "best", "first-layer", ()),
     ],
 )
 def test_what_a_protocol_fixes(name, head, keep, decay, frozen):
@@ -23,6 +24,6 @@ def test_what_a_protocol_fixes(name, head, keep, decay, frozen):
 
 
 def test_all_protocols_are_listed_and_others_are_refused():
-    assert list(PROTOCOLS) == ["released", "released-last", "released-citation", "fair"]
+    assert list(PROTOCOLS) == ["released", "released-last", "released-citation", "fair", "fair-citation"]
     with pytest.raises(InputError, match="no protocol 'unfair': choose from released, released-last, .*fair"):
         named_protocol("unfair")

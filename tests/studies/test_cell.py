@@ -85,3 +85,11 @@ def test_supergat_is_released_without_its_own_loss():
 def test_unusable_cells(arguments, message):
     with pytest.raises(InputError, match=message):
         make_cell(**{"data": "digits", "model": "gcn", **arguments})
+
+
+def test_early_stopping_is_another_configuration_and_its_absence_changes_no_hash():
+    cell = make_cell("cancer-b", "gcn", "fair")
+    hurried = make_cell("cancer-b", "gcn", replace(FAIR, patience=100))
+    assert "patience" not in cell.config["protocol"]
+    assert hurried.config["protocol"]["patience"] == 100
+    assert cell.config_hash != hurried.config_hash

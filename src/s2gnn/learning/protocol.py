@@ -21,7 +21,9 @@ class Protocol:
         keep: test the weights of the first epoch with the "best" validation accuracy, or of the "last" epoch.
         decay: weight decay acts on "all" parameters or on the "first-layer" only.
         frozen: submodules that are not trained.
-        epochs: full-batch steps of Adam; nothing stops early.
+        epochs: at most so many full-batch steps of Adam.
+        patience: stop after so many epochs without a better validation score; `None`, as in the paper, never stops
+            early.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Protocol:
     decay: DecayName = "all"
     frozen: tuple[str, ...] = ()
     epochs: int = 500
+    patience: int | None = None
 
     def fit_config(self, lr: float, weight_decay: float, *, several_labels: bool = False) -> FitConfig:
         """How `fit` trains under this protocol; ROC-AUC takes the place of accuracy where there are several labels."""
@@ -37,7 +40,7 @@ class Protocol:
             lr=lr,
             weight_decay=weight_decay,
             epochs=self.epochs,
-            patience=None,
+            patience=self.patience,
             monitor="auc" if several_labels else "accuracy",
             keep=self.keep,
             decay=self.decay,
@@ -54,9 +57,11 @@ RELEASED_LAST = replace(RELEASED, name="released-last", keep="last")
 RELEASED_CITATION = replace(RELEASED, name="released-citation", decay="first-layer", frozen=("fusion",))
 # Equal terms: every model has a plain head, all its parameters are trained and decay.
 FAIR = Protocol("fair", head="plain")
+# The same on citation networks, with the weight decay that is customary there.
+FAIR_CITATION = replace(FAIR, name="fair-citation", decay="first-layer")
 
 PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
-    {protocol.name: protocol for protocol in (RELEASED, RELEASED_LAST, RELEASED_CITATION, FAIR)}
+    {protocol.name: protocol for protocol in (RELEASED, RELEASED_LAST, RELEASED_CITATION, FAIR, FAIR_CITATION)}
 )
 
 

@@ -48,7 +48,8 @@ class Cell:
     def config(self) -> dict[str, Any]:
         """All but the seeds: what a record keeps, and what makes two results comparable."""
         content = {name: value for name, value in asdict(self).items() if name != "seeds"}
-        return {**content, "recipe": entry(self.data).recipe}
+        protocol = {name: value for name, value in content["protocol"].items() if value is not None}
+        return {**content, "protocol": protocol, "recipe": entry(self.data).recipe}
 
     @property
     def config_hash(self) -> str:
