@@ -1,16 +1,9 @@
 """Train one configuration with many seeds, in processes that share the data."""
 
-import multiprocessing
-import os
 import pickle
-import signal
-import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
 from typing import Any
 
 import numpy as np
@@ -21,10 +14,10 @@ from torch import Tensor, nn
 from s2gnn.data.splits import Split
 from s2gnn.errors import InputError, SeedError
 from s2gnn.learning.fit import FitConfig, FitResult, fit, predict_logits
+from s2gnn.learning.processes import failure, in_processes
 from s2gnn.learning.seeding import seeded
 from s2gnn.learning.sharing import Shared
 from s2gnn.nn.arguments import positive_integer
-from s2gnn.operators import kernel
 
 
 @dataclass(frozen=True)
@@ -136,7 +129,7 @@ def _fit_here(
             with _computing_with(threads):
                 outcome = _fit_seed(config, data, seed, split)
         except Exception as error:
-            raise SeedError(_failure(seed, error)) from error
+            raise SeedError(failure(_title((seed, split)), error)) from error
         yield _as_run(outcome)
 
 
@@ -173,129 +166,25 @@ def _as_run(outcome: _Outcome) -> Run:
     return Run(outcome.seed, state, torch.as_tensor(outcome.logits), outcome.result)
 
 
-def _failure(seed: int, error: Exception) -> str:
-    return f"the run with seed {seed} failed: {type(error).__name__}: {error}"
-
-
-@dataclass(frozen=True, eq=False)
-class _Worker:
-    """A process that trains one seed after the other, and this end of the pipe to it."""
-
-    process: SpawnProcess
-    connection: Connection
-
-
 def _fit_in_processes(
     config: RunConfig, data: RunData, seeds: Iterator[tuple[int, Split]], jobs: int, threads: int
 ) -> Generator[Run, None, None]:
-    shared = Shared((config, data.x, data.op, data.y))
-    workers: list[_Worker] = []
-    busy: dict[Connection, tuple[_Worker, int]] = {}
-    try:
-        while True:
-            while len(busy) < jobs and (task := next(seeds, None)) is not None:
-                idle = [worker for worker in workers if worker.connection not in busy]
-                if not idle:
-                    workers.append(_start_worker(shared, threads))
-                    idle = workers[-1:]
-                busy[idle[0].connection] = idle[0], task[0]
-                _send(idle[0], task)
-            if not busy:
-                return
-            ready = wait(list(busy))[0]
-            worker, seed = busy.pop(ready)  # type: ignore[call-overload]
-            yield _as_run(_received(worker, seed))
-    finally:
-        for worker in workers:
-            worker.process.kill()
-        for worker in workers:
-            worker.process.join()
-            worker.connection.close()
+    work = _SharedWork(Shared((config, data.x, data.op, data.y)))
+    with closing(in_processes(work, seeds, jobs, threads, title=_title)) as outcomes:
+        for outcome in outcomes:
+            yield _as_run(outcome)
 
 
-def _start_worker(shared: Shared, threads: int) -> _Worker:
-    here, there = multiprocessing.get_context("spawn").Pipe()
-    process = multiprocessing.get_context("spawn").Process(
-        target=_work, args=(there, shared, threads, kernel.chosen()), daemon=True
-    )
-    # Starting the resource tracker, which the first child would need, unblocks the signal: it must be running before.
-    resource_tracker.ensure_running()
-    with _interrupts_later():
-        process.start()
-    there.close()
-    return _Worker(process, here)
+@dataclass(frozen=True, eq=False)
+class _SharedWork:
+    """Trains one seed after the other on what all processes share."""
+
+    shared: Shared
+
+    def __call__(self, task: tuple[int, Split]) -> _Outcome:
+        config, x, op, y = self.shared.value
+        return _fit_seed(config, RunData(x, op, y, {}), *task)
 
 
-@contextmanager
-def _interrupts_later() -> Iterator[None]:
-    """Keep a Ctrl-C until the block is left, and from the processes that are started in it.
-
-    The terminal sends Ctrl-C to all processes at once. A child inherits the blocked signal and leaves the matter to
-    this process. Here the mask of one thread is not enough: another thread of the process would take the signal, and
-    the interrupt be raised while a child is half started.
-    """
-    waiting: list[int] = []
-    main = threading.current_thread() is threading.main_thread()
-    handler = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number)) if main else None
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        if main:
-            signal.signal(signal.SIGINT, handler)
-    if waiting:
-        signal.raise_signal(waiting[0])
-
-
-def _send(worker: _Worker, task: tuple[int, Split]) -> None:
-    try:
-        worker.connection.send(task)
-    except OSError:
-        raise SeedError(_death(worker, task[0])) from None
-
-
-def _received(worker: _Worker, seed: int) -> _Outcome:
-    """The outcome that is waiting in the pipe; an error if the process failed or died."""
-    try:
-        outcome = worker.connection.recv()
-    except (EOFError, OSError):
-        raise SeedError(_death(worker, seed)) from None
-    if isinstance(outcome, str):
-        raise SeedError(outcome)
-    assert isinstance(outcome, _Outcome)
-    return outcome
-
-
-def _death(worker: _Worker, seed: int) -> str:
-    worker.process.join()
-    code = worker.process.exitcode or 0
-    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-    hint = ", as the system does when memory runs out: lower jobs" if code == -signal.SIGKILL else ""
-    return f"the process of the run with seed {seed} {how}{hint}"
-
-
-def _work(connection: Connection, shared: Shared, threads: int, kernel_name: str) -> None:
-    """Train the seeds that come through the pipe until it is closed."""
-    threading.Thread(target=_die_with_parent, daemon=True).start()
-    torch.set_num_threads(threads)
-    config, x, op, y = shared.value
-    data = RunData(x, op, y, {})
-    with kernel.use(kernel_name):
-        while True:
-            try:
-                seed, split = connection.recv()
-            except EOFError:
-                return
-            try:
-                outcome: _Outcome | str = _fit_seed(config, data, seed, split)
-            except Exception as error:  # noqa: BLE001  whatever it is, the parent raises it
-                outcome = _failure(seed, error)
-            connection.send(outcome)
-
-
-def _die_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    wait([parent.sentinel])
-    os._exit(1)
+def _title(task: tuple[int, Split]) -> str:
+    return f"the run with seed {task[0]}"
