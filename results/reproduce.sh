@@ -8,9 +8,12 @@ run() { .venv/bin/s2gnn study run --records results/reproduction.jsonl --jobs 2 
 for epsilon in 1.5 0.5 1.0 2.0; do
   run --data cancer-b --protocol released --seeds 50 --set epsilon=$epsilon
 done
-# Cora with diffusion; the hyperparameters are the best of a few dozen on three validation seeds
-run --data cora --protocol released-citation --seeds 20 --set alpha=1 --set epsilon=0.5 --set fusion=linear \
-  --set hidden_channels=64 --set dropout=0.7 --set lr=0.01 --set weight_decay=0.001
+# Cora with diffusion; the hyperparameters were searched on validation seeds (docs/reproduction.md). With the fusion
+# left at its random start, as in the released code, and trained
+for protocol in released-citation fair-citation; do
+  run --data cora --protocol $protocol --seeds 20 --set alpha=1 --set epsilon=0.5 --set fusion=linear \
+    --set hidden_channels=64 --set dropout=0.7 --set lr=0.01 --set weight_decay=0.001
+done
 run --data 20news --protocol released --seeds 50
 
 # Every other model on Cancer-B
