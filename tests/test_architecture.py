@@ -6,8 +6,7 @@ from pathlib import Path
 import s2gnn
 
 ORDER = [
-    "errors", "files", "pictures", "provenance", "progress", "documents",
-    "documents",
+    "errors", "files", "pictures", "provenance", "progress", "documents", "layout",
     "graphs", "operators", "nn", "data", "learning", "studies", "demo", "bench", "cli",
 ]  # fmt: skip
 SOURCE = Path(s2gnn.__file__).parent

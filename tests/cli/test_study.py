@@ -95,3 +95,77 @@ def test_bad_input_is_one_sentence_and_exit_code_2(s2gnn, tmp_path, changes, mes
     assert code == 2
     assert message in err
     assert "Traceback" not in err
+
+
+def test_a_study_runs_and_is_shown(s2gnn, tmp_path, monkeypatch, data_folder):
+    run = (
+        "study",
+        "run",
+        "table2-knn",
+        "--models",
+        "mlp,sign",
+        "--data",
+        "cancer-b",
+        "--budget",
+        "smoke",
+        "--results",
+        tmp_path,
+    )
+    code, out, err = s2gnn(*run)
+    assert code == 0, err
+    assert "table2-knn, budget smoke: 3 runs to train, about" in err
+    assert [record.config["model"] for record in Records(tmp_path / "table2-knn.jsonl").read()] == [
+        "mlp",
+        "mlp",
+        "sign",
+    ]
+    code, _, err = s2gnn(*run)
+    assert (code, "every run is on record" in err) == (0, True)
+    code, out, _ = s2gnn("study", "show", "table2-knn", "--results", tmp_path, "--format", "json")
+    assert json.loads(out)["study"] == "table2-knn"
+    for form in ("text", "markdown", "latex", "html"):
+        code, out, _ = s2gnn("study", "show", "table2-knn", "--results", tmp_path, "--format", form)
+        assert (code, "93.39" in out) == (0, True)
+
+
+def test_the_table_of_data_sets_is_measured_and_shown(s2gnn, tmp_path, data_folder):
+    code, out, err = s2gnn("study", "run", "table1", "--data", "cancer-b", "--results", tmp_path)
+    assert code == 0, err
+    assert "25,734 " in out
+    assert "19,163 " in out
+    code, out, _ = s2gnn("study", "show", "table1", "--results", tmp_path, "--format", "json")
+    assert [row["graph"] for row in json.loads(out)["rows"]] == ["knn", "smooth"]
+    (tmp_path / "table1.json").write_text("{")
+    code, _, err = s2gnn("study", "show", "table1", "--results", tmp_path)
+    assert (code, "table1.json is damaged" in err) == (2, True)
+
+
+def test_studies_and_budgets_are_listed(s2gnn):
+    code, out, _ = s2gnn("study", "list")
+    assert code == 0
+    assert all(name in out for name in ("table1", "table2-knn", "table2-learned", "table3", "smoke", "quick", "full"))
+    code, out, _ = s2gnn("study", "list", "--json")
+    assert json.loads(out)["budgets"][1]["patience"] == 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("run", "table9"), "there is no study 'table9': choose from table1, table2-knn"),
+        (("run", "table3", "--budget", "huge"), "there is no budget 'huge'"),
+        (("run", "table3", "--models", "sign"), "table3 has no model 'sign'"),
+        (("run", "table3", "--data", "har"), "table3 has no data set 'har'"),
+        (("run", "table3", "--protocol", "fair"), "no protocol 'fair': choose from released-citation, fair-citation"),
+        (("run", "table3", "--k", "3"), "--k is for one cell"),
+        (("run", "table3", "--set", "lr=1"), "--set is for one cell"),
+        (("run",), "nothing to run: name a study"),
+        (("run", "--data", "cora", "--records", "x.jsonl", "--models", "gcn"), "for one cell say --model"),
+        (("show", "table9"), "there is no study 'table9'"),
+    ],
+)
+def test_what_a_study_cannot_do_is_said_in_a_sentence(s2gnn, arguments, text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = s2gnn("study", *arguments)
+    assert (code, out) == (2, "")
+    assert text in err
+    assert not list(tmp_path.iterdir())

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -16,38 +17,72 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from s2gnn import provenance
 from s2gnn.bench.document import render_benchmark
-from s2gnn.cli.output import AsJson, check_writable, print_table
+from s2gnn.cli.output import AsJson, check_writable, duration, print_table
+from s2gnn.cli.tables import run_data_table, run_table
 from s2gnn.data.catalogue import Kind
 from s2gnn.data.splits import TEST_SEEDS
 from s2gnn.documents import with_records
 from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
+from s2gnn.layout import FormatName, rendered
 from s2gnn.learning.hyperparameters import Value
 from s2gnn.learning.protocol import PROTOCOLS
 from s2gnn.learning.records import Records
 from s2gnn.nn.models import MODELS
-from s2gnn.studies import Cell, CellProgress, CellResult, make_cell, run_cell
+from s2gnn.studies import Cell, CellProgress, CellResult, data_table, make_cell, run_cell
+from s2gnn.studies.budget import BUDGETS
+from s2gnn.studies.findings import FINDINGS, findings
+from s2gnn.studies.registry import check_study, stored_table, studies, study_layout
 from s2gnn.studies.run import cell_result
 from s2gnn.studies.summary import HEADER, render_records, summaries
+from s2gnn.studies.view import table_json
 
 app = typer.Typer(help="Run experiments of the paper; what is done is kept.", no_args_is_help=True)
 
 
+@app.command("list")
+def list_command(as_json: AsJson = False) -> None:
+    """List the studies and the budgets.
+
+    Example: [bold]s2gnn study list[/bold]
+    """
+    if as_json:
+        known = {"studies": list(map(asdict, studies())), "budgets": list(map(asdict, BUDGETS.values()))}
+        print(json.dumps(known, indent=2))
+        return
+    print_table("Studies", ("name", "what", "size"), [(study.name, study.title, study.size) for study in studies()])
+    print_table("Budgets", ("name", "what"), [(budget.name, budget.description) for budget in BUDGETS.values()])
+
+
 @app.command()
 def run(
-    data: Annotated[str, typer.Option(help="Name of the data set.")],
-    records: Annotated[Path, typer.Option(help="File of the results (.jsonl), which also tells what is done.")],
-    model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "s2gnn",
-    graph: Annotated[
-        Kind | None, typer.Option(help="Kind of the graph; that of the paper's Table I if left out.")
+    study: Annotated[str | None, typer.Argument(help="A study; left out, one cell is run, given by --data.")] = None,
+    models: Annotated[str | None, typer.Option(help="Of a study: these models only, with commas.")] = None,
+    budget: Annotated[str, typer.Option(help=f"Of a study: {', '.join(BUDGETS)}.")] = "quick",
+    results: Annotated[Path, typer.Option(help="Of a study: the folder of the records.")] = Path("results"),
+    data: Annotated[
+        str | None, typer.Option(help="The data set of a cell; of a study, these only, with commas.")
     ] = None,
-    k: Annotated[int | None, typer.Option(min=1, help="Neighbours; the paper's if left out.")] = None,
-    protocol: Annotated[str, typer.Option(help=f"One of {', '.join(PROTOCOLS)}.")] = "released",
-    seeds: Annotated[int, typer.Option(min=1, max=len(TEST_SEEDS), help="How many of the paper's test seeds.")] = len(
-        TEST_SEEDS
-    ),
+    records: Annotated[
+        Path | None, typer.Option(help="Of a cell: file of the results (.jsonl), which also tells what is done.")
+    ] = None,
+    model: Annotated[str, typer.Option(help=f"Of a cell: one of {', '.join(MODELS)}.")] = "s2gnn",
+    graph: Annotated[
+        Kind | None, typer.Option(help="Of a cell: kind of the graph; that of the paper's Table I if left out.")
+    ] = None,
+    k: Annotated[int | None, typer.Option(min=1, help="Of a cell: neighbours; the paper's if left out.")] = None,
+    protocol: Annotated[
+        str | None, typer.Option(help=f"One of {', '.join(PROTOCOLS)}; of a study, this one only.")
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, max=len(TEST_SEEDS), help="How many of the paper's test seeds; a study's budget knows."),
+    ] = None,
     changes: Annotated[
-        list[str] | None, typer.Option("--set", help="A hyperparameter, as NAME=VALUE; may be repeated.")
+        list[str] | None, typer.Option("--set", help="Of a cell: a hyperparameter, as NAME=VALUE; may be repeated.")
+    ] = None,
+    storage: Annotated[
+        str | None, typer.Option(help="Of a study with budget full: where its searches are kept.")
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Runs at the same time.")] = 1,
     minutes: Annotated[
@@ -55,13 +90,59 @@ def run(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train one model on one data set with many seeds, and print its row of the table.
+    """Run a study, or one cell of a table: a model on a data set with many seeds.
 
-    Every finished seed is a line of RECORDS. Stopped in any way, the same command goes on after the last line.
+    Every finished seed is a line of the records. Stopped in any way, the same command goes on after the last line.
 
-    Example: [bold]s2gnn study run --data cancer-b --graph knn --model s2gnn --set epsilon=1.5 --jobs 2 --minutes 20
+    Examples: [bold]s2gnn study run table2-knn --models s2gnn,gcn --budget quick --jobs 2 --minutes 60[/bold]
+
+    [bold]s2gnn study run --data cancer-b --graph knn --model s2gnn --set epsilon=1.5 --jobs 2 --minutes 20
     --records results/cancer-b.jsonl[/bold]
     """
+    if study is not None:
+        refused = {"--records": records, "--graph": graph, "--k": k, "--set": changes}
+        given = [option for option, value in refused.items() if value is not None]
+        if given:
+            raise InputError(f"{given[0]} is for one cell, but the study {study} knows its own: leave it out")
+        check_study(study)
+        if study == data_table.NAME:
+            run_data_table(results, data)
+        else:
+            run_table(study, results, budget, data, models, protocol, seeds, storage, jobs, minutes)
+        print(rendered(study_layout(study, results), "text"))
+        return
+    if data is None or records is None:
+        raise InputError("nothing to run: name a study (s2gnn study list), or give --data and --records for one cell")
+    if models is not None:
+        raise InputError("--models is for a study: for one cell say --model")
+    _run_cell(
+        data,
+        records,
+        model,
+        graph,
+        k,
+        protocol or "released",
+        seeds or len(TEST_SEEDS),
+        changes,
+        jobs,
+        minutes,
+        as_json,
+    )
+
+
+def _run_cell(
+    data: str,
+    records: Path,
+    model: str,
+    graph: Kind | None,
+    k: int | None,
+    protocol: str,
+    seeds: int,
+    changes: list[str] | None,
+    jobs: int,
+    minutes: float | None,
+    as_json: bool,
+) -> None:
     check_writable(records, ".jsonl")
     chosen = dict(_assignment(text) for text in changes or [])
     cell = make_cell(data, model, protocol, graph=graph, k=k, changes=chosen, seeds=seeds)
@@ -85,28 +166,58 @@ class Format(StrEnum):
 
     text = "text"
     markdown = "markdown"
+    latex = "latex"
+    html = "html"
     json = "json"
+
+
+_FORMATS: dict[Format, FormatName] = {
+    Format.text: "text",
+    Format.markdown: "markdown",
+    Format.latex: "latex",
+    Format.html: "html",
+}
 
 
 @app.command()
 def show(
-    records: Annotated[Path, typer.Argument(help="A file of results (.jsonl).")],
+    study: Annotated[str, typer.Argument(help="A study, or a file of results (.jsonl).")],
     form: Annotated[Format, typer.Option("--format", help="How to print the table.")] = Format.text,
+    results: Annotated[Path, typer.Option(help="The folder of the records of a study.")] = Path("results"),
 ) -> None:
-    """Sum up a file of records: one line for each configuration, beside the number that the paper printed.
+    """Print the table of a study from its records, beside the numbers of the paper; or sum up one file of records.
 
-    Example: [bold]s2gnn study show results/reproduction.jsonl[/bold]
+    Examples: [bold]s2gnn study show table2-knn --format markdown[/bold]
+
+    [bold]s2gnn study show results/reproduction.jsonl[/bold]
     """
+    if study.endswith(".jsonl"):
+        _show_file(Path(study), form)
+        return
+    if form is not Format.json:
+        print(rendered(study_layout(study, results), _FORMATS[form]), end="")
+        return
+    check_study(study)
+    if study == data_table.NAME:
+        path = results / f"{study}.json"
+        content = json.loads(path.read_text()) if data_table.read(path) else {}
+    else:
+        content = table_json(stored_table(study, results))
+    print(json.dumps(content, indent=2))
+
+
+def _show_file(records: Path, form: Format) -> None:
     if not records.is_file():
         raise InputError(f"{records} is not a file: give one that s2gnn study run has made")
+    found = summaries(Records(records))
     if form is Format.markdown:
         print(render_records(records))
-        return
-    found = summaries(Records(records))
-    if form is Format.json:
+    elif form is Format.json:
         print(json.dumps([asdict(summary) for summary in found], indent=2))
-    else:
+    elif form is Format.text:
         print_table(f"Records of {records.name}", HEADER, [summary.cells() for summary in found])
+    else:
+        raise InputError(f"a file of records is shown as text, markdown or json, not as {form.value}: name a study")
 
 
 @app.command()
@@ -116,17 +227,25 @@ def document(
 ) -> None:
     """Put the tables of stored records, of studies and of benchmarks, into a document.
 
-    A table goes between <!-- record: NAME --> and <!-- end -->, NAME being a file of the folder.
+    A table goes between <!-- record: NAME --> and <!-- end -->, NAME being a study or a file of the folder.
 
     Example: [bold]s2gnn study document docs/reproduction.md[/bold]
     """
     if not page.is_file():
         raise InputError(f"{page} is not a file: give the Markdown document that the tables go into")
 
-    def render(name: str) -> str:
-        return render_records(results / name) if name.endswith(".jsonl") else render_benchmark(results / name)
+    write_atomically(page, with_records(page.read_text(), partial(render, results)).encode())
 
-    write_atomically(page, with_records(page.read_text(), render).encode())
+
+def render(results: Path, name: str) -> str:
+    """What a document shows of a study, of a file of records, or of a stored benchmark."""
+    if name.endswith(".jsonl"):
+        return render_records(results / name)
+    if name.startswith("bench-"):
+        return render_benchmark(results / name)
+    if name == FINDINGS:
+        return findings(results)
+    return rendered(study_layout(name, results), "markdown")
 
 
 def _assignment(text: str) -> tuple[str, Value]:
@@ -200,12 +319,7 @@ def _progress(cell: Cell) -> Iterator[Callable[[CellProgress], None]]:
 
         def update(progress: CellProgress) -> None:
             seeds = ", ".join(map(str, progress.running)) or "–"
-            left = "" if progress.seconds_left is None else f"about {_duration(progress.seconds_left)} left"
+            left = "" if progress.seconds_left is None else f"about {duration(progress.seconds_left)} left"
             bar.update(task, description=f"{cell.title}: seed {seeds}", completed=progress.finished, left=left)
 
         yield update
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

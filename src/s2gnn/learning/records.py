@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import warnings
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -98,24 +99,28 @@ class Records:
         Of records with the same configuration and seed the first counts; a line that is no record is left out with a
         warning.
         """
+        records: dict[tuple[str, int], Record] = {}
+        for record in self._lines():
+            records.setdefault((record.config_hash, record.seed), record)
+        return list(records.values())
+
+    def _lines(self) -> Iterator[Record]:
         try:
             with self.path.open("rb") as stream:
                 fcntl.flock(stream, fcntl.LOCK_SH)
                 lines = stream.read().split(b"\n")
         except FileNotFoundError:
-            return []
-        records: dict[tuple[str, int], Record] = {}
+            return
         for number, line in enumerate(lines, start=1):
             record = _parsed(line)
             if record is not None:
-                records.setdefault((record.config_hash, record.seed), record)
+                yield record
             elif line:
                 warnings.warn(
                     f"line {number} of {self.path} is no record and is left out: {line[:40]!r}…",
                     DamagedRecordsWarning,
                     stacklevel=2,
                 )
-        return list(records.values())
 
     def finished(self, config_hash: str) -> dict[int, Record]:
         """The records of one configuration by seed."""
@@ -140,6 +145,17 @@ class Records:
             DamagedRecordsWarning,
             stacklevel=3,
         )
+
+
+class RecordsFolder(Records):
+    """All files of records of a folder, those that end in `.jsonl`; new ones go into the one called `name`."""
+
+    def __init__(self, folder: str | Path, name: str) -> None:
+        super().__init__(Path(folder) / f"{name}.jsonl")
+
+    def _lines(self) -> Iterator[Record]:
+        for path in sorted(self.path.parent.glob("*.jsonl")):
+            yield from Records(path)._lines()
 
 
 def _after_last_newline(descriptor: int) -> bytes:

@@ -52,6 +52,11 @@ def model_defaults(name: str) -> dict[str, Any]:
     }
 
 
+def has_head(name: str) -> bool:
+    """Whether `head` makes a difference: the released code puts ReLU and dropout on the logits of this model."""
+    return "head" in inspect.signature(MODELS[name]).parameters
+
+
 def make_model(name: str, in_channels: int, out_channels: int, **given: Any) -> nn.Module:
     """The model called `name`.
 
@@ -70,7 +75,7 @@ def make_model(name: str, in_channels: int, out_channels: int, **given: Any) -> 
     if given.get("head", "plain") not in get_args(HeadName):
         raise InputError(f"head is {given['head']!r}, but it must be one of {', '.join(get_args(HeadName))}")
     model = MODELS[name]
-    if "head" not in inspect.signature(model).parameters:
+    if not has_head(name):
         given.pop("head", None)
     arguments = {"hidden_channels": 64, **given}
     return model(in_channels=in_channels, out_channels=out_channels, **arguments)

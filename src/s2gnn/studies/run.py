@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 
@@ -81,6 +82,7 @@ def run_cell(
     on_progress: Callable[[CellProgress], None] | None = None,
     *,
     threads: int | None = None,
+    budget: Mapping[str, str | int] = MappingProxyType({}),
 ) -> CellResult:
     """Train every seed of `cell` that has no record, and append a record as each is done.
 
@@ -95,6 +97,7 @@ def run_cell(
             limit.
         on_progress: called when a run starts and when one is done.
         threads: of each run, see `fit_many`.
+        budget: what the records say about their budget beside epochs and threads.
     """
     clock = _Clock(None if minutes is None else time.monotonic() + 60 * minutes, jobs)
     finished = records.finished(cell.config_hash)
@@ -102,7 +105,7 @@ def run_cell(
     if not missing or clock.is_over():
         return cell_result(cell, records)
     threads = threads_per_run(jobs, threads)
-    dataset, config, data = _materials(cell)
+    dataset, config, data = materials(cell)
     commit = provenance.commit()
 
     def report() -> None:
@@ -119,7 +122,7 @@ def run_cell(
             report()
             yield seed
 
-    budget = {"epochs": cell.protocol.epochs, "threads": threads}
+    cost = {"epochs": cell.protocol.epochs, "threads": threads, **budget}
     with closing(fit_many(config, data, seeds_in_time(), jobs, threads=threads)) as runs:
         for run in runs:
             clock.finish(run.seed)
@@ -129,7 +132,7 @@ def run_cell(
                 config=cell.config,
                 metrics=_metrics(dataset, dataset_split(dataset, run.seed), run),
                 seconds=run.result.seconds,
-                budget=budget,
+                budget=cost,
                 finished=datetime.now(UTC).isoformat(timespec="seconds"),
                 commit=commit,
                 versions=provenance.versions(),
@@ -163,7 +166,7 @@ class _Clock:
         return self.longest * math.ceil(unfinished / self.jobs) if self.done else None
 
 
-def _materials(cell: Cell) -> tuple[Dataset, RunConfig, RunData]:
+def materials(cell: Cell) -> tuple[Dataset, RunConfig, RunData]:
     """The data set on its graph, and what `fit_many` needs."""
     dataset, graph = dataset_graph(load_dataset(cell.data), cell.graph, cell.k)
     chosen = cell.hyperparameters

@@ -9,7 +9,7 @@ from s2gnn.documents import markdown_table
 from s2gnn.learning.hyperparameters import Value, default_hyperparameters
 from s2gnn.learning.metrics import Confidence, bootstrap_confidence
 from s2gnn.learning.records import Record, Records
-from s2gnn.studies.published import PUBLISHED_ACCURACY
+from s2gnn.studies.table import paper_scores
 
 HEADER = (
     "data",
@@ -113,7 +113,7 @@ def _summary(found: Sequence[Record]) -> Summary:
         sum(record.seconds for record in found) / len(found),
         tuple(commits),
         tuple(budgets.values()),
-        PUBLISHED_ACCURACY.get((config["data"], config["graph"], config["model"])),
+        paper_scores().get((config["data"], config["graph"], config["model"])),
     )
 
 

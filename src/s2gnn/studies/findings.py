@@ -1,0 +1,93 @@
+"""What equal terms change about the paper's conclusions: the lead of S2-GNN, published, released and fair."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from s2gnn.layout import Block, Entry, Layout, rendered
+from s2gnn.learning.metrics import PairedComparison
+from s2gnn.learning.protocol import Protocol
+from s2gnn.studies.registry import stored_table
+from s2gnn.studies.results import TableResult
+from s2gnn.studies.table import table_names
+
+FINDINGS = "findings"
+LEVEL = 0.05
+
+
+def findings(folder: Path) -> str:
+    """Of every accuracy table, in Markdown: where S2-GNN is first, and by how much it leads each other model."""
+    results = [stored_table(name, folder) for name in table_names()]
+    return "\n".join(f"{_first_places(result)}\n\n{rendered(_leads(result), 'markdown')}" for result in results)
+
+
+def _first_places(result: TableResult) -> str:
+    table = result.table
+    counts = []
+    for protocol in table.protocols:
+        rankings = [result.ranking(data, protocol) for data in table.data]
+        measured = [ranking for ranking in rankings if "s2gnn" in ranking]
+        first = sum(ranking[0] == "s2gnn" for ranking in measured)
+        counts.append(f"`{protocol.name}` {first} of {len(measured)}")
+    printed = [_first_in_paper(result, data) for data in table.data]
+    return (
+        f"{table.title}: S2-GNN is first of the models run on {', '.join(counts)} data sets, "
+        f"in the paper on {sum(printed)} of {len(printed)}, where there is no MLP."
+    )
+
+
+def _first_in_paper(result: TableResult, data: str) -> bool:
+    scores = {cell.model: cell.paper[0] for cell in result.table.cells if cell.data == data and cell.paper}
+    return max(scores, key=lambda model: scores[model]) == "s2gnn"
+
+
+def _leads(result: TableResult) -> Layout:
+    table = result.table
+    fair = table.protocols[-1]
+    header = (
+        "S2-GNN against",
+        "paper (points)",
+        *(f"{protocol.name} (points)" for protocol in table.protocols),
+        "data sets",
+        f"{fair.name}: ahead / undecided / behind",
+    )
+    rows = tuple(_row(result, model) for model in table.models if model != "s2gnn")
+    note = (
+        "Lead of S2-GNN in points of accuracy, mean over the data sets where both were run under both protocols; "
+        f"ahead and behind by the paired t-test on common seeds (p < {LEVEL:g}, not corrected for their number)."
+    )
+    return Layout(table.title, header, (Block(table.title, rows),), (note,))
+
+
+def _row(result: TableResult, model: str) -> tuple[Entry, ...]:
+    table = result.table
+    leads = {data: [_lead(result, data, protocol, model) for protocol in table.protocols] for data in table.data}
+    common = {data: [lead for lead in found if lead] for data, found in leads.items() if all(found)}
+    paper = {(cell.data, cell.model): cell.paper for cell in table.cells}
+    printed = [
+        ours[0] - theirs[0]
+        for data in common
+        if (ours := paper.get((data, "s2gnn"))) and (theirs := paper.get((data, model)))
+    ]
+    means = [_mean([found[position].mean_difference for found in common.values()]) for position in range(2)]
+    verdicts = [_verdict(found[-1]) for found in common.values()]
+    counts = " / ".join(str(verdicts.count(verdict)) for verdict in (1, 0, -1)) if verdicts else "–"
+    return tuple(map(Entry, (model, _mean(printed), *means, str(len(common)), counts)))
+
+
+def _lead(result: TableResult, data: str, protocol: Protocol, model: str) -> PairedComparison | None:
+    if (data, model, protocol.name) not in result.places:
+        return None
+    return result.lead(data, protocol, model)
+
+
+def _mean(values: Sequence[float]) -> str:
+    return f"{np.mean(values):+.2f}" if values else "–"
+
+
+def _verdict(lead: PairedComparison) -> int:
+    """1 where S2-GNN is ahead, -1 where it is behind, 0 where the seeds do not tell."""
+    if lead.p_t is None or lead.p_t >= LEVEL:
+        return 0
+    return 1 if lead.mean_difference > 0 else -1

@@ -1,0 +1,52 @@
+"""The studies by name, and each as a layout from the records of a folder."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from s2gnn.errors import InputError
+from s2gnn.layout import Layout
+from s2gnn.learning.records import RecordsFolder
+from s2gnn.studies import data_table
+from s2gnn.studies.budget import Budget
+from s2gnn.studies.results import SHOWN, TableResult, table_result
+from s2gnn.studies.table import load_table, table_names
+from s2gnn.studies.view import table_layout
+
+
+@dataclass(frozen=True)
+class StudyInfo:
+    """A study in one line: its name, what it shows, and its size."""
+
+    name: str
+    title: str
+    size: str
+
+
+def studies() -> tuple[StudyInfo, ...]:
+    """All studies in the order of the paper."""
+    found = [StudyInfo(data_table.NAME, data_table.TITLE, f"{len(data_table.published_names())} data sets")]
+    for name in table_names():
+        table = load_table(name)
+        size = f"{len(table.models)} models × {len(table.data)} data sets × {len(table.protocols)} protocols"
+        found.append(StudyInfo(name, f"{table.title} ({table.paper})", size))
+    return tuple(found)
+
+
+def check_study(name: str) -> None:
+    """Refuse a name that is no study's."""
+    known = [study.name for study in studies()]
+    if name not in known:
+        raise InputError(f"there is no study {name!r}: choose from {', '.join(known)}")
+
+
+def stored_table(name: str, folder: Path, budgets: tuple[Budget, ...] = SHOWN) -> TableResult:
+    """An accuracy table with the runs that the files of `folder` have."""
+    return table_result(load_table(name), RecordsFolder(folder, name), budgets)
+
+
+def study_layout(name: str, folder: Path) -> Layout:
+    """A study from what `folder` has stored of it."""
+    check_study(name)
+    if name == data_table.NAME:
+        return data_table.data_layout(data_table.read(folder / f"{name}.json"))
+    return table_layout(stored_table(name, folder))

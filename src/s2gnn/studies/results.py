@@ -1,0 +1,118 @@
+"""What the records say about a table: for every place the runs behind it, their score, and who leads."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from s2gnn.learning.metrics import Confidence, PairedComparison, bootstrap_confidence, compare_paired
+from s2gnn.learning.protocol import Protocol
+from s2gnn.learning.records import Record, Records, canonical_json
+from s2gnn.studies.budget import BUDGETS, Budget
+from s2gnn.studies.cell import Cell
+from s2gnn.studies.table import AccuracyTable, TableCell
+
+# What a table shows; smoke only tells whether things run.
+SHOWN = tuple(budget for name, budget in BUDGETS.items() if name != "smoke")
+
+
+@dataclass(frozen=True)
+class PlaceResult:
+    """The runs of one data set and model under one protocol.
+
+    Attributes:
+        budget: the name of the budget they had; `None` when there are none.
+        records: by seed.
+    """
+
+    budget: str | None
+    records: Mapping[int, Record]
+
+    @property
+    def accuracies(self) -> dict[int, float]:
+        """The test accuracy in % by seed."""
+        return {seed: 100 * record.metrics["test_accuracy"] for seed, record in self.records.items()}
+
+    @property
+    def score(self) -> Confidence | None:
+        """Mean and half-width over seeds in %; `None` without runs."""
+        return bootstrap_confidence(list(self.accuracies.values())) if self.records else None
+
+
+@dataclass(frozen=True)
+class TableResult:
+    """A table and the runs behind it, by data set, model and name of the protocol."""
+
+    table: AccuracyTable
+    places: Mapping[tuple[str, str, str], PlaceResult]
+
+    def at(self, cell: TableCell, protocol: Protocol) -> PlaceResult:
+        """The runs of one place."""
+        return self.places[cell.data, cell.model, protocol.name]
+
+    def ranking(self, data: str, protocol: Protocol) -> list[str]:
+        """The models that have runs, best first."""
+        scores = {
+            model: place.score.mean
+            for (where, model, under), place in self.places.items()
+            if (where, under) == (data, protocol.name) and place.score is not None
+        }
+        return sorted(scores, key=lambda model: -scores[model])
+
+    def lead(self, data: str, protocol: Protocol, other: str, first: str = "s2gnn") -> PairedComparison | None:
+        """The accuracy of `first` minus that of `other`, in points, on the seeds that both have; `None` without."""
+        ours, theirs = (self.places[data, model, protocol.name].accuracies for model in (first, other))
+        common = ours.keys() & theirs.keys()
+        if not common:
+            return None
+        return compare_paired({seed: ours[seed] for seed in common}, {seed: theirs[seed] for seed in common})
+
+    @property
+    def records(self) -> list[Record]:
+        """All records behind the table, each once."""
+        found = {
+            (record.config_hash, record.seed): record
+            for place in self.places.values()
+            for record in place.records.values()
+        }
+        return list(found.values())
+
+
+def table_result(table: AccuracyTable, records: Records, budgets: Sequence[Budget] = SHOWN) -> TableResult:
+    """The runs of every place of `table`.
+
+    Where several budgets have runs, the one with the most seeds is taken, of equally many the most thorough.
+    """
+    known = _Known(records.read())
+    places = {}
+    for cell in table.cells:
+        for protocol in table.protocols:
+            candidates = [
+                PlaceResult(budget.name, known.runs(table.cell(cell, protocol, budget), budget)) for budget in budgets
+            ]
+            best = max(reversed(candidates), key=lambda candidate: len(candidate.records))
+            places[cell.data, cell.model, protocol.name] = best if best.records else PlaceResult(None, {})
+    return TableResult(table, places)
+
+
+class _Known:
+    """Records by what a place of a table asks for."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self._by_config: dict[str, dict[int, Record]] = {}
+        self._searched: dict[str, dict[str, dict[int, Record]]] = {}
+        for record in records:
+            self._by_config.setdefault(record.config_hash, {})[record.seed] = record
+            if record.budget.get("name") == "full":
+                searches = self._searched.setdefault(_without_hyperparameters(record.config), {})
+                searches.setdefault(record.config_hash, {})[record.seed] = record
+
+    def runs(self, cell: Cell, budget: Budget) -> dict[int, Record]:
+        """The records of a cell; after a search its hyperparameters are what the search found."""
+        if not budget.trials:
+            return self._by_config.get(cell.config_hash, {})
+        searches = self._searched.get(_without_hyperparameters(cell.config), {})
+        return max(searches.values(), key=len, default={})
+
+
+def _without_hyperparameters(config: Mapping[str, Any]) -> str:
+    return canonical_json({name: value for name, value in config.items() if name != "hyperparameters"})

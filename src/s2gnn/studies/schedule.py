@@ -1,0 +1,161 @@
+"""Run many cells in several processes, and say before how long that takes."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+import torch
+
+from s2gnn.learning.fit import fit
+from s2gnn.learning.many import threads_per_run
+from s2gnn.learning.processes import in_processes
+from s2gnn.learning.records import Record, Records
+from s2gnn.studies.cell import Cell
+from s2gnn.studies.run import materials, run_cell
+
+# A process reads the data anew for every part of a cell; so many seeds make that cheap, and still divide the work well.
+_SEEDS_A_PART = 5
+_TIMED_EPOCHS = 5
+
+
+@dataclass(frozen=True)
+class Job:
+    """A cell to run and the name of its budget, which its records keep."""
+
+    cell: Cell
+    budget: str
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A part of a cell that is done.
+
+    Attributes:
+        cell: with the seeds of this part.
+        done: how many of them have a record.
+        failure: why it could not be run; `None` if it was.
+    """
+
+    cell: Cell
+    done: int
+    failure: str | None = None
+
+
+def unfinished(jobs: Sequence[Job], records: Records) -> list[Job]:
+    """What has no record yet, in parts of a few seeds: the first of every cell, then the second, and so on."""
+    known = {(record.config_hash, record.seed) for record in records.read()}
+    parts: list[tuple[int, Job]] = []
+    seen: set[tuple[str, int]] = set()
+    for job in jobs:
+        name = job.cell.config_hash
+        missing = [seed for seed in job.cell.seeds if (name, seed) not in known and (name, seed) not in seen]
+        seen.update((name, seed) for seed in missing)
+        for start in range(0, len(missing), _SEEDS_A_PART):
+            seeds = tuple(missing[start : start + _SEEDS_A_PART])
+            parts.append((start, replace(job, cell=replace(job.cell, seeds=seeds))))
+    return [part for _, part in sorted(parts, key=lambda found: found[0])]
+
+
+def run_jobs(
+    parts: Sequence[Job],
+    records: Records,
+    processes: int = 1,
+    minutes: float | None = None,
+    on_start: Callable[[Job], None] | None = None,
+) -> Iterator[Finished]:
+    """Run what `unfinished` gave, and yield every part when it is done.
+
+    Each process has its share of the threads and trains one seed after the other. A part that fails is reported and
+    does not stop the others. Ctrl-C loses what is in training, nothing else.
+
+    Args:
+        parts: to run.
+        records: where results go.
+        processes: that work at the same time.
+        minutes: start no seed that would not be done after so long.
+        on_start: called when a part starts.
+    """
+    end = None if minutes is None else time.time() + 60 * minutes
+    threads = threads_per_run(processes)
+    work = _RunPart(records, end, threads)
+
+    def in_time() -> Iterator[Job]:
+        for part in parts:
+            if end is not None and time.time() >= end:
+                return
+            if on_start is not None:
+                on_start(part)
+            yield part
+
+    if processes == 1:
+        yield from map(work, in_time())
+        return
+    with closing(in_processes(work, in_time(), processes, threads, title=_title)) as done:
+        yield from done
+
+
+def _title(job: Job) -> str:
+    return job.cell.title
+
+
+@dataclass(frozen=True)
+class _RunPart:
+    """Runs parts; what a process is given once."""
+
+    records: Records
+    end: float | None
+    threads: int
+
+    def __call__(self, job: Job) -> Finished:
+        minutes = None if self.end is None else max(0.0, self.end - time.time()) / 60
+        try:
+            result = run_cell(
+                job.cell, self.records, minutes=minutes, threads=self.threads, budget={"name": job.budget}
+            )
+        except Exception as error:  # noqa: BLE001  one failure must not cost the other cells their time
+            return Finished(job.cell, 0, f"{job.cell.title}: {type(error).__name__}: {error}")
+        return Finished(job.cell, len(result.records))
+
+
+class Estimates:
+    """How long cells take to train, by records of the same model on the same graph, or else by a few epochs."""
+
+    def __init__(self, records: Records, threads: int) -> None:
+        self._seconds: dict[tuple[object, ...], list[float]] = {}
+        self._threads = threads
+        for record in records.read():
+            if record.budget.get("threads") == threads:
+                self._seconds.setdefault(_costs_like(record.config), []).append(record.seconds / _trained(record))
+
+    def seconds(self, cell: Cell) -> float:
+        """Of all seeds of `cell`, one after the other, if none stops early."""
+        like = _costs_like(cell.config)
+        if like not in self._seconds:
+            self._seconds[like] = [_seconds_an_epoch(cell, self._threads)]
+        known = self._seconds[like]
+        return sum(known) / len(known) * cell.protocol.epochs * len(cell.seeds)
+
+
+def _costs_like(config: dict[str, object]) -> tuple[object, ...]:
+    return tuple(config[name] for name in ("data", "graph", "k", "model", "recipe"))
+
+
+def _trained(record: Record) -> int:
+    """The number of epochs that a run took."""
+    epochs, patience = record.config["protocol"]["epochs"], record.config["protocol"].get("patience")
+    return int(epochs if patience is None else min(epochs, record.metrics["epoch"] + 1 + patience))
+
+
+def _seconds_an_epoch(cell: Cell, threads: int) -> float:
+    dataset, config, data = materials(cell)
+    seed = cell.seeds[0]
+    split = data.split(seed) if callable(data.split) else data.split[seed]
+    short = replace(config.fit, epochs=_TIMED_EPOCHS, patience=None)
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        result = fit(config.model(), data.x, data.op, dataset.y, split.train, split.val, config=short, seed=seed)
+    finally:
+        torch.set_num_threads(before)
+    return result.seconds / _TIMED_EPOCHS

@@ -1,0 +1,140 @@
+"""An accuracy table with its runs as something to look at: measured beside published, released beside fair."""
+
+from dataclasses import asdict
+from typing import Any
+
+from s2gnn.data.catalogue import entry
+from s2gnn.layout import Block, Entry, Layout
+from s2gnn.learning.metrics import PairedComparison
+from s2gnn.learning.protocol import Protocol
+from s2gnn.learning.records import Record
+from s2gnn.studies.results import PlaceResult, TableResult
+from s2gnn.studies.table import TableCell
+
+_NONE = "–"
+
+
+def table_layout(result: TableResult) -> Layout:
+    """One block for each data set, one row for each model."""
+    table = result.table
+    released, fair = table.protocols
+    header = (
+        "model",
+        f"{released.name} (%)",
+        f"{fair.name} (%)",
+        "paper (%)",
+        "released − paper",
+        "fair − paper",
+        "S2-GNN leads, fair (points)",
+        "seeds",
+        "budget",
+        "hyperparameters",
+    )
+    blocks = []
+    for data in table.data:
+        ranks = {protocol: result.ranking(data, protocol)[:2] for protocol in table.protocols}
+        rows = tuple(_row(result, cell, ranks) for cell in table.cells if cell.data == data)
+        k = f", k = {entry(data).k}" if table.graph in ("knn", "smooth") else ""
+        blocks.append(Block(f"{data}{k}: {entry(data).title}", rows))
+    return Layout(f"{table.title} ({table.paper})", header, tuple(blocks), (_legend(), made_by(result)))
+
+
+def _row(result: TableResult, cell: TableCell, ranks: dict[Protocol, list[str]]) -> tuple[Entry, ...]:
+    protocols = result.table.protocols
+    places = [result.at(cell, protocol) for protocol in protocols]
+    scores = [
+        Entry(_score(place), ranks[protocol].index(cell.model) + 1 if cell.model in ranks[protocol] else None)
+        for place, protocol in zip(places, protocols, strict=True)
+    ]
+    lead = None if cell.model == "s2gnn" else result.lead(cell.data, protocols[-1], cell.model)
+    texts = (
+        "{:.2f} ± {:.2f}".format(*cell.paper) if cell.paper else _NONE,
+        *(_difference(place, cell) for place in places),
+        _lead(lead),
+        _both([str(len(place.records)) if place.records else _NONE for place in places]),
+        _both([place.budget or _NONE for place in places]),
+        cell.source,
+    )
+    return (Entry(cell.model), *scores, *map(Entry, texts))
+
+
+def _score(place: PlaceResult) -> str:
+    score = place.score
+    if score is None:
+        return _NONE
+    return f"{score.mean:.2f} ± {score.half_width:.2f}" if score.n > 1 else f"{score.mean:.2f}"
+
+
+def _difference(place: PlaceResult, cell: TableCell) -> str:
+    score = place.score
+    return _NONE if score is None or cell.paper is None else f"{score.mean - cell.paper[0]:+.2f}"
+
+
+def _lead(lead: PairedComparison | None) -> str:
+    if lead is None:
+        return _NONE
+    return f"{lead.mean_difference:+.2f}" if lead.p_t is None else f"{lead.mean_difference:+.2f} (p {_p(lead.p_t)})"
+
+
+def _p(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"= {value:.3f}"
+
+
+def _both(texts: list[str]) -> str:
+    return texts[0] if len(set(texts)) == 1 else " / ".join(texts)
+
+
+def _legend() -> str:
+    return (
+        "Test accuracy, mean over seeds ± half-width of the bootstrapped 95 % interval; the best and the second best "
+        "of each column are marked. p is of the paired t-test on the seeds that both have. A dash is not run, or not "
+        "in the paper."
+    )
+
+
+def made_by(result: TableResult) -> str:
+    """The command, the commits and the runs behind a table."""
+    records = result.records
+    command = f"s2gnn study run {result.table.name} --budget BUDGET"
+    if not records:
+        return f"No run yet: {command}"
+    commits = ", ".join(dict.fromkeys(record.commit or "unknown" for record in records))
+    hours = sum(record.seconds for record in records) / 3600
+    return f"{len(records):,} runs, {hours:.1f} hours of training; {command}; commits {commits}."
+
+
+def table_json(result: TableResult) -> dict[str, Any]:
+    """All figures of a table for a program."""
+    table = result.table
+    return {
+        "study": table.name,
+        "title": table.title,
+        "paper": table.paper,
+        "graph": table.graph,
+        "cells": [
+            {
+                "data": cell.data,
+                "model": cell.model,
+                "paper": cell.paper,
+                "hyperparameters": cell.source,
+                "measured": {protocol.name: _place_json(result, cell, protocol) for protocol in table.protocols},
+            }
+            for cell in table.cells
+        ],
+    }
+
+
+def _place_json(result: TableResult, cell: TableCell, protocol: Protocol) -> dict[str, Any]:
+    place = result.at(cell, protocol)
+    lead = None if cell.model == "s2gnn" else result.lead(cell.data, protocol, cell.model)
+    return {
+        "score": asdict(place.score) if place.score else None,
+        "budget": place.budget,
+        "accuracies": {str(seed): value for seed, value in place.accuracies.items()},
+        "s2gnn_leads": asdict(lead) if lead else None,
+        "commits": sorted({_commit(record) for record in place.records.values()}),
+    }
+
+
+def _commit(record: Record) -> str:
+    return record.commit or "unknown"

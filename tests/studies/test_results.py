@@ -1,0 +1,123 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+from s2gnn.cli.study import render
+from s2gnn.documents import with_records
+from s2gnn.layout import rendered
+from s2gnn.learning.records import Record, Records, RecordsFolder
+from s2gnn.studies.budget import BUDGETS
+from s2gnn.studies.findings import findings
+from s2gnn.studies.registry import stored_table, study_layout
+from s2gnn.studies.results import table_result
+from s2gnn.studies.table import load_table
+from s2gnn.studies.view import table_json, table_layout
+
+ROOT = Path(__file__).parents[2]
+TABLE = load_table("table2-knn")
+RELEASED, FAIR = TABLE.protocols
+
+
+def place(data, model):
+    return next(cell for cell in TABLE.cells if (cell.data, cell.model) == (data, model))
+
+
+def write(folder, data, model, protocol, accuracies, budget="quick", **changes):
+    cell = TABLE.cell(place(data, model), protocol, BUDGETS[budget], seeds=max(len(accuracies), 1))
+    cell = replace(cell, hyperparameters=cell.hyperparameters.with_values(changes))
+    for seed, accuracy in zip(cell.seeds, accuracies, strict=True):
+        metrics = {"test_accuracy": accuracy / 100, "epoch": 3}
+        cost = {"name": budget, "epochs": 500, "threads": 1}
+        Records(folder / "table2-knn.jsonl").append(
+            Record(cell.config_hash, seed, cell.config, metrics, 36.0, cost, "2024-01-01", "abc", {"torch": "2"})
+        )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write(tmp_path, "cancer-b", "s2gnn", RELEASED, [93.0, 94.0, 95.0])
+    write(tmp_path, "cancer-b", "gcn", RELEASED, [60.0, 50.0, 70.0])
+    write(tmp_path, "cancer-b", "gcn", FAIR, [92.0, 92.5, 94.5])
+    write(tmp_path, "cancer-b", "mlp", FAIR, [97.0, 96.0, 98.0])
+    return tmp_path
+
+
+def test_places_are_ranked_by_their_mean(folder):
+    result = stored_table("table2-knn", folder)
+    assert result.ranking("cancer-b", RELEASED) == ["s2gnn", "gcn"]
+    assert result.ranking("cancer-b", FAIR) == ["mlp", "s2gnn", "gcn"]
+    assert result.ranking("har", FAIR) == []
+
+
+def test_the_lead_is_a_paired_test_on_common_seeds(folder):
+    lead = stored_table("table2-knn", folder).lead("cancer-b", FAIR, "gcn")
+    assert lead.mean_difference == pytest.approx(1.0)
+    assert lead.p_t == pytest.approx(stats.ttest_rel([93, 94, 95], [92, 92.5, 94.5]).pvalue)
+    assert stored_table("table2-knn", folder).lead("har", FAIR, "gcn") is None
+
+
+def test_of_several_budgets_the_one_with_most_seeds_then_the_most_thorough(folder):
+    write(folder, "cancer-b", "gcn", FAIR, [80.0, 80.0], budget="long")
+    assert stored_table("table2-knn", folder).at(place("cancer-b", "gcn"), FAIR).budget == "quick"
+    write(folder, "cancer-b", "mlp", FAIR, [80.0, 81.0, 82.0], budget="long")
+    assert stored_table("table2-knn", folder).at(place("cancer-b", "mlp"), FAIR).budget == "long"
+    # After a search the hyperparameters are what it found.
+    write(folder, "cancer-b", "gcn", FAIR, [91.0, 92.0, 93.0], budget="full", lr=0.0123)
+    found = stored_table("table2-knn", folder).at(place("cancer-b", "gcn"), FAIR)
+    assert (found.budget, found.score.mean) == ("full", pytest.approx(92.0))
+
+
+def test_smoke_is_not_shown(tmp_path):
+    write(tmp_path, "har", "gcn", FAIR, [99.0], budget="smoke")
+    assert stored_table("table2-knn", tmp_path).at(place("har", "gcn"), FAIR).score is None
+    shown = table_result(TABLE, RecordsFolder(tmp_path, "table2-knn"), [BUDGETS["smoke"]])
+    assert shown.at(place("har", "gcn"), FAIR).score.mean == pytest.approx(99.0)
+
+
+def test_measured_beside_published_and_released_beside_fair(folder):
+    text = rendered(table_layout(stored_table("table2-knn", folder)), "markdown")
+    assert (
+        "| gcn | *60.00 ± 10.00* | 93.00 ± 1.50 | 71.31 ± 5.72 | -11.31 | +21.69 | +1.00 (p = 0.074) | 3 | quick |"
+        in text
+    )
+    assert (
+        "| s2gnn | **94.00 ± 1.00** | *94.00 ± 1.00* | 93.39 ± 0.41 | +0.61 | +0.61 | – | 3 | quick | published |"
+        in text
+    )
+    assert "| mlp | – | **97.00 ± 1.00** | – | – | – | -3.00 (p = 0.035) | – / 3 | – / quick | customary |" in text
+    assert "12 runs, 0.1 hours of training; s2gnn study run table2-knn --budget BUDGET; commits abc." in text
+
+
+def test_the_numbers_for_a_program(folder):
+    cells = {(cell["data"], cell["model"]): cell for cell in table_json(stored_table("table2-knn", folder))["cells"]}
+    measured = cells["cancer-b", "gcn"]["measured"]["fair"]
+    assert measured["score"]["mean"] == pytest.approx(93.0)
+    assert measured["s2gnn_leads"]["n"] == 3
+    assert cells["har", "gcn"]["measured"]["fair"]["score"] is None
+    json.dumps(cells["har", "gcn"], allow_nan=False)
+
+
+def test_findings_count_first_places_and_leads(folder):
+    text = findings(folder)
+    assert (
+        "Accuracy on k-NN graphs: S2-GNN is first of the models run on `released` 1 of 1, `fair` 0 of 1 data sets, "
+        "in the paper on 4 of 5, where there is no MLP." in text
+    )
+    assert "| gcn | +22.08 | +34.00 | +1.00 | 1 | 0 / 1 / 0 |" in text
+    assert "| mlp | – | – | – | 0 | – |" in text
+
+
+def test_without_records_everything_is_a_dash(tmp_path):
+    text = rendered(study_layout("table3", tmp_path), "markdown")
+    assert "| gcn | – | – | 70.22 ± 2.91 | – | – | – | – | – |" in text
+    assert "No run yet: s2gnn study run table3" in text
+
+
+@pytest.mark.parametrize("page", ["docs/results.md", "README.md"])
+def test_the_pages_show_the_records(page):
+    text = (ROOT / page).read_text()
+    shown = with_records(text, lambda name: render(ROOT / "results", name))
+    assert shown == text, f"run: s2gnn study document {page}"

@@ -1,0 +1,119 @@
+from dataclasses import replace
+
+import pytest
+
+from s2gnn import InputError
+from s2gnn.data import CATALOGUE, TEST_SEEDS
+from s2gnn.learning.hyperparameters import PUBLISHED
+from s2gnn.nn.models import MODELS
+from s2gnn.studies.budget import BUDGETS, named_budget
+from s2gnn.studies.table import load_table, paper_scores, parse_table, table_names
+
+TABLE = """
+title = "T"
+paper = "Table 0"
+graph = "knn"
+protocols = ["released", "fair"]
+
+[[cells]]
+data = "cancer-b"
+model = "gat"
+paper = [68.67, 5.24]
+source = "searched"
+values = { heads = 4, dropout = 0.4 }
+"""
+
+
+@pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)
+@pytest.mark.parametrize("name", table_names())
+def test_every_shipped_cell_can_be_constructed(name, budget):
+    table = load_table(name)
+    for cell in table.cells:
+        for protocol in table.protocols:
+            made = table.cell(cell, protocol, budget)  # builds the model without its memory
+            assert (made.data, made.model, made.graph) == (cell.data, cell.model, table.graph)
+            assert made.seeds == TEST_SEEDS[: budget.seeds]
+            assert (made.protocol.epochs, made.protocol.patience) == (budget.epochs, budget.patience)
+
+
+def test_the_paper_has_ten_models_on_five_sets_twice_and_nine_on_three():
+    scores = paper_scores()
+    assert len(scores) == 10 * 10 + 9 * 3 - 1
+    for data, graph, model in scores:
+        assert model in MODELS
+        assert (graph == "diffusion") == (CATALOGUE[data].kind == "diffusion")
+    assert scores["isolet", "knn", "sign"] == (84.11, 0.24)
+    assert scores["har", "smooth", "cheby"] == (87.07, 3.57)
+    assert scores["pubmed", "diffusion", "s2gnn"] == (77.64, 1.05)
+    assert ("pubmed", "diffusion", "supergat") not in scores
+
+
+def test_published_hyperparameters_are_used_where_they_exist():
+    for name in ("table2-knn", "table2-learned"):
+        published = {cell.data for cell in load_table(name).cells if cell.source == "published"}
+        assert published == set(PUBLISHED)
+
+
+def test_a_model_without_a_head_is_run_once_for_both_protocols():
+    table = load_table("table2-knn")
+    quick = named_budget("quick")
+
+    def hashes(table, model):
+        cell = next(cell for cell in table.cells if cell.model == model)
+        return {table.cell(cell, protocol, quick).config_hash for protocol in table.protocols}
+
+    assert [len(hashes(table, model)) for model in ("s2gnn", "sign", "gcn", "mlp")] == [1, 1, 2, 2]
+    # On citation networks the protocols also differ in what is trained.
+    assert len(hashes(load_table("table3"), "s2gnn")) == 2
+
+
+def test_a_budget_limits_the_heads():
+    table = parse_table("t", TABLE)
+    heads = [
+        table.cell(table.cells[0], table.protocols[1], named_budget(name)).hyperparameters.model["heads"]
+        for name in ("smoke", "quick", "long")
+    ]
+    assert heads == [1, 2, 4]
+    with pytest.raises(InputError, match="no budget 'huge': choose from smoke, quick, long, full"):
+        named_budget("huge")
+
+
+def test_a_part_of_a_table():
+    table = load_table("table3").chosen(("cora", "pubmed"), ("gcn",))
+    assert [(cell.data, cell.model) for cell in table.cells] == [("cora", "gcn"), ("pubmed", "gcn")]
+    with pytest.raises(InputError, match="table3 has no model 'sign': choose from mlp, cheby"):
+        load_table("table3").chosen(models=("sign",))
+    with pytest.raises(InputError, match="table3 has no data set 'har'"):
+        load_table("table3").chosen(data=("har",))
+    with pytest.raises(InputError, match="there is no table 'table9': choose from table2-knn"):
+        load_table("table9")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        ('graph = "knn"', 'graph = "ring"', "graph is 'ring', but it must be one of knn"),
+        ('"fair"]', '"unfair"]', "no protocol 'unfair'"),
+        ('source = "searched"', 'source = "guessed"', "t, cancer-b gat: source is 'guessed'"),
+        ('source = "searched"', 'source = "customary"', "values are given exactly where they were searched"),
+        ("values = { heads = 4, dropout = 0.4 }", "", "values are given exactly where they were searched"),
+        ('source = "searched"\nvalues = { heads = 4, dropout = 0.4 }', 'source = "published"', "no .* published"),
+        ("paper = [68.67, 5.24]", "papr = [68.67, 5.24]", "unknown entry 'papr'"),
+        ('data = "cancer-b"', 'data = "cancer-z"', "cancer-z"),
+    ],
+)
+def test_a_wrong_configuration_is_refused(old, new, text):
+    assert old in TABLE
+    with pytest.raises(InputError, match=text):
+        parse_table("t", TABLE.replace(old, new))
+
+
+def test_a_place_must_be_there_once():
+    with pytest.raises(InputError, match="t has a place twice"):
+        parse_table("t", TABLE + TABLE[TABLE.index("[[cells]]") :])
+
+
+def test_wrong_values_are_found_when_the_cell_is_made():
+    table = parse_table("t", TABLE.replace("heads = 4", "hands = 4"))
+    with pytest.raises(InputError, match="no hyperparameter 'hands'"):
+        table.cell(table.cells[0], table.protocols[0], replace(named_budget("quick"), max_heads=None))

@@ -1,0 +1,77 @@
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from s2gnn import InputError
+from s2gnn.layout import Block, Entry, Layout, rendered
+
+LAYOUT = Layout(
+    "Scores & more",
+    ("model", "accuracy (%)"),
+    (
+        Block("data_1", ((Entry("a<b"), Entry("90.00 ± 1.00", 1)), (Entry("c"), Entry("80.00", 2)))),
+        Block("two", ((Entry("d"), Entry("–")),)),
+    ),
+    ("50 % of α",),
+)
+
+
+class Outline(HTMLParser):
+    """The tags of a page in their order, each checked to be closed by its own kind, and its text."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen, self.text = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+        if tag not in ("meta", "link"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data.strip())
+
+
+def test_text_marks_the_two_best_by_asterisks():
+    text = rendered(LAYOUT, "text")
+    assert "90.00 ± 1.00** │" in text
+    assert "80.00* │" in text
+    assert text.rstrip().endswith("50 % of α")
+
+
+def test_markdown_has_a_table_for_each_block():
+    text = rendered(LAYOUT, "markdown")
+    assert (
+        "**data_1**\n\n| model | accuracy (%) |\n| --- | ---: |\n| a<b | **90.00 ± 1.00** |\n| c | *80.00* |\n" in text
+    )
+    assert "| d | – |\n\n50 % of α\n" in text
+
+
+def test_latex_escapes_what_has_a_meaning_there():
+    text = rendered(LAYOUT, "latex")
+    assert r"\caption{Scores \& more}" in text
+    assert r"a$<$b & \textbf{90.00 $\pm$ 1.00} \\" in text
+    assert r"c & \underline{80.00} \\" in text
+    assert r"\multicolumn{2}{l}{\textbf{data\_1}} \\" in text
+    assert r"50 \% of $\alpha$" in text
+    assert text.count(r"\begin") == text.count(r"\end") == 2
+    assert text.isascii()
+
+
+def test_html_is_one_sound_page_without_a_network():
+    text = rendered(LAYOUT, "html")
+    page = Outline()
+    page.feed(text)
+    assert not page.open
+    assert {"a<b", "90.00 ± 1.00", "80.00", "50 % of α", "Scores & more"} <= set(page.text)
+    assert ("td", {"class": "second"}) in page.seen
+    assert not re.search(r"(src|href)=", text)
+
+
+def test_an_unknown_format_is_refused():
+    with pytest.raises(InputError, match="the format is 'pdf', but it must be one of text, markdown, latex, html"):
+        rendered(LAYOUT, "pdf")
