@@ -78,7 +78,7 @@ def as_markdown(layout: Layout) -> str:
     """The best in bold, the second best in italics."""
     marks = {None: "", 1: "**", 2: "*"}
     blocks = [
-        f"**{block.heading}**\n\n"
+        (f"**{block.heading}**\n\n" if block.heading else "")
         + markdown_table(
             layout.header,
             [[f"{marks[entry.rank]}{entry.text}{marks[entry.rank]}" for entry in row] for row in block.rows],

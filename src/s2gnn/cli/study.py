@@ -31,7 +31,7 @@ from s2gnn.learning.records import Records
 from s2gnn.nn.models import MODELS
 from s2gnn.studies import Cell, CellProgress, CellResult, data_table, make_cell, run_cell
 from s2gnn.studies.budget import BUDGETS
-from s2gnn.studies.findings import FINDINGS, findings
+from s2gnn.studies.findings import FINDINGS, HEADLINE, findings, headline
 from s2gnn.studies.registry import check_study, stored_table, studies, study_layout
 from s2gnn.studies.run import cell_result
 from s2gnn.studies.summary import HEADER, render_records, summaries
@@ -243,8 +243,8 @@ def render(results: Path, name: str) -> str:
         return render_records(results / name)
     if name.startswith("bench-"):
         return render_benchmark(results / name)
-    if name == FINDINGS:
-        return findings(results)
+    if name in (FINDINGS, HEADLINE):
+        return findings(results) if name == FINDINGS else headline(results)
     return rendered(study_layout(name, results), "markdown")
 
 

@@ -1,4 +1,4 @@
-"""What equal terms change about the paper's conclusions: the lead of S2-GNN, published, released and fair."""
+"""The tables in short: accuracies on equal terms, and what these change about the paper's conclusions."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,10 @@ from s2gnn.studies.results import TableResult
 from s2gnn.studies.table import table_names
 
 FINDINGS = "findings"
+HEADLINE = "headline"
 LEVEL = 0.05
+_HEADLINE_TABLES = ("table2-knn", "table3")
+_HEADLINE_MODELS = ("s2gnn", "mlp", "gcn", "sgc", "sign", "cheby")
 
 
 def findings(folder: Path) -> str:
@@ -22,12 +25,39 @@ def findings(folder: Path) -> str:
     return "\n".join(f"{_first_places(result)}\n\n{rendered(_leads(result), 'markdown')}" for result in results)
 
 
+def headline(folder: Path) -> str:
+    """One small table in Markdown: the models that all data sets have, under the fair protocols."""
+    results = [stored_table(name, folder) for name in _HEADLINE_TABLES]
+    places = [(result, data) for result in results for data in result.table.data]
+    rows = tuple((Entry(model), *(_accuracy(*place, model) for place in places)) for model in _HEADLINE_MODELS)
+    header = ("accuracy (%)", *(data for _, data in places))
+    seeds = sorted({len(place.records) for result in results for place in result.places.values() if place.records})
+    count = (
+        "no seed yet"
+        if not seeds
+        else f"{seeds[0]} seeds"
+        if len(set(seeds)) == 1
+        else f"{seeds[0]} to {seeds[-1]} seeds"
+    )
+    commits = dict.fromkeys(record.commit or "unknown" for result in results for record in result.records)
+    note = f"`s2gnn study run table2-knn` and `table3`, {count}, commits {', '.join(commits) or '–'}."
+    return rendered(Layout("", header, (Block("", rows),), (note,)), "markdown")
+
+
+def _accuracy(result: TableResult, data: str, model: str) -> Entry:
+    fair = result.table.protocols[-1]
+    place = result.places.get((data, model, fair.name))
+    if place is None or place.score is None:
+        return Entry("–")
+    return Entry(f"{place.score.mean:.1f}", 1 if result.ranking(data, fair)[0] == model else None)
+
+
 def _first_places(result: TableResult) -> str:
     table = result.table
     counts = []
     for protocol in table.protocols:
         rankings = [result.ranking(data, protocol) for data in table.data]
-        measured = [ranking for ranking in rankings if "s2gnn" in ranking]
+        measured = [ranking for ranking in rankings if "s2gnn" in ranking and len(ranking) > 1]
         first = sum(ranking[0] == "s2gnn" for ranking in measured)
         counts.append(f"`{protocol.name}` {first} of {len(measured)}")
     printed = [_first_in_paper(result, data) for data in table.data]
