@@ -90,7 +90,7 @@ def _row(row: DataRow) -> tuple[Entry, ...]:
     texts = [_figure(figures[name]) for name in ("nodes", "edges", "features", "classes")]
     homophily = f"{figures['homophily'].measured:.4f}" if "homophily" in figures else "–"
     graph = row.graph if row.k is None else f"{row.graph}, k = {row.k}"
-    return tuple(map(Entry, (entry(row.data).title, graph, *texts, homophily)))
+    return tuple(map(Entry, (row.data, graph, *texts, homophily)))
 
 
 def _figure(figure: Statistic) -> str:
