@@ -35,7 +35,7 @@ def test_bootstrap_confidence():
     confidence = bootstrap_confidence(scores)
     assert confidence.mean == pytest.approx(scores.mean())
     assert confidence.n == 50
-    assert confidence == bootstrap_confidence(list(scores))
+    assert confidence == bootstrap_confidence(list(scores)[::-1])
     assert confidence.half_width != bootstrap_confidence(scores, seed=1).half_width
     # For 50 scores the bootstrapped means are nearly normal with the deviation of the scores divided by the root of 50.
     assert confidence.half_width == pytest.approx(1.96 * scores.std() / np.sqrt(50), rel=0.12)
