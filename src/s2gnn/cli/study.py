@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from s2gnn import provenance
 from s2gnn.bench.document import render_benchmark
 from s2gnn.cli.output import AsJson, check_writable, duration, print_table
+from s2gnn.cli.search import search
 from s2gnn.cli.tables import run_data_table, run_table
 from s2gnn.data.catalogue import Kind
 from s2gnn.data.splits import TEST_SEEDS
@@ -38,6 +39,7 @@ from s2gnn.studies.summary import HEADER, render_records, summaries
 from s2gnn.studies.view import table_json
 
 app = typer.Typer(help="Run experiments of the paper; what is done is kept.", no_args_is_help=True)
+app.command()(search)
 
 
 @app.command("list")

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from s2gnn.data.splits import Split
 from s2gnn.errors import InputError, SeedError
 from s2gnn.learning.fit import FitConfig, FitResult, fit, predict_logits
-from s2gnn.learning.processes import failure, in_processes
+from s2gnn.learning.pool import failure, in_processes
 from s2gnn.learning.seeding import seeded
 from s2gnn.learning.sharing import Shared
 from s2gnn.nn.arguments import positive_integer

@@ -1,101 +1,39 @@
-"""Work off tasks in spawned processes that end with Ctrl-C, with this process, and with the first failure."""
+"""Processes that work for this one: started safe from a half-handled Ctrl-C, and never left behind."""
 
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
-from typing import Any, TypeVar
-
-import torch
-
-from s2gnn.errors import SeedError
-from s2gnn.operators import kernel
-
-Task = TypeVar("Task")
-Outcome = TypeVar("Outcome")
+from typing import Any
 
 
-@dataclass(frozen=True, eq=False)
-class _Worker:
-    """A process that works off one task after the other, and this end of the pipe to it."""
-
-    process: SpawnProcess
-    connection: Connection
-
-
-@dataclass(frozen=True)
-class _Failure:
-    """What a process sends in place of an outcome."""
-
-    text: str
-
-
-def in_processes(
-    work: Callable[[Task], Outcome],
-    tasks: Iterator[Task],
-    jobs: int,
-    threads: int,
-    *,
-    title: Callable[[Task], str],
-) -> Generator[Outcome, None, None]:
-    """Yield `work(task)` for every task, in the order of finishing.
-
-    Args:
-        work: something that can be pickled; every process gets it once.
-        tasks: the next one is asked for when a process is free.
-        jobs: number of processes.
-        threads: that each computes with.
-        title: what an error calls a task, such as "the run with seed 7".
-
-    Raises:
-        SeedError: when a task fails or its process is killed; the text names it. The others are stopped.
-    """
-    workers: list[_Worker] = []
-    busy: dict[Connection, tuple[_Worker, Task]] = {}
-    try:
-        while True:
-            while len(busy) < jobs and (task := next(tasks, None)) is not None:
-                idle = [worker for worker in workers if worker.connection not in busy]
-                if not idle:
-                    workers.append(_start_worker(work, title, threads))
-                    idle = workers[-1:]
-                busy[idle[0].connection] = idle[0], task
-                _send(idle[0], task, title(task))
-            if not busy:
-                return
-            ready = wait(list(busy))[0]
-            worker, task = busy.pop(ready)  # type: ignore[call-overload]
-            yield _received(worker, title(task))
-    finally:
-        for worker in workers:
-            worker.process.kill()
-        for worker in workers:
-            worker.process.join()
-            worker.connection.close()
-
-
-def failure(title: str, error: Exception) -> str:
-    """The text of the error when a task fails."""
-    return f"{title} failed: {type(error).__name__}: {error}"
-
-
-def _start_worker(work: Callable[[Any], Any], title: Callable[[Any], str], threads: int) -> _Worker:
-    here, there = multiprocessing.get_context("spawn").Pipe()
-    process = multiprocessing.get_context("spawn").Process(
-        target=_work, args=(there, work, title, threads, kernel.chosen()), daemon=True
-    )
+def start_process(target: Callable[..., None], *arguments: Any) -> SpawnProcess:
+    """Spawn a process that calls `target(*arguments)` and that Ctrl-C does not reach."""
+    process = multiprocessing.get_context("spawn").Process(target=target, args=arguments, daemon=True)
     # Starting the resource tracker, which the first child would need, unblocks the signal: it must be running before.
     resource_tracker.ensure_running()
     with _interrupts_later():
         process.start()
-    there.close()
-    return _Worker(process, here)
+    return process
+
+
+def end_with_parent() -> None:
+    """Called in a started process: it ends at once when the one that started it is gone."""
+    threading.Thread(target=_wait_for_parents_end, daemon=True).start()
+
+
+def how_it_ended(process: SpawnProcess) -> str:
+    """Why a process is no longer there, as the rest of a sentence about it."""
+    process.join()
+    code = process.exitcode or 0
+    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+    hint = ", as the system does when memory runs out: lower jobs" if code == -signal.SIGKILL else ""
+    return f"{how}{hint}"
 
 
 @contextmanager
@@ -120,56 +58,7 @@ def _interrupts_later() -> Iterator[None]:
         signal.raise_signal(waiting[0])
 
 
-def _send(worker: _Worker, task: Any, title: str) -> None:
-    try:
-        worker.connection.send(task)
-    except OSError:
-        raise SeedError(_death(worker, title)) from None
-
-
-def _received(worker: _Worker, title: str) -> Any:
-    """The outcome that is waiting in the pipe; an error if the process failed or died."""
-    try:
-        outcome = worker.connection.recv()
-    except (EOFError, OSError):
-        raise SeedError(_death(worker, title)) from None
-    if isinstance(outcome, _Failure):
-        raise SeedError(outcome.text)
-    return outcome
-
-
-def _death(worker: _Worker, title: str) -> str:
-    worker.process.join()
-    code = worker.process.exitcode or 0
-    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-    hint = ", as the system does when memory runs out: lower jobs" if code == -signal.SIGKILL else ""
-    return f"the process of {title} {how}{hint}"
-
-
-def _work(
-    connection: Connection,
-    work: Callable[[Any], Any],
-    title: Callable[[Any], str],
-    threads: int,
-    kernel_name: str,
-) -> None:
-    """Work off the tasks that come through the pipe until it is closed."""
-    threading.Thread(target=_die_with_parent, daemon=True).start()
-    torch.set_num_threads(threads)
-    with kernel.use(kernel_name):
-        while True:
-            try:
-                task = connection.recv()
-            except EOFError:
-                return
-            try:
-                outcome = work(task)
-            except Exception as error:  # noqa: BLE001  whatever it is, the parent raises it
-                outcome = _Failure(failure(title(task), error))
-            connection.send(outcome)
-
-
-def _die_with_parent() -> None:
+def _wait_for_parents_end() -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])

@@ -14,6 +14,7 @@ import numpy as np
 from s2gnn import provenance
 from s2gnn.data import Dataset, dataset_graph, load_dataset
 from s2gnn.data.splits import Split, dataset_split
+from s2gnn.graphs import Graph
 from s2gnn.learning.many import Run, RunConfig, RunData, fit_many, threads_per_run
 from s2gnn.learning.metrics import Confidence, accuracy, bootstrap_confidence, macro_f1, mean_roc_auc
 from s2gnn.learning.records import Record, Records
@@ -105,7 +106,8 @@ def run_cell(
     if not missing or clock.is_over():
         return cell_result(cell, records)
     threads = threads_per_run(jobs, threads)
-    dataset, config, data = materials(cell)
+    dataset, graph = dataset_graph(load_dataset(cell.data), cell.graph, cell.k)
+    config, data = materials(cell, dataset, graph)
     commit = provenance.commit()
 
     def report() -> None:
@@ -166,15 +168,14 @@ class _Clock:
         return self.longest * math.ceil(unfinished / self.jobs) if self.done else None
 
 
-def materials(cell: Cell) -> tuple[Dataset, RunConfig, RunData]:
-    """The data set on its graph, and what `fit_many` needs."""
-    dataset, graph = dataset_graph(load_dataset(cell.data), cell.graph, cell.k)
+def materials(cell: Cell, dataset: Dataset, graph: Graph) -> tuple[RunConfig, RunData]:
+    """What is trained for `cell`, and what on, given its data set and graph."""
     chosen = cell.hyperparameters
     fit_config = cell.protocol.fit_config(chosen.lr, chosen.weight_decay, several_labels=dataset.several_labels)
     new_model = cell.model_factory(dataset.x.shape[1], len(dataset.class_names))
     with seeded(0):
         x, op = new_model().prepare(dataset.x, graph)  # type: ignore[operator]
-    return dataset, RunConfig(new_model, fit_config), RunData(x, op, dataset.y, partial(dataset_split, dataset))
+    return RunConfig(new_model, fit_config), RunData(x, op, dataset.y, partial(dataset_split, dataset))
 
 
 def _metrics(dataset: Dataset, split: Split, run: Run) -> dict[str, float]:

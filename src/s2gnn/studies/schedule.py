@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from s2gnn.data import dataset_graph, load_dataset
+from s2gnn.data.splits import dataset_split
 from s2gnn.learning.fit import fit
 from s2gnn.learning.many import threads_per_run
-from s2gnn.learning.processes import in_processes
+from s2gnn.learning.pool import in_processes
 from s2gnn.learning.records import Record, Records
 from s2gnn.studies.cell import Cell
 from s2gnn.studies.run import materials, run_cell
@@ -148,9 +150,10 @@ def _trained(record: Record) -> int:
 
 
 def _seconds_an_epoch(cell: Cell, threads: int) -> float:
-    dataset, config, data = materials(cell)
+    dataset, graph = dataset_graph(load_dataset(cell.data), cell.graph, cell.k)
+    config, data = materials(cell, dataset, graph)
     seed = cell.seeds[0]
-    split = data.split(seed) if callable(data.split) else data.split[seed]
+    split = dataset_split(dataset, seed)
     short = replace(config.fit, epochs=_TIMED_EPOCHS, patience=None)
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
