@@ -1,6 +1,8 @@
 """The trials of a search in an Optuna storage: each draw is done once, whoever works on it and whoever dies."""
 
 import copy
+import os
+import platform
 import random
 import threading
 import time
@@ -54,6 +56,7 @@ class ClaimedTrial:
         self._trial = trial
         self._storage = storage
         with _unless_lost():
+            trial.set_user_attr("worker", f"{platform.node()}, process {os.getpid()}")
             self.values = {name: _suggest(trial, name, chosen) for name, chosen in space.ranges.items()}
             self.scores: dict[int, float] = dict(storage.get_trial(trial._trial_id).intermediate_values)
 
