@@ -168,7 +168,7 @@ def summed_up(cell: Cell, config: SearchConfig, trials: "Trials") -> SearchResul
     """What is known of the first `config.trials` draws."""
     from optuna.trial import TrialState
 
-    from s2gnn.studies.trials import deaths, is_unfinished
+    from s2gnn.studies.trials import is_unfinished, retries
 
     result = SearchResult(cell, trials.name, config.trials)
     if not trials.exist():
@@ -176,7 +176,7 @@ def summed_up(cell: Cell, config: SearchConfig, trials: "Trials") -> SearchResul
     draws = list(enumerate(trials.draws()[: config.trials]))
     complete = [(index, trial) for index, trial in draws if trial.state is TrialState.COMPLETE]
     failed = [
-        f"trial {index}: {trial.user_attrs.get('error', f'{deaths(trial)} processes died at it')} ({trial.params})"
+        f"trial {index}: {trial.user_attrs.get('error', f'{retries(trial) + 1} processes died at it')} ({trial.params})"
         for index, trial in draws
         if trial.state is TrialState.FAIL and not is_unfinished(trial)
     ]
@@ -186,7 +186,7 @@ def summed_up(cell: Cell, config: SearchConfig, trials: "Trials") -> SearchResul
         pruned=sum(trial.state is TrialState.PRUNED for _, trial in draws),
         failed=len(failed),
         failures=tuple(failed),
-        retried=sum(deaths(trial) - (trial.state is TrialState.FAIL) for _, trial in draws),
+        retried=sum(retries(trial) for _, trial in draws),
         running=sum(trial.state is TrialState.RUNNING for _, trial in draws),
     )
     if not complete:

@@ -33,7 +33,7 @@ except ImportError as error:
     raise InputError("a search needs Optuna, which is not installed: pip install 's2gnn[search]'") from error
 
 # A configuration that kills its process, for instance by taking all memory, does so every time.
-MAX_DEATHS = 4
+MAX_RETRIES = 3
 _OPENING_ATTEMPTS = 8
 _SQLITE_PATIENCE = 120  # seconds that a process waits for the others' transactions
 
@@ -234,15 +234,15 @@ class Trials:
                 _retry()(study, copy.deepcopy(trial))
 
 
-def deaths(trial: FrozenTrial) -> int:
-    """How many processes died at the draw that `trial` stands for."""
-    return len(_retried(trial)) + (trial.state is TrialState.FAIL and "error" not in trial.user_attrs)
+def retries(trial: FrozenTrial) -> int:
+    """How often the draw that `trial` stands for was begun again, because a process died at it."""
+    return len(_retried(trial))
 
 
 def is_unfinished(trial: FrozenTrial) -> bool:
     """Whether there is still work for the draw that `trial` stands for."""
     if trial.state is TrialState.FAIL:
-        return "error" not in trial.user_attrs and deaths(trial) < MAX_DEATHS
+        return "error" not in trial.user_attrs and retries(trial) < MAX_RETRIES
     return not trial.state.is_finished()
 
 
@@ -348,7 +348,7 @@ def _make_transactions_exclusive(engine: sqlalchemy.Engine) -> None:
 
 def _retry() -> RetryHeartbeatStaleTrialCallback:
     with _without("RetryHeartbeatStaleTrialCallback"):
-        return RetryHeartbeatStaleTrialCallback(max_retry=MAX_DEATHS - 1, inherit_intermediate_values=True)
+        return RetryHeartbeatStaleTrialCallback(max_retry=MAX_RETRIES, inherit_intermediate_values=True)
 
 
 @contextmanager
