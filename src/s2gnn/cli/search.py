@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +17,7 @@ from s2gnn import provenance
 from s2gnn.cli.output import AsJson, check_writable, print_table
 from s2gnn.data.catalogue import Kind
 from s2gnn.data.splits import VALIDATION_SEEDS
-from s2gnn.learning.protocol import PROTOCOLS
+from s2gnn.learning.protocol import PROTOCOLS, named_protocol
 from s2gnn.nn.models import MODELS
 from s2gnn.studies import make_cell
 from s2gnn.studies.addresses import storage_address, without_password
@@ -45,6 +45,10 @@ def search(
     ] = len(VALIDATION_SEEDS),
     seed: Annotated[int, typer.Option(min=0, help="Of the sampler.")] = 0,
     max_heads: Annotated[int, typer.Option(min=1, max=6, help="At most so many attention heads.")] = 6,
+    patience: Annotated[
+        int | None,
+        typer.Option(min=1, help="Stop training after so many epochs without a better score; never if left out."),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Trials at the same time.")] = 1,
     minutes: Annotated[
         float | None, typer.Option(min=0, help="Start no training that would not be done after so long.")
@@ -62,7 +66,7 @@ def search(
     if "://" not in storage:
         check_writable(Path(storage), ".db")
         Path(storage).absolute().parent.mkdir(parents=True, exist_ok=True)
-    cell = make_cell(data, model, protocol, graph=graph, k=k)
+    cell = make_cell(data, model, replace(named_protocol(protocol), patience=patience), graph=graph, k=k)
     config = SearchConfig(sampler, trials, VALIDATION_SEEDS[:seeds], seed, max_heads)
     try:
         with _progress(cell.title, trials) as on_progress:
@@ -105,6 +109,7 @@ def _as_json(result: SearchResult) -> dict[str, object]:
         "commit": provenance.commit(),
         "versions": provenance.versions(),
         "study": result.study,
+        "config": result.cell.config,
         "trials": result.trials,
         "finished": result.finished,
         "complete": result.complete,
