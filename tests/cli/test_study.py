@@ -7,6 +7,8 @@ import pytest
 from s2gnn.data import TEST_SEEDS
 from s2gnn.learning.protocol import named_protocol
 from s2gnn.learning.records import Records
+from s2gnn.learning.space import search_space
+from s2gnn.studies.budget import BUDGETS
 
 
 @pytest.fixture(autouse=True)
@@ -120,7 +122,7 @@ def test_a_study_runs_and_is_shown(s2gnn, tmp_path, monkeypatch, data_folder):
         "sign",
     ]
     code, _, err = s2gnn(*run)
-    assert (code, "every run is on record" in err) == (0, True)
+    assert (code, "every run of 3 cells is on record" in err) == (0, True)
     code, out, _ = s2gnn("study", "show", "table2-knn", "--results", tmp_path, "--format", "json")
     assert json.loads(out)["study"] == "table2-knn"
     for form in ("text", "markdown", "latex", "html"):
@@ -169,3 +171,20 @@ def test_what_a_study_cannot_do_is_said_in_a_sentence(s2gnn, arguments, text, tm
     assert (code, out) == (2, "")
     assert text in err
     assert not list(tmp_path.iterdir())
+
+
+def test_the_full_budget_searches_first_and_runs_what_was_found(s2gnn, tmp_path, monkeypatch, data_folder):
+    small = replace(BUDGETS["full"], seeds=2, epochs=3, trials=2)
+    monkeypatch.setattr("s2gnn.cli.tables.named_budget", {"full": small}.get)
+    run = ("study", "run", "table2-knn", "--models", "sign", "--data", "cancer-b", "--budget", "full")
+    code, _, err = s2gnn(*run, "--results", tmp_path, "--minutes", 0)
+    assert (code, "0 of 2 trials; the search goes on next time" in err) == (0, True)
+    code, _, err = s2gnn(*run, "--results", tmp_path)
+    assert code == 0, err
+    assert "1 searches of 2 trials with 5 seeds, about" in err
+    records = Records(tmp_path / "table2-knn.jsonl").read()
+    assert [(record.budget["name"], record.config["protocol"]["epochs"]) for record in records] == [("full", 3)] * 2
+    drawn = [search_space("sign", "released").draw(0, index) for index in range(2)]
+    assert records[0].config["hyperparameters"]["lr"] in [values["lr"] for values in drawn]
+    code, _, err = s2gnn(*run, "--results", tmp_path)
+    assert (code, "every run of 1 cells is on record" in err) == (0, True)

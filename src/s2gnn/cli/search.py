@@ -69,7 +69,7 @@ def search(
     cell = make_cell(data, model, replace(named_protocol(protocol), patience=patience), graph=graph, k=k)
     config = SearchConfig(sampler, trials, VALIDATION_SEEDS[:seeds], seed, max_heads)
     try:
-        with _progress(cell.title, trials) as on_progress:
+        with search_progress(cell.title, trials) as on_progress:
             result = run_search(cell, config, storage, jobs, minutes, on_progress)
     except KeyboardInterrupt:
         _say_how_to_go_on(search_result(cell, config, storage))
@@ -128,7 +128,7 @@ def _say_how_to_go_on(result: SearchResult) -> None:
 
 
 @contextmanager
-def _progress(title: str, trials: int) -> Iterator[Callable[[SearchResult], None]]:
+def search_progress(title: str, trials: int) -> Iterator[Callable[[SearchResult], None]]:
     """A bar of the trials that all workers have finished, and the best score so far."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:

@@ -19,7 +19,7 @@ from s2gnn import provenance
 from s2gnn.bench.document import render_benchmark
 from s2gnn.cli.output import AsJson, check_writable, duration, print_table
 from s2gnn.cli.search import search
-from s2gnn.cli.tables import run_data_table, run_table
+from s2gnn.cli.tables import Request, run_data_table, run_table
 from s2gnn.data.catalogue import Kind
 from s2gnn.data.splits import TEST_SEEDS
 from s2gnn.documents import with_records
@@ -110,7 +110,7 @@ def run(
         if study == data_table.NAME:
             run_data_table(results, data)
         else:
-            run_table(study, results, budget, data, models, protocol, seeds, storage, jobs, minutes)
+            run_table(Request(study, results, budget, data, models, protocol, seeds, storage, jobs, minutes))
         print(rendered(study_layout(study, results), "text"))
         return
     if data is None or records is None:

@@ -2,6 +2,8 @@
 
 import shlex
 import sys
+import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import typer
@@ -9,87 +11,128 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from s2gnn.cli.output import check_writable, duration
+from s2gnn.cli.search import search_progress
 from s2gnn.data.catalogue import entry
+from s2gnn.data.splits import VALIDATION_SEEDS
 from s2gnn.errors import InputError
 from s2gnn.learning.many import threads_per_run
 from s2gnn.learning.protocol import Protocol
 from s2gnn.learning.records import RecordsFolder
 from s2gnn.studies import data_table
-from s2gnn.studies.budget import Budget, named_budget
+from s2gnn.studies.budget import named_budget
 from s2gnn.studies.schedule import Estimates, Job, run_jobs, unfinished
+from s2gnn.studies.search import SearchConfig, search
 from s2gnn.studies.table import AccuracyTable, load_table
 
 
-def run_table(
-    name: str,
-    results: Path,
-    budget_name: str,
-    data: str | None,
-    models: str | None,
-    protocol: str | None,
-    seeds: int | None,
-    storage: str | None,
-    jobs: int,
-    minutes: float | None,
-) -> None:
+@dataclass(frozen=True)
+class Request:
+    """What the command line asks for: names with commas, or `None` for all; the rest as in `s2gnn study run`."""
+
+    study: str
+    results: Path
+    budget: str
+    data: str | None
+    models: str | None
+    protocol: str | None
+    seeds: int | None
+    storage: str | None
+    jobs: int
+    minutes: float | None
+
+
+def run_table(request: Request) -> None:
     """Train what an accuracy table lacks."""
-    budget = named_budget(budget_name)
-    table = load_table(name).chosen(_names(data), _names(models))
-    protocols = table.protocols if protocol is None else (_one_of(table, protocol),)
-    records = RecordsFolder(results, name)
+    budget = named_budget(request.budget)
+    table = load_table(request.study).chosen(_names(request.data), _names(request.models))
+    protocols = table.protocols if request.protocol is None else (_one_of(table, request.protocol),)
+    cells = (table.cell(cell, protocol, budget, request.seeds) for cell in table.cells for protocol in protocols)
+    wanted = list({cell.config_hash: Job(cell, budget.name) for cell in cells}.values())
+    records = RecordsFolder(request.results, request.study)
     check_writable(records.path, ".jsonl")
     console = Console(stderr=True)
-    wanted = _jobs(table, protocols, budget, seeds, storage, jobs, minutes, console)
+    estimates = Estimates(records, threads_per_run(request.jobs))
+    end = None if request.minutes is None else time.time() + 60 * request.minutes
+    if budget.trials:
+        storage = request.storage or str(request.results / "search.db")
+        wanted = _searched(
+            wanted, SearchConfig("random", budget.trials), storage, request.jobs, end, estimates, console
+        )
     parts = unfinished(wanted, records)
     total = sum(len(part.cell.seeds) for part in parts)
     if not total:
-        console.print(f"{name}, budget {budget.name}: every run is on record")
+        console.print(f"{request.study}, budget {budget.name}: every run of {len(wanted)} cells is on record")
         return
-    estimate = Estimates(records, threads_per_run(jobs))
-    with console.status("timing a few epochs of every model"):
-        seconds = sum(estimate.seconds(part.cell) for part in parts) / jobs
-    limit = "" if minutes is None else f", stops after {minutes:g} min"
-    at_most = "at most " if budget.patience is not None else ""
-    console.print(f"{name}, budget {budget.name}: {total} runs to train, {at_most}about {duration(seconds)}{limit}")
-    failures = []
-    with Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
-    ) as bar:
-        task = bar.add_task(name, total=total)
-        started: list[str] = []
-
-        def show(part: Job) -> None:
-            started.append(part.cell.title)
-            bar.update(task, description=", ".join(started[-jobs:]))
-
-        for finished in run_jobs(parts, records, jobs, minutes, show):
-            bar.advance(task, finished.done)
-            if finished.failure:
-                failures.append(finished.failure)
-    left = sum(len(part.cell.seeds) for part in unfinished(wanted, records))
-    if left:
-        console.print(f"{total - left} of {total} runs done; the same command goes on from there")
+    with console.status("timing a few epochs of every model that has no record"):
+        seconds = sum(estimates.seconds(part.cell) for part in parts) / request.jobs
+    bound = "at most about" if budget.patience else "about"
+    limit = "" if request.minutes is None else f", stops after {request.minutes:g} min"
+    console.print(f"{request.study}, budget {budget.name}: {total} runs to train, {bound} {duration(seconds)}{limit}")
+    try:
+        failures = _run(parts, records, request.jobs, end, console)
+    finally:
+        left = sum(len(part.cell.seeds) for part in unfinished(wanted, records))
+        if left:
+            console.print(f"{total - left} of {total} runs done; the same command goes on from there")
     if failures:
         for failure in failures:
             print(f"failed: {failure}", file=sys.stderr)
         raise typer.Exit(1)
 
 
-def _jobs(
-    table: AccuracyTable,
-    protocols: tuple[Protocol, ...],
-    budget: Budget,
-    seeds: int | None,
-    storage: str | None,
+def _run(parts: list[Job], records: RecordsFolder, jobs: int, end: float | None, console: Console) -> list[str]:
+    """Run the parts under a bar that names the cells in training; what failed."""
+    failures = []
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task("starting", total=sum(len(part.cell.seeds) for part in parts))
+        running: list[str] = []
+
+        def show() -> None:
+            bar.update(task, description=", ".join(running) or "done")
+
+        def start(part: Job) -> None:
+            running.append(part.cell.title)
+            show()
+
+        for finished in run_jobs(parts, records, jobs, end, start):
+            running.remove(finished.cell.title)
+            show()
+            bar.advance(task, finished.done)
+            if finished.failure:
+                failures.append(finished.failure)
+    return failures
+
+
+def _searched(
+    wanted: list[Job],
+    config: SearchConfig,
+    storage: str,
     jobs: int,
-    minutes: float | None,
+    end: float | None,
+    estimates: Estimates,
     console: Console,
 ) -> list[Job]:
-    """Every cell of the table under every protocol, seed after seed in the same order for all."""
-    del storage, jobs, minutes, console
-    return [
-        Job(table.cell(cell, protocol, budget, seeds), budget.name) for cell in table.cells for protocol in protocols
-    ]
+    """The cells with the hyperparameters that a search found; those whose search is not finished are left out."""
+    seeds = len(VALIDATION_SEEDS)
+    with console.status("timing a few epochs of every model that has no record"):
+        one = sum(estimates.seconds(replace(job.cell, seeds=job.cell.seeds[:1])) for job in wanted)
+    seconds = one * config.trials * seeds / jobs
+    console.print(
+        f"{len(wanted)} searches of {config.trials} trials with {seeds} seeds, about {duration(seconds)} in all"
+    )
+    found = []
+    for job in wanted:
+        left = None if end is None else max(0.0, end - time.time()) / 60
+        with search_progress(job.cell.title, config.trials) as on_progress:
+            result = search(job.cell, config, storage, jobs, left, on_progress)
+        if result.best is not None and result.finished == config.trials:
+            found.append(replace(job, cell=replace(job.cell, hyperparameters=result.best)))
+        else:
+            console.print(
+                f"{job.cell.title}: {result.finished} of {config.trials} trials; the search goes on next time"
+            )
+    return found
 
 
 def _one_of(table: AccuracyTable, name: str) -> Protocol:

@@ -63,7 +63,7 @@ def run_jobs(
     parts: Sequence[Job],
     records: Records,
     processes: int = 1,
-    minutes: float | None = None,
+    end: float | None = None,
     on_start: Callable[[Job], None] | None = None,
 ) -> Iterator[Finished]:
     """Run what `unfinished` gave, and yield every part when it is done.
@@ -75,10 +75,9 @@ def run_jobs(
         parts: to run.
         records: where results go.
         processes: that work at the same time.
-        minutes: start no seed that would not be done after so long.
+        end: start no seed that would not be done by this time, in seconds since the epoch.
         on_start: called when a part starts.
     """
-    end = None if minutes is None else time.time() + 60 * minutes
     threads = threads_per_run(processes)
     work = _RunPart(records, end, threads)
 
