@@ -146,16 +146,16 @@ def test_tpe_is_replayable_rounds_and_prunes_what_is_worse_on_every_seed(cell, d
     def score(values, seed):
         return (0.5 if values["dropout"] > 0.5 else 0.9) - values["lr"] + seed % 7 / 100
 
-    config = SearchConfig("tpe", trials=14)
+    config = SearchConfig("tpe", trials=12)
     asked = scored(score)
     result = search(cell, config, db)
     draws = in_storage(cell, config, db)
-    assert result.finished == 14
+    assert result.finished == 12
     assert result.best.model["dropout"] < 0.5
     pruned = [trial for trial in draws if trial.state.name == "PRUNED"]
     assert result.pruned == len(pruned) > 4
     assert all(3 <= len(trial.intermediate_values) < 5 for trial in pruned)
-    assert len(asked) == sum(len(trial.intermediate_values) for trial in draws) < 14 * 5
+    assert len(asked) == sum(len(trial.intermediate_values) for trial in draws) < 12 * 5
     assert all(trial.params["dropout"] == pytest.approx(round(trial.params["dropout"], 4)) for trial in draws)
     assert result.best.lr == float(f"{result.best.lr:.4f}")
     search(cell, config, tmp_path / "again.db")
@@ -265,7 +265,7 @@ def test_a_copy_that_a_dying_worker_did_not_make_is_made_later(cell, db, monkeyp
 
 
 # One process that has imported everything forks the workers, so that they start in no time.
-KILLED_WORKER = """
+WORKERS = """
 import json, os, signal, sys
 from dataclasses import replace
 import s2gnn.studies.workers as workers
@@ -273,9 +273,9 @@ from s2gnn.data.splits import VALIDATION_SEEDS
 from s2gnn.learning.protocol import FAIR
 from s2gnn.studies import make_cell
 from s2gnn.studies.heartbeat import Heartbeat
-from s2gnn.studies.search import SearchConfig, search
+from s2gnn.studies.search import SearchConfig, open_trials, search
 
-undisturbed, disturbed, log = sys.argv[1:]
+undisturbed, disturbed, claims, log = sys.argv[1:]
 cell = make_cell("digits", "mlp", replace(FAIR, name="quick", epochs=3), k=10)
 config = SearchConfig("random", trials=6, seeds=VALIDATION_SEEDS[:3])
 fit = workers.fit
@@ -299,55 +299,10 @@ def die_after_two_seeds(result):
     if len(calls) == 3:
         os.kill(os.getpid(), signal.SIGKILL)
 
-os.waitpid(start(undisturbed), 0)
-workers.fit = logged_fit
-dying = start(disturbed, die_after_two_seeds)
-living = start(disturbed)
-print(json.dumps([os.waitpid(process, 0)[1] for process in (dying, living)]))
-"""
-
-
-def run_forked(script, *arguments):
-    single = {**os.environ, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", script, *map(str, arguments)]
-    run = subprocess.run(command, capture_output=True, text=True, env=single, timeout=120)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_with_one_of_two_workers_killed_every_draw_is_done_once(cell, tmp_path):
-    paths = [tmp_path / "undisturbed.db", tmp_path / "disturbed.db"]
-    log = tmp_path / "trained"
-    dying, living = run_forked(KILLED_WORKER, *paths, log)
-    assert (os.WTERMSIG(dying), living) == (9, 0)
-    config = SearchConfig("random", trials=6, seeds=VALIDATION_SEEDS[:3])
-    results = [search_result(cell, config, path) for path in paths]
-    assert [(result.complete, result.finished, result.retried) for result in results] == [(6, 6, 0), (6, 6, 1)]
-    alone, together = (in_storage(cell, config, path) for path in paths)
-    assert [trial.params for trial in together] == [SPACE.draw(0, index) for index in range(6)]
-    assert [trial.value for trial in together] == [trial.value for trial in alone]
-    assert [trial.intermediate_values for trial in together] == [trial.intermediate_values for trial in alone]
-    with sqlite3.connect(paths[1]) as connection:
-        states = [state for (state,) in connection.execute("SELECT state FROM trials")]
-    assert sorted(states) == ["COMPLETE"] * 6 + ["FAIL"]
-    trained = log.read_text().splitlines()
-    assert len(trained) == len(set(trained)) == 18
-
-
-CLAIMS = """
-import json, os, sys
-from s2gnn.learning.protocol import FAIR
-from s2gnn.studies import make_cell
-from s2gnn.studies.heartbeat import Heartbeat
-from s2gnn.studies.search import SearchConfig, open_trials
-
-cell, config = make_cell("digits", "mlp", FAIR, k=10), SearchConfig("random", trials=12)
-children = []
-for _ in range(4):
+def claim():
     reader, writer = os.pipe()
     if os.fork() == 0:
-        trials = open_trials(cell, config, sys.argv[1], Heartbeat())
+        trials = open_trials(cell, config, claims, Heartbeat())
         trials.plan(12, {"data": "digits"})
         claimed = []
         while (trial := trials.claim(12)) is not None:
@@ -355,14 +310,56 @@ for _ in range(4):
         os.write(writer, json.dumps(claimed).encode())
         os._exit(0)
     os.close(writer)
-    children.append(reader)
-print(json.dumps([json.loads(os.read(reader, 10_000)) for reader in children]))
+    return reader
+
+os.waitpid(start(undisturbed), 0)
+workers.fit = logged_fit
+dying = start(disturbed, die_after_two_seeds)
+living = start(disturbed)
+statuses = [os.waitpid(process, 0)[1] for process in (dying, living)]
+readers = [claim() for _ in range(4)]
+print(json.dumps([statuses, [json.loads(os.read(reader, 10_000)) for reader in readers]]))
 """
 
 
+@pytest.fixture(scope="module")
+def forked(tmp_path_factory):
+    """What became of workers on the same storage: the folder, their exit statuses, and what each claimed."""
+    folder = tmp_path_factory.mktemp("workers")
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "S2GNN_CACHE": str(tmp_path_factory.getbasetemp() / "studies-cache"),
+    }
+    names = ("undisturbed.db", "disturbed.db", "claims.db", "log")
+    command = [sys.executable, "-c", WORKERS, *(str(folder / name) for name in names)]
+    run = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert run.returncode == 0, run.stderr
+    return folder, *json.loads(run.stdout)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_workers_that_start_together_claim_each_draw_once(db):
-    claimed = run_forked(CLAIMS, db)
+def test_with_one_of_two_workers_killed_every_draw_is_done_once(cell, forked):
+    folder, (dying, living), _ = forked
+    assert (os.WTERMSIG(dying), living) == (9, 0)
+    paths = [folder / "undisturbed.db", folder / "disturbed.db"]
+    config = SearchConfig("random", trials=6, seeds=VALIDATION_SEEDS[:3])
+    results = [search_result(cell, config, path) for path in paths]
+    assert [(result.complete, result.finished, result.retried) for result in results] == [(6, 6, 0), (6, 6, 1)]
+    alone, together = (in_storage(cell, config, path) for path in paths)
+    assert [trial.params for trial in together] == [SPACE.draw(0, index) for index in range(6)]
+    assert [trial.intermediate_values for trial in together] == [trial.intermediate_values for trial in alone]
+    assert [trial.value for trial in together] == [trial.value for trial in alone]
+    with sqlite3.connect(paths[1]) as connection:
+        states = [state for (state,) in connection.execute("SELECT state FROM trials")]
+    assert sorted(states) == ["COMPLETE"] * 6 + ["FAIL"]
+    trained = (folder / "log").read_text().splitlines()
+    assert len(trained) == len(set(trained)) == 18
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_workers_that_start_together_claim_each_draw_once(forked):
+    _, _, claimed = forked
     assert sum(len(indices) > 0 for indices in claimed) > 1
     assert sorted(index for indices in claimed for index in indices) == list(range(12))
 
