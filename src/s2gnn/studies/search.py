@@ -121,7 +121,8 @@ def search(
     Raises:
         SeedError: when training fails for another reason than a loss that is not finite, or when all processes died.
     """
-    from s2gnn.studies.trials import storage_errors
+    _require_optuna()
+    from s2gnn.studies.storage import storage_errors
     from s2gnn.studies.workers import Worker, work_here, work_in_processes
 
     worker = Worker(cell, config, storage, heartbeat or Heartbeat())
@@ -141,7 +142,8 @@ def search(
 
 def search_result(cell: Cell, config: SearchConfig, storage: str | Path) -> SearchResult:
     """What is in the storage of a search."""
-    from s2gnn.studies.trials import storage_errors
+    _require_optuna()
+    from s2gnn.studies.storage import storage_errors
 
     with storage_errors(), closing(open_trials(cell, config, storage, Heartbeat())) as trials:
         return summed_up(cell, config, trials)
@@ -198,6 +200,13 @@ def summed_up(cell: Cell, config: SearchConfig, trials: "Trials") -> SearchResul
 def with_values(cell: Cell, values: dict[str, Any]) -> Cell:
     """`cell` with other hyperparameters."""
     return replace(cell, hyperparameters=cell.hyperparameters.with_values(values))
+
+
+def _require_optuna() -> None:
+    try:
+        import optuna  # noqa: F401
+    except ImportError as error:
+        raise InputError("a search needs Optuna, which is not installed: pip install 's2gnn[search]'") from error
 
 
 def _essentials(cell: Cell, config: SearchConfig) -> dict[str, Any]:
