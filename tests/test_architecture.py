@@ -7,7 +7,7 @@ import s2gnn
 
 ORDER = [
     "errors", "files", "pictures", "provenance", "progress", "documents", "layout",
-    "graphs", "operators", "nn", "data", "learning", "studies", "demo", "bench", "cli",
+    "graphs", "operators", "nn", "data", "learning", "studies", "search", "demo", "bench", "cli",
 ]  # fmt: skip
 SOURCE = Path(s2gnn.__file__).parent
 

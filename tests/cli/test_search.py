@@ -48,7 +48,7 @@ def test_an_interrupt_says_how_to_go_on(s2gnn, tmp_path, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("s2gnn.studies.workers.materials", interrupt)
+    monkeypatch.setattr("s2gnn.search.workers.materials", interrupt)
     path = tmp_path / "search.db"
     code, out, err = s2gnn("study", "search", "--data", "digits", "--storage", path, "--trials", 2)
     assert (code, out) == (130, "")

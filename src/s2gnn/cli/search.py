@@ -19,10 +19,10 @@ from s2gnn.data.catalogue import Kind
 from s2gnn.data.splits import VALIDATION_SEEDS
 from s2gnn.learning.protocol import PROTOCOLS, named_protocol
 from s2gnn.nn.models import MODELS
+from s2gnn.search.addresses import storage_address, without_password
+from s2gnn.search.study import SamplerName, SearchConfig, SearchResult, search_result
+from s2gnn.search.study import search as run_search
 from s2gnn.studies import make_cell
-from s2gnn.studies.addresses import storage_address, without_password
-from s2gnn.studies.search import SamplerName, SearchConfig, SearchResult, search_result
-from s2gnn.studies.search import search as run_search
 
 
 def search(

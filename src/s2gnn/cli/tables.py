@@ -18,10 +18,10 @@ from s2gnn.errors import InputError
 from s2gnn.learning.many import threads_per_run
 from s2gnn.learning.protocol import Protocol
 from s2gnn.learning.records import RecordsFolder
+from s2gnn.search import SearchConfig, search
 from s2gnn.studies import data_table
 from s2gnn.studies.budget import named_budget
 from s2gnn.studies.schedule import Estimates, Job, run_jobs, unfinished
-from s2gnn.studies.search import SearchConfig, search
 from s2gnn.studies.table import AccuracyTable, load_table
 
 

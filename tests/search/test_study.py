@@ -16,11 +16,11 @@ from s2gnn.learning import fit
 from s2gnn.learning.protocol import FAIR
 from s2gnn.learning.space import search_space
 from s2gnn.nn import make_model
+from s2gnn.search.claims import LostTrialError
+from s2gnn.search.heartbeat import Heartbeat
+from s2gnn.search.storage import MAX_RETRIES
+from s2gnn.search.study import SearchConfig, open_trials, search, search_result, study_name
 from s2gnn.studies import make_cell
-from s2gnn.studies.claims import LostTrialError
-from s2gnn.studies.heartbeat import Heartbeat
-from s2gnn.studies.search import SearchConfig, open_trials, search, search_result, study_name
-from s2gnn.studies.storage import MAX_RETRIES
 
 QUICK = replace(FAIR, name="quick", epochs=3)
 RANDOM = SearchConfig("random", trials=4, seeds=VALIDATION_SEEDS[:2])
@@ -58,7 +58,7 @@ def scored(monkeypatch):
 
             return give
 
-        monkeypatch.setattr("s2gnn.studies.workers._scorer", scorer)
+        monkeypatch.setattr("s2gnn.search.workers._scorer", scorer)
         return asked
 
     return use
@@ -101,7 +101,7 @@ def test_the_test_nodes_are_not_looked_at(cell, db, tmp_path, monkeypatch):
     y = digits.y.copy()
     test = dataset_split(digits, VALIDATION_SEEDS[0]).test
     y[test] = np.random.default_rng(0).permutation(y[test])
-    monkeypatch.setattr("s2gnn.studies.search.load_dataset", lambda name: replace(digits, y=y))
+    monkeypatch.setattr("s2gnn.search.study.load_dataset", lambda name: replace(digits, y=y))
     assert search(cell, RANDOM, tmp_path / "other.db") == result
 
 
@@ -199,7 +199,7 @@ def test_an_interrupt_keeps_the_finished_seeds(cell, db, scored):
 
 def test_the_time_limit_stops_between_seeds(cell, db, scored, monkeypatch):
     now = [1000.0]
-    monkeypatch.setattr("s2gnn.studies.workers.time.time", lambda: now[0])
+    monkeypatch.setattr("s2gnn.search.workers.time.time", lambda: now[0])
 
     def score(values, seed):
         now[0] += 10
@@ -257,7 +257,7 @@ def test_a_copy_that_a_dying_worker_did_not_make_is_made_later(cell, db, monkeyp
     with sqlite3.connect(db) as connection:
         connection.execute("UPDATE trials SET state = 'FAIL'")
     now = [100.0]
-    monkeypatch.setattr("s2gnn.studies.trials.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("s2gnn.search.trials.time.monotonic", lambda: now[0])
     assert trials.claim(1) is None
     now[0] += 6
     again = trials.claim(1)
@@ -269,12 +269,12 @@ def test_a_copy_that_a_dying_worker_did_not_make_is_made_later(cell, db, monkeyp
 WORKERS = """
 import json, multiprocessing, os, signal, sys
 from dataclasses import replace
-import s2gnn.studies.workers as workers
+import s2gnn.search.workers as workers
 from s2gnn.data.splits import VALIDATION_SEEDS
 from s2gnn.learning.protocol import FAIR
 from s2gnn.studies import make_cell
-from s2gnn.studies.heartbeat import Heartbeat
-from s2gnn.studies.search import SearchConfig, open_trials, search
+from s2gnn.search.heartbeat import Heartbeat
+from s2gnn.search.study import SearchConfig, open_trials, search
 
 undisturbed, disturbed, claims, log = sys.argv[1:]
 cell = make_cell("digits", "mlp", replace(FAIR, name="quick", epochs=3), k=10)

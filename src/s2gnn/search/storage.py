@@ -14,8 +14,8 @@ from optuna.storages import RDBStorage, RetryHeartbeatStaleTrialCallback
 from sqlalchemy.exc import IntegrityError, OperationalError, SQLAlchemyError
 
 from s2gnn.errors import InputError
-from s2gnn.studies.addresses import storage_address, without_password
-from s2gnn.studies.heartbeat import Heartbeat
+from s2gnn.search.addresses import storage_address, without_password
+from s2gnn.search.heartbeat import Heartbeat
 
 # A configuration that kills its process, for instance by taking all memory, does so every time.
 MAX_RETRIES = 3

@@ -15,11 +15,11 @@ from s2gnn.learning.many import threads_per_run
 from s2gnn.learning.records import config_hash
 from s2gnn.learning.space import SearchSpace, search_space
 from s2gnn.nn.arguments import positive_integer
+from s2gnn.search.heartbeat import Heartbeat
 from s2gnn.studies.cell import Cell
-from s2gnn.studies.heartbeat import Heartbeat
 
 if TYPE_CHECKING:
-    from s2gnn.studies.trials import Trials
+    from s2gnn.search.trials import Trials
 
 SamplerName = Literal["tpe", "random"]
 
@@ -122,8 +122,8 @@ def search(
         SeedError: when training fails for another reason than a loss that is not finite, or when all processes died.
     """
     _require_optuna()
-    from s2gnn.studies.storage import storage_errors
-    from s2gnn.studies.workers import Worker, work_here, work_in_processes
+    from s2gnn.search.storage import storage_errors
+    from s2gnn.search.workers import Worker, work_here, work_in_processes
 
     worker = Worker(cell, config, storage, heartbeat or Heartbeat())
     threads = threads_per_run(jobs)
@@ -143,7 +143,7 @@ def search(
 def search_result(cell: Cell, config: SearchConfig, storage: str | Path) -> SearchResult:
     """What is in the storage of a search."""
     _require_optuna()
-    from s2gnn.studies.storage import storage_errors
+    from s2gnn.search.storage import storage_errors
 
     with storage_errors(), closing(open_trials(cell, config, storage, Heartbeat())) as trials:
         return summed_up(cell, config, trials)
@@ -151,7 +151,7 @@ def search_result(cell: Cell, config: SearchConfig, storage: str | Path) -> Sear
 
 def open_trials(cell: Cell, config: SearchConfig, storage: str | Path, heartbeat: Heartbeat) -> "Trials":
     """The trials of a search in its storage."""
-    from s2gnn.studies.trials import Trials
+    from s2gnn.search.trials import Trials
 
     return Trials(storage, study_name(cell, config), cell_space(cell, config), config.sampler, config.seed, heartbeat)
 
@@ -170,7 +170,7 @@ def summed_up(cell: Cell, config: SearchConfig, trials: "Trials") -> SearchResul
     """What is known of the first `config.trials` draws."""
     from optuna.trial import TrialState
 
-    from s2gnn.studies.trials import is_unfinished, retries
+    from s2gnn.search.trials import is_unfinished, retries
 
     result = SearchResult(cell, trials.name, config.trials)
     if not trials.exist():

@@ -16,9 +16,9 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from s2gnn.learning.hyperparameters import Value
 from s2gnn.learning.space import SearchSpace
-from s2gnn.studies.claims import ClaimedTrial, LostTrialError, rounded
-from s2gnn.studies.heartbeat import Heartbeat
-from s2gnn.studies.storage import MAX_RETRIES, open_storage, retry_callback, without_warning
+from s2gnn.search.claims import ClaimedTrial, LostTrialError, rounded
+from s2gnn.search.heartbeat import Heartbeat
+from s2gnn.search.storage import MAX_RETRIES, open_storage, retry_callback, without_warning
 
 
 class Trials:

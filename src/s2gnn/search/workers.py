@@ -21,12 +21,12 @@ from s2gnn.learning.fit import fit
 from s2gnn.learning.processes import end_with_parent, how_it_ended, start_process
 from s2gnn.learning.seeding import seeded
 from s2gnn.operators import kernel
+from s2gnn.search.claims import ClaimedTrial, LostTrialError
+from s2gnn.search.heartbeat import Heartbeat
+from s2gnn.search.study import SearchConfig, open_trials, with_values
+from s2gnn.search.trials import Trials, is_unfinished
 from s2gnn.studies.cell import Cell
-from s2gnn.studies.claims import ClaimedTrial, LostTrialError
-from s2gnn.studies.heartbeat import Heartbeat
 from s2gnn.studies.run import materials
-from s2gnn.studies.search import SearchConfig, open_trials, with_values
-from s2gnn.studies.trials import Trials, is_unfinished
 
 _POLL = 1.0  # seconds between looks at what the other processes do
 _PATIENCE = 10.0  # seconds that a process has to hand its trial back
