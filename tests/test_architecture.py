@@ -6,7 +6,7 @@ from pathlib import Path
 import s2gnn
 
 ORDER = [
-    "errors", "files", "pictures", "provenance", "progress", "documents", "layout",
+    "errors", "file_lock", "files", "pictures", "provenance", "progress", "documents", "layout",
     "graphs", "operators", "nn", "data", "learning", "studies", "search", "demo", "bench", "cli",
 ]  # fmt: skip
 SOURCE = Path(s2gnn.__file__).parent
@@ -34,3 +34,15 @@ def test_every_package_imports_only_from_those_before_it():
         part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
         allowed = set(ORDER[: ORDER.index(part) + 1])
         assert imported_parts(path) <= allowed, path
+
+
+POSIX_ONLY = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}
+
+
+def test_no_module_needs_posix_to_be_imported():
+    """An import at the top of a module runs on Windows too; one below `if sys.platform` or in a function need not."""
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) else []
+            assert not POSIX_ONLY & set(names), path

@@ -1,7 +1,5 @@
 """What this machine can do: free memory, memory bandwidth, dense arithmetic."""
 
-import os
-import resource
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +7,7 @@ from pathlib import Path
 import torch
 
 from s2gnn.bench.timing import fastest
+from s2gnn.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -42,11 +41,8 @@ def measure_machine(floats: int = 2**26, order: int = 2048, repetitions: int = 5
 
 
 def available_bytes() -> int:
-    """The memory that a program may still take without swapping, as the system estimates it."""
-    meminfo = Path("/proc/meminfo")
-    if meminfo.is_file():
-        return _kilobytes(meminfo, "MemAvailable:")
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    """The memory that a program may still take without swapping, as the system estimates it; Linux only."""
+    return _kilobytes(Path("/proc/meminfo"), "MemAvailable:")
 
 
 def resident_bytes() -> int:
@@ -60,12 +56,16 @@ def peak_bytes() -> int:
     Linux hands `ru_maxrss` on from the process that started this one, so the high-water mark of /proc comes first.
     """
     status = Path("/proc/self/status")
-    if status.is_file():
+    if status.is_file() or sys.platform == "win32":
         return _kilobytes(status, "VmHWM:")
+    import resource
+
     unit = 1 if sys.platform == "darwin" else 1024
     return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _kilobytes(path: Path, field: str) -> int:
+    if not path.is_file():
+        raise InputError(f"memory is measured with {path}, which {sys.platform} does not have: use Linux for this")
     line = next(line for line in path.read_text().splitlines() if line.startswith(field))
     return 1024 * int(line.split()[1])

@@ -2,7 +2,6 @@
 
 import io
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,10 +13,8 @@ from s2gnn.data.download import download, file_sha256
 from s2gnn.data.originals import convert
 from s2gnn.data.places import cached_file, local_file, writable_cache
 from s2gnn.errors import InputError
+from s2gnn.file_lock import locked
 from s2gnn.files import write_atomically
-
-if sys.platform != "win32":
-    import fcntl
 
 
 def whereabouts(entry: Entry) -> str:
@@ -94,7 +91,5 @@ def _by_hand(entry: Entry, folder: Path) -> str:
 @contextmanager
 def _one_process(lock: Path) -> Iterator[None]:
     """Wait until no other process is inside with the same `lock` file."""
-    with lock.open("w") as handle:
-        if sys.platform != "win32":
-            fcntl.flock(handle, fcntl.LOCK_EX)
+    with lock.open("w") as handle, locked(handle.fileno()):
         yield

@@ -2,7 +2,6 @@
 
 import dataclasses
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -13,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from s2gnn.errors import DamagedRecordsWarning, InputError
+from s2gnn.file_lock import locked
 
 _BLOCK = 1 << 16
+_BINARY = getattr(os, "O_BINARY", 0)  # without it, Windows would end a line with two bytes
 
 
 @dataclass(frozen=True)
@@ -81,15 +82,15 @@ class Records:
         """Add one record."""
         line = f"{canonical_json(record)}\n".encode()
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY, 0o666)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            self._repair_end(descriptor)
-            size = os.fstat(descriptor).st_size
-            if os.write(descriptor, line) != len(line):
-                os.ftruncate(descriptor, size)
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
-            os.fsync(descriptor)
+            with locked(descriptor):
+                self._repair_end(descriptor)
+                size = os.fstat(descriptor).st_size
+                if os.write(descriptor, line) != len(line):
+                    os.ftruncate(descriptor, size)
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
 
@@ -106,8 +107,7 @@ class Records:
 
     def _lines(self) -> Iterator[Record]:
         try:
-            with self.path.open("rb") as stream:
-                fcntl.flock(stream, fcntl.LOCK_SH)
+            with self.path.open("rb") as stream, locked(stream.fileno(), shared=True):
                 lines = stream.read().split(b"\n")
         except FileNotFoundError:
             return
@@ -162,7 +162,8 @@ def _after_last_newline(descriptor: int) -> bytes:
     end, tail = os.fstat(descriptor).st_size, b""
     while end > 0:
         start = max(0, end - _BLOCK)
-        _, newline, after = os.pread(descriptor, end - start, start).rpartition(b"\n")
+        os.lseek(descriptor, start, os.SEEK_SET)
+        _, newline, after = os.read(descriptor, end - start).rpartition(b"\n")
         tail = after + tail
         if newline:
             break
