@@ -128,8 +128,9 @@ def test_hyperparameters_are_checked_against_the_model():
         InputError, match="gcn has no hyperparameter 'heads': allowed are hidden_channels, num_layers, dropout, head"
     ):
         make_model("gcn", 2, 2, heads=3)
-    with pytest.raises(InputError, match="there is no model 'gatv3': did you mean 'gatv2'"):
-        make_model("gatv3", 2, 2)
+    for name, meant in {"gatv3": "gatv2", "gcm": "gcn", "GCN": "gcn", "S2-GNN": "s2gnn"}.items():
+        with pytest.raises(InputError, match=f"there is no model '{name}': did you mean '{meant}'"):
+            make_model(name, 2, 2)
     with pytest.raises(InputError, match="there is no model 'xyz': they are s2gnn, gcn"):
         make_model("xyz", 2, 2)
     with pytest.raises(InputError, match="num_layers is 0"):

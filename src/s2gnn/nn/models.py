@@ -35,11 +35,21 @@ MODELS: Mapping[str, type[nn.Module]] = MappingProxyType(
 def hyperparameters(name: str) -> tuple[str, ...]:
     """What `make_model(name, …)` can be told beside the numbers of features and classes, `head` last."""
     if name not in MODELS:
-        close = difflib.get_close_matches(name, MODELS, n=1)
-        meant = f"did you mean {close[0]!r}? They are" if close else "they are"
+        close = _closest(name)
+        meant = f"did you mean {close!r}? They are" if close else "they are"
         raise InputError(f"there is no model {name!r}: {meant} {', '.join(MODELS)}")
     own = [p for p in inspect.signature(MODELS[name]).parameters if p not in ("in_channels", "out_channels", "head")]
     return (*own, "head")
+
+
+def _closest(name: str) -> str | None:
+    """The model that a misspelt name most likely stands for; of equally similar ones, that with the same beginning."""
+    name = name.lower()
+
+    def similarity(model: str) -> tuple[float, bool]:
+        return difflib.SequenceMatcher(None, name, model).ratio(), name[0] == model[0]
+
+    return max(difflib.get_close_matches(name, MODELS, n=len(MODELS)), key=similarity, default=None)
 
 
 def model_defaults(name: str) -> dict[str, Any]:
