@@ -1,13 +1,16 @@
 """Sparse Sobolev graph neural networks: several orders of graph filters, each as sparse as the graph."""
 
-from importlib.metadata import version
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from s2gnn.errors import IdenticalBranchesWarning, InputError, NonFiniteLossError, SlowPathWarning
-from s2gnn.graphs import Graph, diffuse, knn_graph, smooth_graph
-from s2gnn.nn import S2GNN, S2Conv
-from s2gnn.operators import SobolevOperator
 
-__version__ = version("s2gnn")
+if TYPE_CHECKING:
+    from s2gnn.graphs import Graph, diffuse, knn_graph, smooth_graph
+    from s2gnn.nn import S2GNN, S2Conv
+    from s2gnn.operators import SobolevOperator
+
+__version__: str
 
 __all__ = [
     "S2GNN",
@@ -22,3 +25,22 @@ __all__ = [
     "knn_graph",
     "smooth_graph",
 ]
+
+_PACKAGES = ("graphs", "operators", "nn")
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Import what needs torch or scikit-learn, which take seconds, when it is asked for and not before."""
+        if name == "__version__":
+            return import_module("importlib.metadata").version("s2gnn")
+        if name in _PACKAGES:
+            return import_module(f"s2gnn.{name}")
+        if name in __all__:
+            homes = (import_module(f"s2gnn.{package}") for package in _PACKAGES)
+            return next(getattr(home, name) for home in homes if name in home.__all__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

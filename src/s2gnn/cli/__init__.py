@@ -1,53 +1,62 @@
 """The command line: `s2gnn COMMAND`."""
 
+import os
 import sys
-from typing import Annotated
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
-import typer
-
-import s2gnn
-from s2gnn.cli import bench, data, demo, graph, study
+from s2gnn.cli.interrupt import INTERRUPTED, ending_at_once
 from s2gnn.errors import InputError, SeedError
 
-BAD_INPUT = 2
 FAILED = 1
-
-app = typer.Typer(
-    help="Sparse Sobolev graph neural networks.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    add_completion=False,
-)
-app.command()(demo.demo)
-app.add_typer(data.app, name="data")
-app.add_typer(graph.app, name="graph")
-app.add_typer(study.app, name="study")
-app.add_typer(bench.app, name="bench")
+BAD_INPUT = 2
 
 
 def main() -> None:
-    """Run the command line; bad input ends with one sentence and exit code 2, Ctrl-C with 130."""
+    """Run the command line.
+
+    Bad input ends with one sentence and exit code 2, another failure with 1, Ctrl-C with 130 at any time.
+    """
     try:
-        app()
+        with _warnings_in_a_line():
+            with ending_at_once():
+                from s2gnn.cli.commands import command
+            try:
+                command()
+            finally:
+                _flush_output()
     except InputError as error:
         print(f"s2gnn: {error}", file=sys.stderr)
         sys.exit(BAD_INPUT)
     except (OSError, SeedError) as error:
         print(f"s2gnn: {error}", file=sys.stderr)
         sys.exit(FAILED)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        print(s2gnn.__version__)
-        raise typer.Exit
+@contextmanager
+def _warnings_in_a_line() -> Iterator[None]:
+    """Print a warning as one line of standard error, and each text once."""
+    said: set[str] = set()
+
+    def say(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = " ".join(str(message).split())
+        if text not in said:
+            said.add(text)
+            print(f"warning: {text}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = say
+        yield
 
 
-@app.callback()
-def _root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    del version
+def _flush_output() -> None:
+    """Write what is still in the buffer of standard output; when that fails, drop it, lest it fail again at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise

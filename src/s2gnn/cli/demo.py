@@ -15,7 +15,10 @@ from s2gnn import provenance
 from s2gnn.cli.output import AsJson, check_writable, print_table
 from s2gnn.demo import METHODS, Comparison, compare, draw
 
+app = typer.Typer()
 
+
+@app.command()
 def demo(
     seeds: Annotated[int, typer.Option(min=1, max=100, help="Number of draws of the labelled digits.")] = 5,
     out: Annotated[Path, typer.Option(help="Where to write the picture (PNG).")] = Path("s2gnn-demo.png"),

@@ -1,0 +1,61 @@
+"""The commands; the module of one is imported when it is called, so that `s2gnn --help` is there at once."""
+
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+import s2gnn
+from s2gnn.cli.interrupt import ending_at_once
+
+COMMANDS = {
+    "demo": "Classify handwritten digits from a tenth of the labels, beside a GCN, MLP, SVM and label spreading.",
+    "data": "List, fetch and describe the named data sets.",
+    "graph": "Build a graph from a table, diffuse it, look at it.",
+    "study": "Run experiments of the paper; what is done is kept.",
+    "bench": "Measure time and memory on this machine.",
+}
+
+app = typer.Typer(
+    help="Sparse Sobolev graph neural networks.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    add_completion=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(s2gnn.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    del version
+
+
+class _Deferred(TyperCommand):
+    """The name and the help of a command; the command itself takes over when it is called."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        return load(str(self.name)).make_context(*arguments, **options)
+
+
+def load(name: str) -> Any:
+    """The command of a module: its group of sub-commands, or the one of its own name."""
+    with ending_at_once():
+        module = import_module(f"s2gnn.cli.{name}")
+    group = typer.main.get_group(module.app)
+    return group.commands.get(name, group)
+
+
+command = typer.main.get_group(app)
+for _name, _help in COMMANDS.items():
+    command.add_command(_Deferred(_name, help=_help))
