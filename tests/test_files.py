@@ -1,3 +1,4 @@
+import errno
 import os
 
 import pytest
@@ -23,3 +24,13 @@ def test_a_failed_write_leaves_the_old_file_and_no_rubbish(tmp_path):
         write_atomically(path, "not bytes")
     assert path.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["kept"]
+
+
+def test_a_full_disk_is_an_error_that_names_the_file(tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left on device: .*new.bin"):
+        write_atomically(tmp_path / "new.bin", b"content")
+    assert list(tmp_path.iterdir()) == []

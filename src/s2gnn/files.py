@@ -8,7 +8,7 @@ from pathlib import Path
 def write_atomically(path: str | Path, content: bytes) -> None:
     """Write `content` to `path` so that a reader sees the old file or the new one, never a part.
 
-    Missing parent folders are created.
+    Missing parent folders are created. When writing fails, as on a full disk, the `OSError` names `path`.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -22,6 +22,8 @@ def write_atomically(path: str | Path, content: bytes) -> None:
         os.umask(umask)
         Path(temporary).chmod(0o666 & ~umask)
         Path(temporary).replace(path)
-    except BaseException:
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise

@@ -72,6 +72,7 @@ def test_smooth_and_chosen_features_and_npz(s2gnn, tmp_path, iris):
             "a smooth graph is learned from Euclidean distances",
         ),
         (["build", "iris.csv", "--features", "a,species", "--label", "species", "--out", "g.npz"], "both the label"),
+        (["build", "iris.csv", "--features", "", "--out", "g.npz"], "has no column '': its columns are a, b, c"),
         (["diffuse", "iris.csv", "--out", "g.npz"], "iris.csv is damaged or not a graph"),
         (["diffuse", "other.npz", "--teleport", "2", "--out", "g.npz"], "teleport is 2.0"),
         (["info", "other.npz", "--labels", "iris.csv", "--label", "species"], "y has shape (150,), but the graph"),

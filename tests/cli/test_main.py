@@ -78,3 +78,9 @@ def test_a_full_disk_behind_standard_output_is_one_sentence():
         result = subprocess.run([sys.executable, "-m", "s2gnn.cli", "--help"], stdout=full, stderr=subprocess.PIPE)
     assert result.returncode == 1
     assert result.stderr == b"s2gnn: [Errno 28] No space left on device\n"
+
+
+def test_closed_standard_output_is_no_error():
+    command = "import os, sys; sys.stdout.close(); sys.stdout = None; from s2gnn.cli import main; main()"
+    result = subprocess.run([sys.executable, "-c", command, "--version"], capture_output=True)
+    assert (result.returncode, result.stderr) == (0, b"")

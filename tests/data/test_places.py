@@ -28,8 +28,10 @@ def test_the_data_folder_comes_before_the_cache(cache, monkeypatch, tmp_path):
     cached_file("har/har.npz").touch()
     assert data_file("har/har.npz") == cache / "data" / "har" / "har.npz"
     monkeypatch.setenv("S2GNN_DATA", str(tmp_path / "local"))
-    assert data_file("har/har.npz") == cache / "data" / "har" / "har.npz"
+    with pytest.raises(InputError, match="S2GNN_DATA is .*local, which is not a folder: set it"):
+        data_file("har/har.npz")
     (tmp_path / "local" / "har").mkdir(parents=True)
+    assert data_file("har/har.npz") == cache / "data" / "har" / "har.npz"
     (tmp_path / "local" / "har" / "har.npz").touch()
     assert data_file("har/har.npz") == tmp_path / "local" / "har" / "har.npz"
 

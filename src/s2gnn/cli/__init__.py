@@ -56,7 +56,7 @@ def _warnings_in_a_line() -> Iterator[None]:
 def _flush_output() -> None:
     """Write what is still in the buffer of standard output; when that fails, drop it, lest it fail again at exit."""
     try:
-        sys.stdout.flush()
+        print(end="", flush=True)
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise

@@ -77,7 +77,7 @@ def build(
         data.column(label)
     elif "y" in data.columns and table.suffix.lower() == ".npz":
         label = "y"
-    names = [name.strip() for name in features.split(",")] if features else None
+    names = [name.strip() for name in features.split(",")] if features is not None else None
     if names and label in names:
         raise InputError(f"the column {label!r} is both the label and a feature: leave it out of --features")
     X = data.features(names, without=[label] if label else [])

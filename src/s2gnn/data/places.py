@@ -40,8 +40,12 @@ def writable_cache(part: str) -> Path:
 def local_file(name: str) -> Path | None:
     """The file called `name` below the folder that S2GNN_DATA names, if it is there."""
     folder = os.environ.get("S2GNN_DATA")
-    path = Path(folder or "") / name
-    return path if folder and path.is_file() else None
+    if not folder:
+        return None
+    if not Path(folder).is_dir():
+        raise InputError(f"S2GNN_DATA is {folder}, which is not a folder: set it to that of the data, or unset it")
+    path = Path(folder) / name
+    return path if path.is_file() else None
 
 
 def cached_file(name: str) -> Path:

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,8 @@ def start_process(target: Callable[..., None], *arguments: Any) -> SpawnProcess:
     """Spawn a process that calls `target(*arguments)` and that Ctrl-C does not reach."""
     process = multiprocessing.get_context("spawn").Process(target=target, args=arguments, daemon=True)
     # Starting the resource tracker, which the first child would need, unblocks the signal: it must be running before.
-    resource_tracker.ensure_running()
+    if sys.platform != "win32":
+        resource_tracker.ensure_running()
     with _interrupts_later():
         process.start()
     return process
@@ -24,6 +26,8 @@ def start_process(target: Callable[..., None], *arguments: Any) -> SpawnProcess:
 
 def end_with_parent() -> None:
     """Called in a started process: it ends at once when the one that started it is gone."""
+    if sys.platform == "win32":
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # there is no mask that could have been inherited
     threading.Thread(target=_wait_for_parents_end, daemon=True).start()
 
 
@@ -31,8 +35,9 @@ def how_it_ended(process: SpawnProcess) -> str:
     """Why a process is no longer there, as the rest of a sentence about it."""
     process.join()
     code = process.exitcode or 0
-    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-    hint = ", as the system does when memory runs out: lower jobs" if code == -signal.SIGKILL else ""
+    killer = signal.Signals(-code).name if code < 0 else None
+    how = f"was killed by {killer}" if killer else f"ended with exit code {code}"
+    hint = ", as the system does when memory runs out: lower jobs" if killer == "SIGKILL" else ""
     return f"{how}{hint}"
 
 
@@ -47,11 +52,13 @@ def _interrupts_later() -> Iterator[None]:
     waiting: list[int] = []
     main = threading.current_thread() is threading.main_thread()
     handler = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number)) if main else None
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    if sys.platform != "win32":
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if sys.platform != "win32":
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         if main:
             signal.signal(signal.SIGINT, handler)
     if waiting:
