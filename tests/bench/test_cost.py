@@ -5,6 +5,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from s2gnn import SobolevOperator
 from s2gnn.bench.cost import (
     Size,
+    baseline_needs,
     csr_bytes,
     dense_flops,
     edge_list_bytes,
@@ -15,6 +16,7 @@ from s2gnn.bench.cost import (
     streamed_bytes,
     training_needs,
 )
+from s2gnn.bench.layers import ATTENTION, BASELINES, make_ours, make_peer
 from s2gnn.bench.memory import operator_bytes, tensor_bytes
 from s2gnn.bench.networks import WAYS, make_epoch, make_network
 from s2gnn.bench.operator import PRODUCTS
@@ -69,3 +71,25 @@ def test_needs_grow_with_the_graph_and_messages_dominate():
         assert training_needs(way, large, [8, 64, 3]) >= training_needs(way, small, [8, 64, 3]) > 0
     assert training_needs("gcnconv", large, [8, 64, 3]) > 2 * 4 * 64 * 1_000_000
     assert training_needs("ours", large, [8, 64, 3]) < training_needs("csr", large, [8, 64, 3])
+
+
+@pytest.mark.parametrize("model", BASELINES)
+@pytest.mark.parametrize(("way", "make"), [("ours", make_ours), ("pyg", make_peer)])
+def test_needs_of_a_baseline_cover_what_its_step_keeps(model, way, make):
+    """What autograd keeps for the backward pass is a part of the peak, a large one in PyG's attention."""
+    kept = {}
+
+    def keep(tensor):
+        kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    widths, heads = [5, 16, 3], 2
+    network, inputs = make(model, random_graph(100, 2_000), torch.randn(100, 5), widths, heads)
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        logits = network.train()(*inputs)
+    needs = baseline_needs(way, model, Size(100, 4_000, 1), widths, heads)
+    assert logits.shape == (100, 3)
+    assert sum(kept.values()) < needs
+    if way == "pyg" and model in ATTENTION:
+        assert needs < 5 * sum(kept.values())
+        assert needs > baseline_needs("ours", model, Size(100, 4_000, 1), widths, heads)

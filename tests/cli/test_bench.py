@@ -55,6 +55,19 @@ def test_epoch(s2gnn, small):
     assert "dense GFLOP" in s2gnn("bench", *arguments)[1]
 
 
+def test_baselines(s2gnn, small):
+    arguments = ("baselines", "--models", "gcn,gat", "--tasks", "small", "--heads", "2", "--repetitions", "1")
+    record = run_json(s2gnn, *arguments)
+    assert [(t["workload"], t["model"], t["heads"], t["widths"]) for t in record["timings"]] == [
+        ("small", "gcn", 2, [5, 8, 3]),
+        ("small", "gat", 2, [5, 8, 3]),
+    ]
+    code, output, progress = s2gnn("bench", *arguments)
+    assert code == 0
+    assert "PyG ÷ ours" in output
+    assert "gat on small: " in progress
+
+
 def test_memory(s2gnn, monkeypatch, tmp_path):
     monkeypatch.delenv("S2GNN_DATA", raising=False)
     monkeypatch.setenv("S2GNN_CACHE", str(tmp_path))
@@ -97,6 +110,7 @@ def test_info(s2gnn, small):
         (["epoch", "--tasks", "mnist"], "there is no task 'mnist': choose from cancer-b, cancer-m, har, pubmed"),
         (["operator", "--graphs", "cora"], "there is no graph 'cora': choose from cancer-b"),
         (["operator", "--widths", "64,x"], "--widths has 'x', but it wants whole numbers of at least 1, such as 64,16"),
+        (["baselines", "--models", "gin"], "there is no baseline 'gin': choose from gcn, cheby, sgc, clustergcn, gat"),
         (["memory", "--graphs", ""], "there is no graph ''"),
         (["scale", "--parts", "grids"], "there is no part 'grids': choose from grid, epoch, training"),
     ],
@@ -108,7 +122,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(s2gnn, arguments, message):
     assert errors.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", ["info", "operator", "epoch", "memory", "scale"])
+@pytest.mark.parametrize("command", ["info", "operator", "epoch", "baselines", "memory", "scale"])
 def test_help_has_an_example(s2gnn, command):
     code, output, _ = s2gnn("bench", command, "--help")
     assert code == 0

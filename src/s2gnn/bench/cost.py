@@ -10,6 +10,8 @@ from itertools import pairwise
 
 GIB = 2**30
 ALLOWANCE = 1.3  # on the bytes that the operator must hold
+# Arrays (nonzeros, heads, out) that PyG's attention keeps of every layer for the backward pass.
+KEPT_MESSAGES = {"gat": 1, "gatv2": 3, "supergat": 6, "transformer": 3}
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,37 @@ def training_needs(way: str, size: Size, widths: Sequence[int]) -> int:
             "gcn": 3 * edge_list_bytes(size, 1) + messages,  # with self-loops, then with normalised weights
         }[way]
     )
+
+
+def baseline_needs(way: str, model: str, size: Size, widths: Sequence[int], heads: int) -> int:
+    """The bytes that a baseline with layers `widths` takes in training, "ours" or "pyg", beside graph and input.
+
+    An estimate that follows the peak of torch's allocations on random graphs: six arrays (N, out) of every layer and
+    head are alive, and on the edges what `_our_edges` and `_pyg_edges` say.
+    """
+    heads = heads if model in KEPT_MESSAGES else 1
+    activations = 4 * 6 * heads * size.nodes * sum(widths[1:])
+    edges = _our_edges(model, size, widths, heads) if way == "ours" else _pyg_edges(model, size, widths, heads)
+    return activations + edges
+
+
+def _our_edges(model: str, size: Size, widths: Sequence[int], heads: int) -> int:
+    """Attention has an `EdgePattern`, SuperGAT one of non-edges in every layer, and numbers of edges and heads."""
+    layers = len(widths) - 1
+    if model in KEPT_MESSAGES:
+        halves, numbers = (2 + layers, 9) if model == "supergat" else (2, 6)  # half as many non-edges as edges
+        return 20 * halves * size.nonzeros + max(matrix_temporaries(size), 4 * numbers * layers * heads * size.nonzeros)
+    matrix = 2 * csr_bytes(size, 1) if model == "clustergcn" else round(operator_bound(size))
+    return matrix + matrix_temporaries(size) + 2 * 4 * size.nodes * widths[0]
+
+
+def _pyg_edges(model: str, size: Size, widths: Sequence[int], heads: int) -> int:
+    """Edge lists as they are, with self-loops and normalised, and messages as wide as a layer's input or output."""
+    lists = 4 * edge_list_bytes(size, 1)
+    if model not in KEPT_MESSAGES:
+        return lists + _messages(size, max(widths))
+    arrays = KEPT_MESSAGES[model] * sum(widths[1:]) + 3 * max(widths[1:])
+    return lists + 4 * heads * size.nonzeros * arrays
 
 
 def _transposes(size: Size) -> int:

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-import torch
-
 from s2gnn.bench.cost import Size, dense_flops, training_needs
 from s2gnn.bench.machine import available_bytes
 from s2gnn.bench.networks import WAYS, make_epoch, make_network
@@ -39,12 +37,10 @@ class EpochTiming:
 def time_epoch(task: Workload, repetitions: int = 5, available: Callable[[], int] = available_bytes) -> EpochTiming:
     """Measure one epoch of every network on `task`, a tenth of the nodes in training."""
     size = Size(task.graph.n_nodes, len(task.graph.indices), task.alpha)
-    widths = [task.x.shape[1], *[task.hidden] * (task.layers - 1), task.classes]
-    labels = torch.arange(size.nodes) % task.classes
-    train = torch.arange(0, size.nodes, 10)
+    widths = task.widths
 
     def make(way: str) -> Callable[[], object]:
-        return make_epoch(*make_network(way, task.graph, task.x, widths, task.alpha), labels, train)
+        return make_epoch(*make_network(way, task.graph, task.x, widths, task.alpha), *task.supervision())
 
     ways = {way: Way(training_needs(way, size, widths), partial(make, way)) for way in WAYS}
     outcomes = race(ways, repetitions, available)

@@ -34,6 +34,7 @@ def tables(record: Record) -> list[ReportTable]:
     return {
         "operator": _operator_tables,
         "epoch": _epoch_tables,
+        "baselines": _baseline_tables,
         "memory": _memory_tables,
         "scale": _scale_tables,
         "graphs": _graph_tables,
@@ -46,6 +47,13 @@ def _operator_tables(record: Record) -> list[ReportTable]:
 
 def _epoch_tables(record: Record) -> list[ReportTable]:
     return [_machine_table(record), _training_table(record, record["timings"], "One epoch (step and evaluation)")]
+
+
+def _baseline_tables(record: Record) -> list[ReportTable]:
+    by_task: dict[str, list[Record]] = {}
+    for timing in record["timings"]:
+        by_task.setdefault(timing["workload"], []).append(timing)
+    return [_machine_table(record), *map(_baseline_table, by_task.values())]
 
 
 def _scale_tables(record: Record) -> list[ReportTable]:
@@ -114,6 +122,21 @@ def _training_table(record: Record, timings: list[Record], what: str) -> ReportT
         )
     header = ("task", "nonzeros", "ours (ms)", *(f"{NAMES[peer]} ÷ ours" for peer in peers))
     return ReportTable(what, (*header, "dense GFLOP", "their floor (ms)"), rows)
+
+
+def _baseline_table(timings: list[Record]) -> ReportTable:
+    """Ours and PyG's network of every baseline on one task, in milliseconds, and how many times as long PyG's takes."""
+    rows = []
+    for t in timings:
+        ours, peer = t["ways"]["ours"], t["ways"]["pyg"]
+        ratio = _times(peer, ours["milliseconds"]) if ours["milliseconds"] and peer["milliseconds"] else "–"
+        rows.append((t["model"], *(_time(outcome) for outcome in (ours, peer)), ratio))
+    first = timings[0]
+    title = (
+        f"One epoch (step and evaluation) on {first['workload']}: {first['nonzeros']:,} nonzeros, layers "
+        f"{' → '.join(map(str, first['widths']))}, heads: {first['heads']}"
+    )
+    return ReportTable(title, ("model", "ours (ms)", "PyG (ms)", "PyG ÷ ours"), rows)
 
 
 def _memory_tables(record: Record) -> list[ReportTable]:
@@ -191,6 +214,11 @@ def _graph_tables(record: Record) -> list[ReportTable]:
     ]
     title = "Building graphs (k = 30, 64 features; diffusion: Pubmed, teleport 0.05, top 128)"
     return [ReportTable(title, ("graph", "points", "seconds", "µs a point", "peak MiB", "edges", ""), rows)]
+
+
+def _time(outcome: Record) -> str:
+    """Its milliseconds, or why it was not run."""
+    return _refusal(outcome) if outcome["milliseconds"] is None else _milliseconds(outcome["milliseconds"])
 
 
 def _times(outcome: Record, ours: float) -> str:

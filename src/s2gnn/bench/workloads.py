@@ -33,6 +33,16 @@ class Workload:
     layers: int
     alpha: int
 
+    @property
+    def widths(self) -> list[int]:
+        """Of the layers, the input first."""
+        return [self.x.shape[1], *[self.hidden] * (self.layers - 1), self.classes]
+
+    def supervision(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Labels (N,) that go round the classes, and every tenth node (N / 10,) to train on."""
+        n = self.graph.n_nodes
+        return torch.arange(n) % self.classes, torch.arange(0, n, 10)
+
 
 def random_edges(n: int, n_edges: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """About `n_edges` distinct pairs (E, 2) of `n` nodes, and weights (E,) uniform in [0.05, 1]."""

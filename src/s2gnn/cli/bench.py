@@ -13,8 +13,10 @@ import typer
 from s2gnn import provenance
 from s2gnn.bench import memory as memory_bench
 from s2gnn.bench import scale as scale_bench
+from s2gnn.bench.baselines import time_baseline
 from s2gnn.bench.epoch import time_epoch
 from s2gnn.bench.graphs import sizes, time_diffusion, time_knn, time_smooth
+from s2gnn.bench.layers import BASELINES
 from s2gnn.bench.machine import available_bytes, measure_machine
 from s2gnn.bench.memory import measure_memory
 from s2gnn.bench.networks import WAYS
@@ -125,6 +127,30 @@ def epoch(
     for name in names:
         timings.append(time_epoch(workload(name), repetitions))
         _say(f"{name}: {timings[-1].ways['ours'].text} an epoch")
+    _publish(make_record(_command(), machine, timings=timings), as_json)
+
+
+@app.command()
+def baselines(
+    models: Annotated[str, typer.Option(help="Baselines, separated by commas.")] = ",".join(BASELINES),
+    tasks: Annotated[str, typer.Option(help="Tasks, separated by commas.")] = "cancer-b",
+    heads: Annotated[int, typer.Option(min=1, help="Heads of the networks with attention.")] = 3,
+    repetitions: Repetitions = 5,
+    as_json: AsJson = False,
+) -> None:
+    """A training epoch of each baseline that PyTorch Geometric has too, ours and the network of its layers.
+
+    Example: [bold]s2gnn bench baselines --models gcn,gat --heads 1[/bold]
+    """
+    chosen, names = _chosen(models, BASELINES, "baseline"), _chosen(tasks, tuple(SIZES), "task")
+    machine = measure_machine()
+    timings = []
+    for name in names:
+        task = workload(name)
+        for model in chosen:
+            timings.append(time_baseline(task, model, heads, repetitions))
+            ways = timings[-1].ways
+            _say(f"{model} on {task.name}: {ways['ours'].text}, PyG's {ways['pyg'].text}")
     _publish(make_record(_command(), machine, timings=timings), as_json)
 
 
