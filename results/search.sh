@@ -12,11 +12,14 @@ search() { # data model protocol
   mv "$out.part" "$out"
 }
 
+for data in cancer-b isolet 20news; do
+  for model in gcn sign cheby mlp; do search $data $model fair; done
+done
 for data in cora citeseer; do
   for model in gcn sgc cheby mlp; do search $data $model fair-citation; done
 done
 search citeseer s2gnn fair-citation
-for data in cancer-b cancer-m isolet har 20news; do
+for data in cancer-m har; do
   for model in gcn sign cheby mlp; do search $data $model fair; done
 done
 for model in sgc clustergcn transformer gat gatv2 supergat; do search cancer-b $model fair; done

@@ -163,6 +163,8 @@ def test_studies_and_budgets_are_listed(s2gnn):
         (("run",), "nothing to run: name a study"),
         (("run", "--data", "cora", "--records", "x.jsonl", "--models", "gcn"), "for one cell say --model"),
         (("show", "table9"), "there is no study 'table9'"),
+        (("show", "table3"), "results is not a folder"),
+        (("show", "/dev/null.jsonl"), "is not a file"),
     ],
 )
 def test_what_a_study_cannot_do_is_said_in_a_sentence(s2gnn, arguments, text, tmp_path, monkeypatch):
@@ -188,3 +190,14 @@ def test_the_full_budget_searches_first_and_runs_what_was_found(s2gnn, tmp_path,
     assert records[0].config["hyperparameters"]["lr"] in [values["lr"] for values in drawn]
     code, _, err = s2gnn(*run, "--results", tmp_path)
     assert (code, "every run of 1 cells is on record" in err) == (0, True)
+
+
+def test_what_is_no_document_and_no_record_is_refused(s2gnn, tmp_path):
+    binary = tmp_path / "page.md"
+    binary.write_bytes(b"\xff\xfe\x00")
+    code, _, err = s2gnn("study", "document", binary, "--results", tmp_path)
+    assert (code, "page.md is no text" in err) == (2, True)
+    empty = tmp_path / "runs.jsonl"
+    empty.touch()
+    code, _, err = s2gnn("study", "show", empty)
+    assert (code, "runs.jsonl has no record" in err) == (2, True)

@@ -14,7 +14,7 @@ def render_benchmark(path: Path) -> str:
     if not path.is_file():
         return f"No record yet: run `{command}`.\n"
     try:
-        record = json.loads(path.read_text())
+        record = json.loads(path.read_text(encoding="utf-8"))
         found = tables(record)
     except (ValueError, TypeError) as error:
         raise InputError(f"{path} is damaged ({error}): make it anew with {command}") from error

@@ -196,13 +196,14 @@ def show(
     if study.endswith(".jsonl"):
         _show_file(Path(study), form)
         return
+    check_study(study)
+    _check_folder(results)
     if form is not Format.json:
         print(rendered(study_layout(study, results), _FORMATS[form]), end="")
         return
-    check_study(study)
     if study == data_table.NAME:
         path = results / f"{study}.json"
-        content = json.loads(path.read_text()) if data_table.read(path) else {}
+        content = json.loads(path.read_text(encoding="utf-8")) if data_table.read(path) else {}
     else:
         content = table_json(stored_table(study, results))
     print(json.dumps(content, indent=2))
@@ -212,6 +213,8 @@ def _show_file(records: Path, form: Format) -> None:
     if not records.is_file():
         raise InputError(f"{records} is not a file: give one that s2gnn study run has made")
     found = summaries(Records(records))
+    if not found:
+        raise InputError(f"{records} has no record: give a file that s2gnn study run has made")
     if form is Format.markdown:
         print(render_records(records))
     elif form is Format.json:
@@ -235,8 +238,17 @@ def document(
     """
     if not page.is_file():
         raise InputError(f"{page} is not a file: give the Markdown document that the tables go into")
+    _check_folder(results)
+    try:
+        text = page.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{page} is no text ({error}): give the Markdown document that the tables go into") from error
+    write_atomically(page, with_records(text, partial(render, results)).encode())
 
-    write_atomically(page, with_records(page.read_text(), partial(render, results)).encode())
+
+def _check_folder(results: Path) -> None:
+    if not results.is_dir():
+        raise InputError(f"{results} is not a folder: give that of the records with --results")
 
 
 def render(results: Path, name: str) -> str:

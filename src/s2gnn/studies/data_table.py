@@ -60,7 +60,7 @@ def read(path: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        record: dict[str, Any] = json.loads(path.read_text())
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         record["rows"] = [
             DataRow(row["data"], row["graph"], row["k"], tuple(Statistic(**figure) for figure in row["figures"]))
             for row in record["rows"]
