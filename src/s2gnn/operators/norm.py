@@ -6,20 +6,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
-from s2gnn.operators.shifts import shift_matrix, with_diagonal
+from s2gnn.operators.shifts import Shift, shift_matrix, with_diagonal
 from s2gnn.operators.sobolev import check_epsilon
 
 
-def sobolev_term(graph: Graph, rho: int, epsilon: float) -> sp.csr_array:
+def sobolev_term(graph: Graph, rho: int, epsilon: float, shift: Shift = "laplacian") -> sp.csr_array:
     """(L + εI)^(ρ), the ρ-th Hadamard power of the shifted Laplacian, CSR (N, N) in float64.
 
     It has the pattern of L + εI for every ρ and is positive semi-definite, definite for ε > 0, by the
-    Schur product theorem.
+    Schur product theorem. Another `shift` takes the place of L.
     """
     if not isinstance(rho, int | np.integer) or rho < 1:
         raise InputError(f"rho is {rho!r}, but a Hadamard power here is an integer >= 1")
     check_epsilon(epsilon)
-    matrix = shift_matrix(graph, epsilon, "laplacian")
+    matrix = shift_matrix(graph, epsilon, shift)
     return with_diagonal(graph, matrix.sign**rho * matrix.magnitudes**rho, matrix.diagonal**rho)
 
 
