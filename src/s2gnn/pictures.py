@@ -2,14 +2,31 @@
 
 import io
 from pathlib import Path
+from typing import Literal
 
+from matplotlib import rc_context
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from s2gnn.files import write_atomically
 
+# Paul Tol's "muted" colours, which people with colour blindness can tell apart.
+PALETTE = ("#332288", "#88CCEE", "#44AA99", "#DDCC77", "#CC6677", "#AA4499", "#117733", "#882255", "#999933")
+
+
+def bare(axes: Axes) -> None:
+    """Leave the lines at the top and at the right out."""
+    axes.spines[["top", "right"]].set_visible(False)
+
 
 def save_png(figure: Figure, path: str | Path) -> None:
     """Write `figure` to `path` as PNG."""
+    write_atomically(path, picture(figure, "png"))
+
+
+def picture(figure: Figure, form: Literal["png", "svg"]) -> bytes:
+    """`figure` as a file; the same figure has the same bytes, whenever it is made."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=130)
-    write_atomically(path, buffer.getvalue())
+    with rc_context({"svg.hashsalt": "s2gnn", "svg.fonttype": "none"}):
+        figure.savefig(buffer, format=form, dpi=130, metadata={"Date": None} if form == "svg" else None)
+    return buffer.getvalue()

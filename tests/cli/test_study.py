@@ -136,7 +136,7 @@ def test_the_table_of_data_sets_is_measured_and_shown(s2gnn, tmp_path, data_fold
     assert "25,734 " in out
     assert "19,163 " in out
     code, out, _ = s2gnn("study", "show", "table1", "--results", tmp_path, "--format", "json")
-    assert [row["graph"] for row in json.loads(out)["rows"]] == ["knn", "smooth"]
+    assert [row["graph"] for row in json.loads(out)["content"]["rows"]] == ["knn", "smooth"]
     (tmp_path / "table1.json").write_text("{")
     code, _, err = s2gnn("study", "show", "table1", "--results", tmp_path)
     assert (code, "table1.json is damaged" in err) == (2, True)

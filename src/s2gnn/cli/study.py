@@ -19,7 +19,7 @@ from s2gnn import provenance
 from s2gnn.bench.document import render_benchmark
 from s2gnn.cli.output import AsJson, check_writable, duration, print_table
 from s2gnn.cli.search import search
-from s2gnn.cli.tables import Request, run_data_table, run_table
+from s2gnn.cli.tables import Request, run_measured, run_table
 from s2gnn.data.catalogue import Kind
 from s2gnn.data.splits import TEST_SEEDS
 from s2gnn.documents import with_records
@@ -30,10 +30,10 @@ from s2gnn.learning.hyperparameters import Value
 from s2gnn.learning.protocol import PROTOCOLS
 from s2gnn.learning.records import Records
 from s2gnn.nn.models import MODELS
-from s2gnn.studies import Cell, CellProgress, CellResult, data_table, make_cell, run_cell
+from s2gnn.studies import Cell, CellProgress, CellResult, make_cell, run_cell
 from s2gnn.studies.budget import BUDGETS
 from s2gnn.studies.findings import FINDINGS, HEADLINE, findings, headline
-from s2gnn.studies.registry import check_study, stored_table, studies, study_layout
+from s2gnn.studies.registry import MEASURED, check_study, stored_table, studies, study_layout
 from s2gnn.studies.run import cell_result
 from s2gnn.studies.summary import HEADER, render_records, summaries
 from s2gnn.studies.view import table_json
@@ -107,8 +107,8 @@ def run(
         if given:
             raise InputError(f"{given[0]} is for one cell, but the study {study} knows its own: leave it out")
         check_study(study)
-        if study == data_table.NAME:
-            run_data_table(results, data)
+        if study in MEASURED:
+            run_measured(MEASURED[study], results, data)
         else:
             run_table(Request(study, results, budget, data, models, protocol, seeds, storage, jobs, minutes))
         print(rendered(study_layout(study, results), "text"))
@@ -201,12 +201,8 @@ def show(
     if form is not Format.json:
         print(rendered(study_layout(study, results), _FORMATS[form]), end="")
         return
-    if study == data_table.NAME:
-        path = results / f"{study}.json"
-        content = json.loads(path.read_text(encoding="utf-8")) if data_table.read(path) else {}
-    else:
-        content = table_json(stored_table(study, results))
-    print(json.dumps(content, indent=2))
+    stored = MEASURED[study].read(results) if study in MEASURED else table_json(stored_table(study, results))
+    print(json.dumps(stored, indent=2))
 
 
 def _show_file(records: Path, form: Format) -> None:

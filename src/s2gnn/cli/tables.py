@@ -19,8 +19,8 @@ from s2gnn.learning.many import threads_per_run
 from s2gnn.learning.protocol import Protocol
 from s2gnn.learning.records import RecordsFolder
 from s2gnn.search import SearchConfig, search
-from s2gnn.studies import data_table
 from s2gnn.studies.budget import named_budget
+from s2gnn.studies.measured import MeasuredStudy
 from s2gnn.studies.schedule import Estimates, Job, run_jobs, unfinished
 from s2gnn.studies.table import AccuracyTable, load_table
 
@@ -146,17 +146,14 @@ def _names(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(name.strip() for name in text.split(","))
 
 
-def run_data_table(results: Path, data: str | None) -> None:
-    """Measure the data sets of Table I and their graphs."""
-    path = results / f"{data_table.NAME}.json"
-    check_writable(path, ".json")
-    names = [entry(name).name for name in _names(data) or data_table.published_names()]
-    kinds = [(name, kind) for name in names for kind in data_table.kinds(name)]
-    rows = []
-    with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=len(kinds))
-        for name, kind in kinds:
-            bar.update(task, description=f"{name} {kind}")
-            rows.append(data_table.measure(name, kind))
-            bar.advance(task)
-    data_table.write(path, rows, shlex.join(["s2gnn", *sys.argv[1:]]))
+def run_measured(study: MeasuredStudy, results: Path, data: str | None) -> None:
+    """Measure a study that is stored whole."""
+    check_writable(results / f"{study.name}.json", ".json")
+    names = _names(data)
+    for name in names or ():
+        entry(name)
+    console = Console(stderr=True)
+    with console.status(study.title) as status:
+        study.run(results, shlex.join(["s2gnn", *sys.argv[1:]]), names, status.update)
+    made = "json, csv" if study.draw is None else "json, csv, png and svg"
+    console.print(f"wrote {results / study.name} as {made}")

@@ -1,16 +1,23 @@
 """The studies by name, and each as a layout from the records of a folder."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from s2gnn.errors import InputError
 from s2gnn.layout import Layout
 from s2gnn.learning.records import RecordsFolder
-from s2gnn.studies import data_table
+from s2gnn.studies import data_table, homophily, sparsity, spectrum, stability
 from s2gnn.studies.budget import Budget
+from s2gnn.studies.measured import MeasuredStudy
 from s2gnn.studies.results import SHOWN, TableResult, table_result
 from s2gnn.studies.table import load_table, table_names
 from s2gnn.studies.view import table_layout
+
+MEASURED: Mapping[str, MeasuredStudy] = MappingProxyType(
+    {study.STUDY.name: study.STUDY for study in (data_table, sparsity, homophily, spectrum, stability)}
+)
 
 
 @dataclass(frozen=True)
@@ -23,8 +30,13 @@ class StudyInfo:
 
 
 def studies() -> tuple[StudyInfo, ...]:
-    """All studies in the order of the paper."""
-    found = [StudyInfo(data_table.NAME, data_table.TITLE, f"{len(data_table.published_names())} data sets")]
+    """All studies: those that are measured at once, then the accuracy tables."""
+    found = [
+        StudyInfo(
+            study.name, f"{study.title} ({study.paper})", "a table" if study.draw is None else "a table, a picture"
+        )
+        for study in MEASURED.values()
+    ]
     for name in table_names():
         table = load_table(name)
         size = f"{len(table.models)} models × {len(table.data)} data sets × {len(table.protocols)} protocols"
@@ -47,6 +59,6 @@ def stored_table(name: str, folder: Path, budgets: tuple[Budget, ...] = SHOWN) -
 def study_layout(name: str, folder: Path) -> Layout:
     """A study from what `folder` has stored of it."""
     check_study(name)
-    if name == data_table.NAME:
-        return data_table.data_layout(data_table.read(folder / f"{name}.json"))
+    if name in MEASURED:
+        return MEASURED[name].stored(folder)
     return table_layout(stored_table(name, folder))

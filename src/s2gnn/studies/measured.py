@@ -1,0 +1,91 @@
+"""Studies that are measured at once and stored whole: numbers as JSON and CSV, pictures as PNG and SVG."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from s2gnn import provenance
+from s2gnn.errors import InputError
+from s2gnn.files import write_atomically
+from s2gnn.layout import Layout
+from s2gnn.pictures import picture
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class MeasuredStudy:
+    """A table or figure of the paper that needs no training, or little.
+
+    Attributes:
+        name: as on the command line.
+        title: what it shows.
+        paper: where in the paper.
+        measure: makes the numbers, which can be written as JSON; it is given the names of data sets, or `None` for all,
+            and a function to say what it is at.
+        layout: the numbers as a table.
+        draw: the numbers as a picture; `None` where a table is all.
+    """
+
+    name: str
+    title: str
+    paper: str
+    measure: Callable[[tuple[str, ...] | None, Report], dict[str, Any]]
+    layout: Callable[[Mapping[str, Any]], Layout]
+    draw: Callable[[Mapping[str, Any]], Figure] | None = None
+
+    def run(self, folder: Path, command: str, data: tuple[str, ...] | None, report: Report) -> None:
+        """Measure and store: NAME.json and NAME.csv, and NAME.png and NAME.svg where there is a picture."""
+        content = self.measure(data, report)
+        record = {
+            "command": command,
+            "commit": provenance.commit(),
+            "versions": provenance.versions(),
+            "content": content,
+        }
+        text = json.dumps(record, indent=1, allow_nan=False)
+        content = json.loads(text)["content"]  # as it will be read
+        files = {"csv": _csv(self.layout(content))}
+        if self.draw is not None:
+            files |= {form: picture(self.draw(content), form) for form in ("png", "svg")}
+        for suffix, written in files.items():
+            write_atomically(folder / f"{self.name}.{suffix}", written)
+        write_atomically(folder / f"{self.name}.json", f"{text}\n".encode())
+
+    def read(self, folder: Path) -> dict[str, Any] | None:
+        """The stored record; `None` if there is none."""
+        path = folder / f"{self.name}.json"
+        if not path.is_file():
+            return None
+        try:
+            record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            self.layout(record["content"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise InputError(f"{path} is damaged ({error}): make it anew with s2gnn study run {self.name}") from error
+        return record
+
+    def stored(self, folder: Path) -> Layout:
+        """The stored numbers as a table that says what made them."""
+        record = self.read(folder)
+        title = f"{self.title} ({self.paper})"
+        if record is None:
+            return Layout(title, ("",), (), (f"No record yet: s2gnn study run {self.name}",))
+        layout = self.layout(record["content"])
+        made = f"{record['command']}; commit {record['commit']}."
+        return Layout(title, layout.header, layout.blocks, (*layout.notes, made))
+
+
+def _csv(layout: Layout) -> bytes:
+    """The rows of a table, the heading of their block first."""
+    stream = io.StringIO()
+    writer = csv.writer(stream)
+    writer.writerow(("", *layout.header))
+    for block in layout.blocks:
+        writer.writerows((block.heading, *(entry.text for entry in row)) for row in block.rows)
+    return stream.getvalue().encode()

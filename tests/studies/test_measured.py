@@ -1,0 +1,65 @@
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from s2gnn import InputError
+from s2gnn.layout import rendered
+from s2gnn.studies import stability
+from s2gnn.studies.registry import MEASURED
+from s2gnn.studies.stability import RATIOS, SETTINGS, draw_example
+
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+def test_a_measured_study_writes_numbers_and_pictures(tmp_path, monkeypatch):
+    monkeypatch.setattr(stability, "SEEDS", 2)
+    said = []
+    study = MEASURED["stability"]
+    study.run(tmp_path, "s2gnn study run stability", None, said.append)
+    assert said == [setting.label for setting in SETTINGS]
+    record = study.read(tmp_path)
+    assert record["command"] == "s2gnn study run stability"
+    assert len(record["content"]["rows"]) == len(SETTINGS) * len(RATIOS)
+    rows = list(csv.reader((tmp_path / "stability.csv").open(encoding="utf-8")))
+    assert rows[0][:3] == ["", "SNR (dB)", "distance"]
+    assert len(rows) == 1 + len(SETTINGS) * len(RATIOS)
+    assert (tmp_path / "stability.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (tmp_path / "stability.svg").read_text()
+    before = (tmp_path / "stability.svg").read_bytes()
+    study.run(tmp_path, "s2gnn study run stability", None, said.append)
+    assert (tmp_path / "stability.svg").read_bytes() == before
+    assert "s2gnn study run stability; commit" in rendered(study.stored(tmp_path), "text")
+
+
+def test_damaged_and_missing_records(tmp_path):
+    study = MEASURED["stability"]
+    assert "No record yet: s2gnn study run stability" in rendered(study.stored(tmp_path), "markdown")
+    (tmp_path / "stability.json").write_text(json.dumps({"content": {"rows": [{}]}}))
+    with pytest.raises(InputError, match="stability.json is damaged .*: make it anew with s2gnn study run stability"):
+        study.stored(tmp_path)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: f"{setting.panel} {setting.label}")
+def test_the_full_bound_holds_on_every_seed_and_setting(setting):
+    for snr in RATIOS:
+        for seed in range(100):
+            theorem, lemma = draw_example(setting, snr, seed)
+            assert theorem.distance <= theorem.full * (1 + 1e-12)
+            assert lemma.distance <= lemma.full * (1 + 1e-12)
+
+
+def test_stored_sparsity_and_homophily_are_the_papers_where_the_data_is():
+    rows = {row["data"]: row for row in MEASURED["sparsity"].read(RESULTS)["content"]["rows"]}
+    np.testing.assert_allclose(rows["cancer-m"]["sparsity"], [99.17, 94.05, 82.48, 67.67, 52.55], atol=0.005)
+    np.testing.assert_allclose(rows["cancer-b"]["sparsity"], [96.63, 80.33, 53.8147, 29.32, 12.46], atol=0.005)
+    found = {
+        (row["data"], row["graph"]): [round(value["homophily"], 4) for value in row["values"]]
+        for row in MEASURED["homophily"].read(RESULTS)["content"]["rows"]
+    }
+    assert found["cancer-b", "knn"] == [0.8625, 0.8447, 0.8334, 0.8230]
+    assert found["cancer-m", "knn"] == [0.6267, 0.5954, 0.5765, 0.5629]
+    assert found["cancer-b", "smooth"][1:] == [0.8670, 0.8568, 0.8463]
+    np.testing.assert_allclose(found["cancer-m", "smooth"], [0.6534, 0.6242, 0.6054, 0.5921], atol=0.0006)
