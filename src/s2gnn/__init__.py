@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from s2gnn.errors import IdenticalBranchesWarning, InputError, NonFiniteLossError, SlowPathWarning
 
 if TYPE_CHECKING:
+    from s2gnn.estimator import S2GNNClassifier, S2GNNRegressor
     from s2gnn.graphs import Graph, diffuse, knn_graph, smooth_graph
     from s2gnn.nn import S2GNN, S2Conv
     from s2gnn.operators import SobolevOperator
@@ -19,6 +20,8 @@ __all__ = [
     "InputError",
     "NonFiniteLossError",
     "S2Conv",
+    "S2GNNClassifier",
+    "S2GNNRegressor",
     "SlowPathWarning",
     "SobolevOperator",
     "diffuse",
@@ -26,7 +29,7 @@ __all__ = [
     "smooth_graph",
 ]
 
-_PACKAGES = ("graphs", "operators", "nn")
+_PACKAGES = ("graphs", "operators", "nn", "estimator")
 
 
 if not TYPE_CHECKING:

@@ -61,7 +61,15 @@ def card_page(card: ModelCard, facts: Mapping[str, str], graph: str) -> str:
         facts: about the fitted estimator, such as the numbers of rows and of labels, by name.
         graph: the graph in a sentence.
     """
-    parts = [f"# {_line(card.title)}", "## Data", card.data.strip(), _facts(card, facts), "## Graph", graph, "## Scores"]
+    parts = [
+        f"# {_line(card.title)}",
+        "## Data",
+        card.data.strip(),
+        _facts(card, facts),
+        "## Graph",
+        graph,
+        "## Scores",
+    ]
     parts.append(_scores(card.scores))
     parts += [note.strip() for note in card.notes]
     parts.append("## Origin")

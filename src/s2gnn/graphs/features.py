@@ -46,11 +46,11 @@ def squared_lengths(X: Any) -> NDArray[np.float64]:
 
 def products(X: Any, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
     """x_iᵀ x_j of the rows named in pairs by `i` and `j`, (m,)."""
-    return _by_chunks(X, i, j, _row_products)
+    return _by_chunks(X, X, i, j, _row_products)
 
 
-def squared_distances(X: Any, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
-    """‖x_i − x_j‖² of the rows named in pairs by `i` and `j`, (m,).
+def squared_distances(X: Any, i: NDArray[np.int64], j: NDArray[np.int64], Y: Any = None) -> NDArray[np.float64]:
+    """‖x_i − x_j‖² of the rows named in pairs by `i` and `j`, (m,); or ‖x_i − y_j‖² with the rows of another table.
 
     Taken from the differences themselves: the expansion ‖x‖² − 2xᵀy + ‖y‖² loses the digits of small distances
     and may give the two directions of one edge different values.
@@ -60,17 +60,17 @@ def squared_distances(X: Any, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDA
         difference = left - right
         return _row_products(difference, difference)
 
-    return _by_chunks(X, i, j, squared)
+    return _by_chunks(X, X if Y is None else Y, i, j, squared)
 
 
-def _by_chunks(X: Any, i: NDArray[np.int64], j: NDArray[np.int64], value: Any) -> NDArray[np.float64]:
-    """value(X[i], X[j]), so many pairs at once that the rows taken fit into memory."""
+def _by_chunks(X: Any, Y: Any, i: NDArray[np.int64], j: NDArray[np.int64], value: Any) -> NDArray[np.float64]:
+    """value(X[i], Y[j]), so many pairs at once that the rows taken fit into memory."""
     stored = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
     chunk = max(1, int(VALUES_AT_ONCE / max(stored, 1)))
     values = np.empty(len(i))
     for start in range(0, len(i), chunk):
         part = slice(start, start + chunk)
-        values[part] = value(X[i[part]], X[j[part]])
+        values[part] = value(X[i[part]], Y[j[part]])
     return values
 
 

@@ -81,32 +81,55 @@ def nearest_neighbours(X: Any, k: int, metric: Metric = "euclidean", method: Met
     return Neighbours(indices, distances, method, recall)
 
 
-def _search_exactly(X: Any, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def nearest_rows(X: Any, queries: Any, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Indices and Euclidean distances (Q, k) of the `k` rows of `X` (N, M) nearest to each row of `queries` (Q, M).
+
+    The search is exact; of rows equally far the one of smaller index is taken. Both tables are as `checked_features`
+    gives them, both dense or both sparse; a row of `X` that equals a query is found, at distance zero.
+    """
+    if not 1 <= k <= X.shape[0]:
+        raise InputError(f"k is {k}, but there are {X.shape[0]} rows to be near to: choose 1 <= k <= {X.shape[0]}")
+    if not sp.issparse(X):
+        centre = X.mean(axis=0)
+        X, queries = X - centre, queries - centre
+    return _search_exactly(X, k, queries)
+
+
+def _search_exactly(X: Any, k: int, queries: Any = None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Indices and distances (N, k), sorted by distance and, where these are equal, by index.
 
-    A search rounds, and breaks ties in the order of its threads: more rows than k are fetched, twice as many again
-    for the rows whose ties reach beyond them, and sorted here.
+    Of the rows of `queries` among those of `X`; if left out, of the rows of `X` among the others. A search rounds, and
+    breaks ties in the order of its threads: more rows than k are fetched, twice as many again for the rows whose ties
+    reach beyond them, and sorted here.
     """
-    n = X.shape[0]
+    own = queries is None
+    starts = X if own else queries
+    n, available = starts.shape[0], X.shape[0] - own
     search = NearestNeighbors().fit(X)
     indices, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k))
     unsettled = np.arange(n)
-    fetched = min(k + SPARE, n - 1)
+    fetched = min(k + SPARE, available)
     while len(unsettled):
-        found = search.kneighbors(X[unsettled], n_neighbors=fetched + 1, return_distance=False)
-        found, lengths = _sorted(X, unsettled, _without_self(found, unsettled))
+        found = search.kneighbors(starts[unsettled], n_neighbors=fetched + own, return_distance=False)
+        found, lengths = _sorted(X, unsettled, _without_self(found, unsettled) if own else found, starts)
         indices[unsettled], distances[unsettled] = found[:, :k], lengths[:, :k]
-        if fetched >= min(n - 1, MOST_FETCHED):
+        if fetched >= min(available, MOST_FETCHED):
             break
         unsettled = unsettled[lengths[:, -1] <= (1 + 1e-9) * lengths[:, k - 1]]
-        fetched = min(2 * fetched, n - 1)
+        fetched = min(2 * fetched, available)
     return indices, distances
 
 
-def _sorted(X: Any, rows: NDArray[np.int64], found: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The lists `found` (rows, m) in the order of true distance and index, and these distances."""
-    starts = np.repeat(rows, found.shape[1])
-    distances = np.sqrt(squared_distances(X, starts, found.ravel())).reshape(found.shape)
+def _sorted(
+    X: Any, rows: NDArray[np.int64], found: NDArray[np.int64], starts: Any = None
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The lists `found` (rows, m) in the order of true distance and index, and these distances.
+
+    The distances are those from `rows` of the table `starts`, of `X` if left out.
+    """
+    repeated = np.repeat(rows, found.shape[1])
+    squares = squared_distances(X if starts is None else starts, repeated, found.ravel(), X)
+    distances = np.sqrt(squares).reshape(found.shape)
     order = np.lexsort((found, distances), axis=1)
     return np.take_along_axis(found, order, axis=1), np.take_along_axis(distances, order, axis=1)
 

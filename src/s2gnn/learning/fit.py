@@ -1,4 +1,4 @@
-"""Train one node classifier."""
+"""Train one network on the labels or values of some nodes."""
 
 import copy
 import math
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from s2gnn.errors import InputError, NonFiniteLossError
 from s2gnn.learning.optimizer import DecayName, make_adam
 from s2gnn.learning.seeding import seeded
-from s2gnn.learning.targets import Targets, checked_targets
+from s2gnn.learning.targets import LossName, Targets, checked_targets
 from s2gnn.nn.arguments import positive_integer
 
 
@@ -64,7 +64,7 @@ class FitConfig:
 class History:
     """What training saw, one number for each epoch; nothing for validation without validation nodes.
 
-    With one class for each node `val_accuracy` is filled, with several labels `val_auc`.
+    With one class for each node `val_accuracy` is filled, with several labels `val_auc`, with values neither.
     """
 
     train_loss: list[float] = field(default_factory=list)
@@ -98,6 +98,8 @@ def fit(
     *,
     config: FitConfig | None = None,
     seed: int = 0,
+    loss: LossName = "cross-entropy",
+    class_weight: ArrayLike | Tensor | None = None,
     on_epoch: Callable[[int], None] | None = None,
 ) -> FitResult:
     """Train `model` from scratch on the labels of `train` and leave the best weights in it.
@@ -105,19 +107,21 @@ def fit(
     The model's `reset_parameters` draws its state anew from `seed`, so that the same seed and number of threads give
     the same bits, if it resets all state that the model has. With validation nodes the weights of the first epoch with
     the best validation score are restored, unless the config keeps the last; without, those of the last epoch stay. The
-    loss is the mean cross-entropy, plus `model.auxiliary_loss()` where a model has one. The model is left in evaluation
-    mode.
+    loss is the mean cross-entropy or squared error, plus `model.auxiliary_loss()` where a model has one. The model is
+    left in evaluation mode.
 
     Args:
         model: called as `model(x, op)`, gives logits (N, C); has `reset_parameters`.
         x: node features (N, F), or what the model's `prepare` made of them.
         op: the operator handed to the model.
-        y: integer labels (N,) in 0..C-1, or (N, L) of 0 and 1 for several labels; values at nodes outside `train` and
-            `val` are not looked at.
+        y: integer labels (N,) in 0..C-1, or (N, L) of 0 and 1 for several labels, or numbers (N,) or (N, L) for the
+            squared error; what stands at nodes outside `train` and `val` is not looked at.
         train: node indices, or a mask (N,), of the training nodes.
         val: the same for validation nodes; `None` for no validation.
         config: how to train.
         seed: of the initial parameters and of dropout.
+        loss: "cross-entropy" of labels, or "squared-error" of values, for which the config monitors the "loss".
+        class_weight: what a node of each class counts in the cross-entropy, (C,); `None` counts all alike.
         on_epoch: called with the number of the epoch just finished, for a progress bar.
 
     Raises:
@@ -127,7 +131,7 @@ def fit(
     parameter = next(model.parameters(), None)
     if parameter is None or not hasattr(model, "reset_parameters"):
         raise InputError(f"{type(model).__name__} cannot be trained: it needs parameters and a method reset_parameters")
-    targets = checked_targets(x.shape[0], y, train, val, parameter.device)
+    targets = checked_targets(x.shape[0], y, train, val, parameter.device, loss, class_weight)
     _check_monitor(config.monitor, targets)
     history = History()
     best_score, best_epoch, best_state = -math.inf, None, None
@@ -136,9 +140,9 @@ def fit(
         model.reset_parameters()  # type: ignore[operator]
         optimizer = make_adam(model, config.lr, config.weight_decay, config.decay, config.frozen)
         for epoch in range(config.epochs):
-            loss = _step(model, optimizer, x, op, targets, first=epoch == 0)
-            _require_finite(loss, "training", epoch, config.lr)
-            history.train_loss.append(loss)
+            train_loss = _step(model, optimizer, x, op, targets, first=epoch == 0)
+            _require_finite(train_loss, "training", epoch, config.lr)
+            history.train_loss.append(train_loss)
             if len(targets.val):
                 score = _validate(model, x, op, targets, config, history)
                 if score > best_score:
@@ -190,6 +194,8 @@ def _validate(model: nn.Module, x: Any, op: Any, targets: Targets, config: FitCo
     loss = targets.loss(logits, targets.val).item()
     _require_finite(loss, "validation", len(history.val_loss), config.lr)
     history.val_loss.append(loss)
+    if targets.values:
+        return -loss
     if targets.several_labels:
         history.val_auc.append(targets.auc(logits, targets.val))
     else:
@@ -198,6 +204,8 @@ def _validate(model: nn.Module, x: Any, op: Any, targets: Targets, config: FitCo
 
 
 def _check_monitor(monitor: str, targets: Targets) -> None:
+    if len(targets.val) and monitor != "loss" and targets.values:
+        raise InputError(f'monitor is {monitor!r}, but y has values and no classes: monitor "loss"')
     if len(targets.val) and monitor != "loss" and (monitor == "auc") != targets.several_labels:
         what, score = ("several labels", "auc") if targets.several_labels else ("one class", "accuracy")
         raise InputError(f'monitor is {monitor!r}, but y has {what} for each node: monitor "{score}" or "loss"')

@@ -1,6 +1,7 @@
-"""What a model is trained towards: labels, and the nodes whose labels may be looked at."""
+"""What a model is trained towards: labels or values, and the nodes at which they may be looked at."""
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -12,31 +13,49 @@ from s2gnn.errors import InputError
 from s2gnn.graphs.validation import as_array
 from s2gnn.learning.metrics import mean_roc_auc
 
+LossName = Literal["cross-entropy", "squared-error"]
+
 
 @dataclass(frozen=True)
 class Targets:
-    """Labels and the nodes to train and to validate on, on the device of the model.
+    """Labels or values and the nodes to train and to validate on, on the device of the model.
 
     Attributes:
-        labels: one class for each node, int64 (N,), or several labels of 0 and 1, floating (N, L).
+        labels: one class for each node, int64 (N,); or several labels of 0 and 1, or values, floating (N, L).
         train: int64 node indices.
         val: the same.
+        loss_name: "squared-error" for values.
+        class_weight: of one class for each node: what a node of each class counts in the loss, (C,); `None` for one.
     """
 
     labels: Tensor
     train: Tensor
     val: Tensor
+    loss_name: LossName = "cross-entropy"
+    class_weight: Tensor | None = None
+
+    @property
+    def values(self) -> bool:
+        """Whether a node has numbers to be predicted, not labels."""
+        return self.loss_name == "squared-error"
 
     @property
     def several_labels(self) -> bool:
         """Whether a node may have several labels."""
-        return self.labels.ndim == 2
+        return self.labels.ndim == 2 and not self.values
 
     def loss(self, logits: Tensor, nodes: Tensor) -> Tensor:
-        """The mean cross-entropy of `logits` (N, C) over `nodes`; of each label by itself if there are several."""
+        """The mean loss of the outputs `logits` (N, C) over `nodes`.
+
+        The cross-entropy, weighted by class if there are weights; of each label by itself if there are several; or the
+        squared error of values.
+        """
+        if self.values:
+            return F.mse_loss(logits[nodes], self.labels[nodes].to(logits.dtype))
         if self.several_labels:
             return F.binary_cross_entropy_with_logits(logits[nodes], self.labels[nodes].to(logits.dtype))
-        return F.cross_entropy(logits[nodes], self.labels[nodes])
+        weight = None if self.class_weight is None else self.class_weight.to(logits.dtype)
+        return F.cross_entropy(logits[nodes], self.labels[nodes], weight)
 
     def accuracy(self, logits: Tensor, nodes: Tensor) -> float:
         """The share of `nodes` whose largest logit is at their class."""
@@ -49,12 +68,15 @@ class Targets:
     def check_width(self, logits: Tensor) -> None:
         """Raise unless `logits` (N, C) have a column for every label."""
         width = logits.shape[1]
-        if self.several_labels:
+        if self.several_labels or self.values:
             if width != self.labels.shape[1]:
+                what = "values" if self.values else "labels"
                 raise InputError(
-                    f"y has {self.labels.shape[1]} labels for each node, but the model has {width} outputs"
+                    f"y has {self.labels.shape[1]} {what} for each node, but the model has {width} outputs"
                 )
             return
+        if self.class_weight is not None and len(self.class_weight) != width:
+            raise InputError(f"class_weight has {len(self.class_weight)} weights, but the model has {width} classes")
         largest = int(self.labels[torch.cat([self.train, self.val])].max())
         if largest >= width:
             raise InputError(f"a node has label {largest}, but the model has {width} classes: labels are 0..C-1")
@@ -66,9 +88,13 @@ def checked_targets(
     train: ArrayLike | Tensor,
     val: ArrayLike | Tensor | None,
     device: torch.device,
+    loss: LossName = "cross-entropy",
+    class_weight: ArrayLike | Tensor | None = None,
 ) -> Targets:
     """Labels and nodes of a graph with `n` nodes, checked; see `fit`."""
-    labels = _labels(as_array(y), n)
+    if loss not in get_args(LossName):
+        raise InputError(f"loss is {loss!r}, but it must be one of {', '.join(get_args(LossName))}")
+    labels = _values(as_array(y), n) if loss == "squared-error" else _labels(as_array(y), n)
     train_nodes = _node_indices(train, n, "train")
     val_nodes = _node_indices([] if val is None else val, n, "val")
     if len(train_nodes) == 0:
@@ -82,9 +108,13 @@ def checked_targets(
         raise InputError(
             f"node {node} has label {int(labels[node])}, but training and validation nodes need a label >= 0"
         )
-    if labels.ndim == 2 and not bool(((labels[used] == 0) | (labels[used] == 1)).all()):
+    if loss == "squared-error" and not bool(labels[used].isfinite().all()):
+        node = int(used[~labels[used].isfinite().all(dim=1)][0])
+        raise InputError(f"node {node} has a value that is not finite, but training and validation nodes need a value")
+    if loss == "cross-entropy" and labels.ndim == 2 and not bool(((labels[used] == 0) | (labels[used] == 1)).all()):
         raise InputError("y has several labels for each node, but training and validation nodes need labels of 0 and 1")
-    return Targets(labels.to(device), train_nodes.to(device), val_nodes.to(device))
+    weight = None if class_weight is None else _class_weight(as_array(class_weight), labels, loss).to(device)
+    return Targets(labels.to(device), train_nodes.to(device), val_nodes.to(device), loss, weight)
 
 
 def _labels(given: NDArray[np.generic], n: int) -> Tensor:
@@ -96,6 +126,23 @@ def _labels(given: NDArray[np.generic], n: int) -> Tensor:
         f"y has shape {given.shape} and dtype {given.dtype}, expected {n} integer labels: number the classes with "
         f"np.unique(y, return_inverse=True)[1]; or ({n}, L) integers of 0 and 1 for several labels"
     )
+
+
+def _values(given: NDArray[np.generic], n: int) -> Tensor:
+    if given.dtype.kind not in "fiu" or given.ndim not in (1, 2) or len(given) != n or given.size == 0:
+        raise InputError(
+            f"y has shape {given.shape} and dtype {given.dtype}, expected numbers of shape ({n},) or ({n}, L)"
+        )
+    return torch.from_numpy(given.astype(np.float64).reshape(n, -1))
+
+
+def _class_weight(given: NDArray[np.generic], labels: Tensor, loss: LossName) -> Tensor:
+    if loss != "cross-entropy" or labels.ndim == 2:
+        raise InputError("class_weight is given, but y does not have one class for each node: leave it out")
+    weights = given.astype(np.float64) if given.dtype.kind in "fiu" else np.empty(0)
+    if weights.ndim != 1 or weights.size == 0 or not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise InputError(f"class_weight is {given!r}, but it must be one finite number >= 0 for each class")
+    return torch.from_numpy(weights)
 
 
 def _node_indices(nodes: ArrayLike | Tensor, n: int, name: str) -> Tensor:

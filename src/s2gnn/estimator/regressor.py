@@ -1,0 +1,79 @@
+"""S2GNNRegressor: a number for each row of a table, learned from the rows where it is known."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import column_or_1d
+
+from s2gnn.errors import InputError
+from s2gnn.estimator.training import Task
+from s2gnn.estimator.transductive import TransductiveEstimator
+
+
+class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[misc]
+    """Predict a signal on the rows of a table from the rows where it is known, by a Sobolev network on their graph.
+
+    The parameters are those of `S2GNNClassifier`, without `class_weight`; the loss is the squared error of the
+    standardised signal, and "auto" validation needs 50 known rows.
+
+    Attributes:
+        transduction_: the value for each training row, (N,).
+        graph_: the `Graph` of the training rows.
+        history_: what training saw, a `History` for each network.
+        networks_: the trained networks.
+        n_features_in_: number of columns.
+        feature_names_in_: their names, if X had any.
+    """
+
+    transduction_: NDArray[np.float64]
+
+    def fit(self, X: Any, y: Any, adjacency: Any = None) -> "S2GNNRegressor":
+        """Learn from the rows whose value is known, on the graph of all rows.
+
+        Args:
+            X: features (N, M), an array, a data frame or a SciPy sparse matrix.
+            y: numbers (N,); NaN, or `None`, where the value is not known.
+            adjacency: with graph="precomputed", the `Graph` or SciPy sparse matrix (N, N).
+        """
+        X = self._checked(X, y, reset=True)
+        values = _numbers(y)
+        known = np.flatnonzero(~np.isnan(values))
+        if len(known) == 0:
+            raise InputError(f"none of the {len(values)} rows has a value: NaN marks rows whose value is not known")
+        if not np.isfinite(values[known]).all():
+            row = int(known[~np.isfinite(values[known])][0])
+            raise InputError(f"y[{row}] is {values[row]}, but a value is a finite number, or NaN where it is not known")
+        self._centre_ = float(values[known].mean())
+        self._width_ = float(values[known].std()) or 1.0
+        task = Task((values - self._centre_) / self._width_, known, 1, loss="squared-error")
+        self.transduction_ = self._answers(self._train(X, task, adjacency))[:, 0]
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The value for each row of `X` (Q, M), (Q,); rows seen in training and new ones as in `S2GNNClassifier`."""
+        return self._predicted(X)[:, 0]
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """The coefficient of determination R² on the rows of `X` whose value is known in `y`."""
+        truth = _numbers(y)
+        known = ~np.isnan(truth)
+        if not known.any():
+            raise InputError("no row has a value, so there is nothing to score")
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(r2_score(truth[known], self.predict(X)[known], sample_weight=weights))
+
+    def _answers(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
+        means: NDArray[np.float64] = self._centre_ + self._width_ * logits.mean(axis=0)
+        return means
+
+
+def _numbers(y: Any) -> NDArray[np.float64]:
+    """`y` (N,) as numbers, NaN for `None`."""
+    given = column_or_1d(y, warn=True)
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"y cannot be read as numbers ({error}): leave unknown values as NaN") from error

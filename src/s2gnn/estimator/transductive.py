@@ -1,0 +1,189 @@
+"""What the classifier and the regressor share: parameters, the graph, training, and answers for rows seen and new."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from s2gnn.errors import InputError
+from s2gnn.estimator.attachment import Attachment
+from s2gnn.estimator.frozen import FrozenDegrees, frozen_logits
+from s2gnn.estimator.holdout import Fraction, check_fraction
+from s2gnn.estimator.scaling import Scaling
+from s2gnn.estimator.seen_rows import SeenRows
+from s2gnn.estimator.training import Networks, Task, train_networks
+from s2gnn.estimator.training_graph import training_graph
+from s2gnn.graphs import Graph
+from s2gnn.graphs.features import checked_features
+from s2gnn.learning import FitConfig, History
+from s2gnn.nn import S2GNN, S2GNNConfig
+from s2gnn.nn.arguments import positive_integer
+from s2gnn.nn.fusion import FusionName
+from s2gnn.progress import progress_bar
+
+VALUES_AT_ONCE = 2**23
+
+
+class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
+    """A table's rows as the nodes of a graph, on which networks learn from the rows whose target is known.
+
+    See `S2GNNClassifier` for the parameters. A subclass says what the networks' outputs mean (`_answers`).
+    """
+
+    graph_: Graph
+    n_features_in_: int
+    history_: tuple[History, ...]
+    networks_: tuple[S2GNN, ...]
+
+    def __init__(
+        self,
+        graph: str | Callable[[Any], Any] = "knn",
+        *,
+        k: int = 10,
+        alpha: int = 4,
+        epsilon: float = 1.0,
+        fusion: FusionName = "linear",
+        hidden_channels: int = 64,
+        num_layers: int = 2,
+        dropout: float = 0.5,
+        lr: float = 0.01,
+        weight_decay: float = 5e-3,
+        max_epochs: int = 100,
+        patience: int | None = 50,
+        validation_fraction: Fraction = "auto",
+        n_networks: int = 5,
+        scale: bool = True,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.graph = graph
+        self.k = k
+        self.alpha = alpha
+        self.epsilon = epsilon
+        self.fusion = fusion
+        self.hidden_channels = hidden_channels
+        self.num_layers = num_layers
+        self.dropout = dropout
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.n_networks = n_networks
+        self.scale = scale
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    def _checked(self, X: Any, y: Any = None, *, reset: bool) -> Any:
+        """`X` (N, M) as a float64 array or CSR matrix, checked by scikit-learn's rules; in fit also against `y`."""
+        if reset and y is None:
+            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        minimum = 2 if reset else 1
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_min_samples=minimum)
+        if reset:
+            check_consistent_length(X, y)
+        return checked_features(X)
+
+    def _train(self, X: Any, task: Task, adjacency: Any) -> NDArray[np.float64]:
+        """Build the graph of `X` (N, M), train on `task`, keep what new rows need; the logits of the training rows."""
+        check_fraction(self.validation_fraction)
+        training = FitConfig(
+            lr=self.lr, weight_decay=self.weight_decay, epochs=self.max_epochs, patience=self.patience, monitor="loss"
+        )
+        n_networks = positive_integer(self.n_networks, "n_networks")
+        if adjacency is None and not _varies(X):
+            raise InputError("every column of X is constant, so that no row can be told from another: add features")
+        self._scaling_ = Scaling.of(X, standardise=bool(self.scale))
+        features = self._scaling_.apply(X)
+        built = training_graph(self.graph, features, self.k, adjacency, progress=bool(self.verbose))
+        config = S2GNNConfig(
+            in_channels=X.shape[1],
+            hidden_channels=self.hidden_channels,
+            out_channels=task.n_outputs,
+            num_layers=self.num_layers,
+            alpha=self.alpha,
+            epsilon=self.epsilon,
+            fusion=self.fusion,
+            dropout=self.dropout,
+        )
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_networks).tolist()
+        with progress_bar("training", shown=bool(self.verbose)) as show:
+            networks = train_networks(
+                task, features, built.graph, config, training, self.validation_fraction, seeds, show
+            )
+        self.history_ = networks.histories
+        self._keep(SeenRows.of(X), features, built.graph, built.attachment, networks)
+        return networks.logits
+
+    def _keep(
+        self, seen: SeenRows, features: Any, graph: Graph, attachment: Attachment | None, networks: Networks
+    ) -> None:
+        """Remember what answers are made of: the training rows, as given and scaled (N, M), their graph and states."""
+        config = networks.models[0].config
+        self.graph_ = graph
+        self.networks_ = networks.models
+        self._attachment_ = attachment
+        self._features_ = features
+        self._states_ = networks.states
+        self._degrees_ = FrozenDegrees.of(graph, config.alpha, config.epsilon)
+        self._seen_ = seen
+        self._answers_of_seen_ = seen.means(self._answers(networks.logits))
+
+    def _answers(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What the outputs of the networks (number of networks, Q, outputs) say together, (Q, outputs)."""
+        raise NotImplementedError
+
+    def _predicted(self, X: Any) -> NDArray[np.float64]:
+        """The answers (Q, outputs) for the rows of `X` (Q, M), each by itself."""
+        check_is_fitted(self)
+        X = self._checked(X, reset=False)
+        groups = self._seen_.find(X)
+        answers = self._answers_of_seen_[groups]
+        new = np.flatnonzero(groups < 0)
+        if len(new) and self._attachment_ is None:
+            raise InputError(
+                f"row {new[0]} of X was not there in training, and a new row has no place in a precomputed graph: "
+                "fit again on a graph that has it as an unlabelled row"
+            )
+        for start in range(0, len(new), self._rows_at_once()):
+            rows = new[start : start + self._rows_at_once()]
+            answers[rows] = self._answered(_in_form_of(self._scaling_.apply(X[rows]), self._features_))
+        return answers
+
+    def _answered(self, new: Any) -> NDArray[np.float64]:
+        """The answers (Q, outputs) for new rows (Q, M), in the network's scale, joined to the training rows."""
+        assert self._attachment_ is not None
+        edges = self._attachment_.edges(self._features_, self.graph_.degrees, new)
+        logits = frozen_logits(self.networks_, self._states_, self._degrees_, self._features_, new, edges)
+        return self._answers(logits)
+
+    def _rows_at_once(self) -> int:
+        """So many new rows that what is computed of them fits into memory."""
+        config = self.networks_[0].config
+        width = max(config.in_channels, config.hidden_channels, config.out_channels)
+        return max(1, VALUES_AT_ONCE // ((config.alpha + 1) * width))
+
+
+def _varies(X: Any) -> bool:
+    """Whether any column of `X` (N, M) has two values."""
+    if sp.issparse(X):
+        return bool((X.max(axis=0) != X.min(axis=0)).sum() > 0)
+    return bool((X[0] != X).any())
+
+
+def _in_form_of(features: Any, like: Any) -> Any:
+    """`features` dense or CSR as `like` is."""
+    if sp.issparse(like):
+        return sp.csr_array(features)
+    return features.toarray() if sp.issparse(features) else features

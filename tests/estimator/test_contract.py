@@ -1,0 +1,112 @@
+"""The contract with scikit-learn: its own checks, and the tools that people use estimators with."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_regression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, scale
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor
+
+QUICK = {"max_epochs": 30, "n_networks": 1, "random_state": 0}
+
+NOT_APPLICABLE = {
+    "S2GNNClassifier": {
+        "check_classifiers_classes": "its last part takes -1 for a class, but -1 marks a row without a label",
+    },
+    "S2GNNRegressor": {
+        "check_regressors_train": "it sets a parameter called alpha to 0.01, the strength of a penalty elsewhere, but "
+        "here the number of Hadamard powers; test_regressor_learns_noisy_lines makes the check without that",
+    },
+}
+
+
+@parametrize_with_checks(
+    [S2GNNClassifier(**QUICK), S2GNNRegressor(**{**QUICK, "max_epochs": 60})],
+    expected_failed_checks=lambda estimator: NOT_APPLICABLE[type(estimator).__name__],
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_regressor_learns_noisy_lines(dtype):
+    X, y = make_regression(n_samples=200, n_features=10, n_informative=1, bias=5.0, noise=20, random_state=42)
+    regressor = S2GNNRegressor(**{**QUICK, "max_epochs": 60})
+    X, y = scale(X).astype(dtype), scale(y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        regressor.fit(X, y[:-1])
+    assert regressor.fit(X.tolist(), y.tolist()).predict(X).shape == y.shape
+    assert regressor.score(X, y) > 0.5
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    labels = np.where(np.arange(150) % 5 == 0, y, -1)
+    return X, y, labels
+
+
+def test_pipelines_searches_and_cross_validation_work_with_unlabelled_rows(iris):
+    X, y, labels = iris
+    pipeline = make_pipeline(MinMaxScaler(), S2GNNClassifier(**QUICK))
+    assert pipeline.fit(X, labels).score(X, y) > 0.85
+    scores = cross_val_score(S2GNNClassifier(**QUICK), X, labels, cv=StratifiedKFold(2))
+    assert scores.min() > 0.7
+    search = GridSearchCV(S2GNNClassifier(**QUICK), {"k": [3, 10]}, cv=2).fit(X, labels)
+    assert search.best_params_["k"] in (3, 10)
+    assert set(search.predict(X)) <= {0, 1, 2}
+
+
+def test_clones_and_pickles_answer_alike(iris):
+    X, _, labels = iris
+    classifier = S2GNNClassifier(**QUICK).fit(X, labels)
+    again = clone(classifier).fit(X, labels)
+    new = X[:20] + 0.05
+    np.testing.assert_array_equal(again.predict_proba(new), classifier.predict_proba(new))
+    restored = pickle.loads(pickle.dumps(classifier))
+    np.testing.assert_array_equal(restored.predict_proba(new), classifier.predict_proba(new))
+    other = clone(classifier).set_params(random_state=1).fit(X, labels)
+    assert not np.array_equal(other.label_distributions_, classifier.label_distributions_)
+
+
+def test_sparse_features_are_the_same_features(iris):
+    X, _, labels = iris
+    dense, sparse = (S2GNNClassifier(scale=False, **QUICK).fit(form, labels) for form in (X, sp.csr_matrix(X)))
+    np.testing.assert_allclose(sparse.label_distributions_, dense.label_distributions_, atol=1e-5)
+    new = X[:20] + 0.05
+    for estimator in (dense, sparse):
+        np.testing.assert_allclose(estimator.predict_proba(sp.csr_array(new)), estimator.predict_proba(new), atol=1e-12)
+    np.testing.assert_array_equal(sparse.predict(X), sparse.transduction_)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"graph": "complete"}, "graph is 'complete', but it must be one of knn, smooth, precomputed"),
+        ({"graph": "precomputed"}, 'adjacency of fit goes with graph="precomputed", but it is missing'),
+        ({"k": 0}, "k is 0"),
+        ({"alpha": 1.5}, "alpha is 1.5"),
+        ({"validation_fraction": 1.0}, "validation_fraction is 1.0"),
+        ({"n_networks": 0}, "n_networks is 0"),
+        ({"max_epochs": -1}, "epochs is -1"),
+        ({"graph": lambda X: X}, "what the function given as graph returned is a ndarray"),
+        ({"graph": lambda X: sp.eye_array(3).tocsr() * 0}, "has 3 nodes, but X has 150 rows"),
+    ],
+)
+def test_parameters_are_checked_in_fit(iris, changes, message):
+    X, _, labels = iris
+    estimator = S2GNNClassifier(**{**QUICK, **changes})
+    with pytest.raises(InputError, match=message):
+        estimator.fit(X, labels)
+
+
+def test_constant_features_tell_nothing():
+    with pytest.raises(InputError, match="every column of X is constant"):
+        S2GNNClassifier(**QUICK).fit(np.ones((6, 2)), [0, 1, 0, 1, -1, -1])
