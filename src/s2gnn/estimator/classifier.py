@@ -15,7 +15,7 @@ from s2gnn.errors import InputError
 from s2gnn.estimator.holdout import Fraction
 from s2gnn.estimator.labels import is_unlabelled, read_labels
 from s2gnn.estimator.training import Task
-from s2gnn.estimator.transductive import TransductiveEstimator
+from s2gnn.estimator.transductive import Trained, TransductiveEstimator
 from s2gnn.nn.fusion import FusionName
 
 
@@ -133,10 +133,13 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
                 self.class_weight, classes=labels.classes, y=labels.classes[labels.codes[rows]]
             )
         task = Task(labels.codes, rows, len(labels.classes), class_weight=weights)
-        logits = self._train(X, task, adjacency)
-        self.classes_ = labels.classes
-        self.label_distributions_ = self._answers(logits)
-        self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
+        return self._restore(labels.classes, self._train(X, task, adjacency))
+
+    def _restore(self, classes: NDArray[Any], trained: Trained) -> "S2GNNClassifier":
+        """Take over what was learned about `classes` (C,)."""
+        self.classes_ = classes
+        self.label_distributions_ = self._keep(trained)
+        self.transduction_ = classes[self.label_distributions_.argmax(axis=1)]
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -1,10 +1,25 @@
 """The model folder: a fitted estimator saved so that loading it executes no code, whatever the folder holds."""
 
+import hashlib
+import json
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from s2gnn.estimator.card import ModelCard
+from s2gnn.errors import InputError
+from s2gnn.estimator.card import ModelCard, card_page
+from s2gnn.estimator.content import CLASSES, Content, content_of, estimator_of
+from s2gnn.estimator.facts import facts_of, graph_of
+from s2gnn.files import write_atomically
+
+FORMAT = "s2gnn-estimator"
+VERSION = 1
+WEIGHTS = "model.safetensors"
+TRAINING = "training.npz"
+DESCRIPTION = "estimator.json"
+CARD = "README.md"
+LARGEST_DESCRIPTION = 2**26  # bytes
 
 
 def save_estimator(
@@ -17,20 +32,127 @@ def save_estimator(
 ) -> None:
     """Write a fitted `S2GNNClassifier` or `S2GNNRegressor` into `folder`, which appears whole or not at all.
 
+    The folder holds `model.safetensors` (weights), `training.npz` (features, graph and answers of the training rows,
+    without pickles), `estimator.json` and the model card `README.md`. A graph that a function made is saved as a graph
+    that was given: the loaded estimator has graph="precomputed" and still answers for new rows.
+
     Args:
         estimator: fitted.
-        folder: new, or a model folder written before, which is replaced.
+        folder: new or empty, or a model folder written before, which is replaced.
         extra: JSON that `load_estimator` gives back.
         files: further files by name, without folders in it.
         card: what `README.md` says about data, scores and command.
     """
-    raise NotImplementedError
+    folder = Path(folder)
+    _check_target(folder)
+    content = content_of(estimator)
+    description = {
+        "format": FORMAT,
+        "version": VERSION,
+        **content.description,
+        "sha256": {WEIGHTS: _sha256(content.weights), TRAINING: _sha256(content.training)},
+        "extra": dict(extra or {}),
+    }
+    try:
+        text = json.dumps(description, indent=1, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"extra, or a parameter of the estimator, cannot be kept as JSON: {error}") from error
+    written = {
+        WEIGHTS: content.weights,
+        TRAINING: content.training,
+        DESCRIPTION: f"{text}\n".encode(),
+        CARD: card_page(card or ModelCard(), facts_of(estimator), graph_of(estimator)).encode(),
+    }
+    for name in files or {}:
+        if name in written or Path(name).name != name or name in ("", ".", ".."):
+            raise InputError(f"{name!r} cannot be a further file of a model folder: take a plain name that is not used")
+    _write_folder(folder, {**written, **(files or {})})
 
 
 def load_estimator(folder: str | Path) -> tuple[Any, dict[str, Any]]:
     """The estimator and the `extra` that `save_estimator` wrote into `folder`.
 
+    Nothing of the folder is executed or unpickled: the class comes out of a fixed list, and the files are read by name,
+    as plain files of the folder itself.
+
     Raises:
         InputError: if the folder holds no such model, or its files are damaged or do not belong together.
     """
-    raise NotImplementedError
+    folder = Path(folder)
+    description = _read_description(folder)
+    digests = description.get("sha256")
+    read = {}
+    for name in (WEIGHTS, TRAINING):
+        read[name] = _read_file(folder, name)
+        if not isinstance(digests, dict) or _sha256(read[name]) != digests.get(name):
+            raise InputError(
+                f"{folder / name} is damaged or belongs to another model: its sha256 is not that of {DESCRIPTION}"
+            )
+    extra = description.get("extra")
+    if not isinstance(extra, dict):
+        raise InputError(f"{folder / DESCRIPTION} is damaged: its extra is no object")
+    content = Content(description, read[WEIGHTS], read[TRAINING])
+    try:
+        return estimator_of(content), extra
+    except InputError as error:
+        raise InputError(f"{folder} does not hold an estimator that this version can rebuild: {error}") from error
+
+
+def _read_description(folder: Path) -> dict[str, Any]:
+    path = folder / DESCRIPTION
+    text = _read_file(folder, DESCRIPTION, LARGEST_DESCRIPTION)
+    try:
+        description = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not JSON ({error}): is this a folder written by save_estimator?") from error
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise InputError(f"{path} does not describe an estimator of s2gnn: it lacks format = {FORMAT!r}")
+    if description.get("version") != VERSION or description.get("class") not in CLASSES:
+        raise InputError(
+            f"{path} describes a {description.get('class')!r} in format version {description.get('version')!r}, but "
+            f"this release reads {' or '.join(CLASSES)} in version {VERSION}"
+        )
+    return description
+
+
+def _read_file(folder: Path, name: str, largest: int | None = None) -> bytes:
+    """The bytes of a plain file in `folder`; a link, which may point anywhere, is refused."""
+    path = folder / name
+    if path.is_symlink() or not path.is_file():
+        raise InputError(f"{path} is not a plain file: is {folder} a folder written by save_estimator?")
+    try:
+        size = path.stat().st_size
+        if largest is not None and size > largest:
+            raise InputError(f"{path} has {size:,} bytes, but one written by save_estimator has at most {largest:,}")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _check_target(folder: Path) -> None:
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise InputError(f"{folder} is a file or a link, but a model is saved into a folder")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / DESCRIPTION).is_file():
+        raise InputError(f"{folder} holds files that are no model: choose a new folder")
+
+
+def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write the files into a new folder beside, then rename it; one that was there before is put aside and removed."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as aside:
+        new, old = Path(aside) / "new", Path(aside) / "old"
+        new.mkdir()
+        for name, content in files.items():
+            write_atomically(new / name, content)
+        if folder.exists():
+            folder.replace(old)
+        try:
+            new.replace(folder)
+        except OSError:
+            if old.exists():
+                old.replace(folder)
+            raise
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
+from s2gnn.estimator.training import Networks
 from s2gnn.graphs import Graph
-from s2gnn.nn import S2GNN
 from s2gnn.nn.conv import by_branch
 from s2gnn.operators.activation import activate
 from s2gnn.operators.shifts import hadamard_factors
@@ -66,37 +66,24 @@ class FrozenDegrees:
 
 
 @torch.no_grad()
-def layer_inputs(model: S2GNN, x: Any, op: Any) -> tuple[NDArray[np.float32], ...]:
-    """What the layers after the first were given of the training rows, each (N, hidden); `x`, `op` of `prepare`."""
-    model.eval()
-    states = []
-    for conv in model.convs[:-1]:
-        x = conv(x, op)
-        states.append(x.numpy())
-    return tuple(states)
-
-
-@torch.no_grad()
 def frozen_logits(
-    models: Sequence[S2GNN],
-    states: Sequence[Sequence[NDArray[np.float32]]],
+    networks: Networks,
     degrees: FrozenDegrees,
     X: Any,
     new: Any,
     edges: sp.csr_array,
 ) -> NDArray[np.float64]:
-    """The logits of each model for `new` rows (Q, M), joined to training rows X (N, M) by `edges` (Q, N).
+    """The logits of each network for `new` rows (Q, M), joined to training rows X (N, M) by `edges` (Q, N).
 
-    In float64, so that an answer does not depend on which rows are asked for together. `states` holds for each model
-    the `layer_inputs` of the training rows.
+    In float64, so that an answer does not depend on which rows are asked for together.
 
     Returns:
-        (number of models, Q, C).
+        (number of networks, Q, C).
     """
     rows, diagonal = degrees.rows(edges)
     shared = _stacked(rows, diagonal, X, new)  # the first layer's input is the same for all models
     logits = []
-    for model, hidden in zip(models, states, strict=True):
+    for model, hidden in zip(networks.models, networks.states, strict=True):
         stacked = shared
         for conv, trained in zip(copy.deepcopy(model).double().convs, (*hidden, None), strict=True):
             branches = activate(by_branch(stacked, conv.weight), conv.bias, 0.0)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from sklearn.utils.validation import column_or_1d
 
 from s2gnn.errors import InputError
 from s2gnn.estimator.training import Task
-from s2gnn.estimator.transductive import TransductiveEstimator
+from s2gnn.estimator.transductive import Trained, TransductiveEstimator
 
 
 class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[misc]
@@ -46,10 +46,14 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
         if not np.isfinite(values[known]).all():
             row = int(known[~np.isfinite(values[known])][0])
             raise InputError(f"y[{row}] is {values[row]}, but a value is a finite number, or NaN where it is not known")
-        self._centre_ = float(values[known].mean())
-        self._width_ = float(values[known].std()) or 1.0
-        task = Task((values - self._centre_) / self._width_, known, 1, loss="squared-error")
-        self.transduction_ = self._answers(self._train(X, task, adjacency))[:, 0]
+        centre, width = float(values[known].mean()), float(values[known].std()) or 1.0
+        task = Task((values - centre) / width, known, 1, loss="squared-error")
+        return self._restore(centre, width, self._train(X, task, adjacency))
+
+    def _restore(self, centre: float, width: float, trained: Trained) -> "S2GNNRegressor":
+        """Take over what was learned about values with mean `centre` and deviation `width`."""
+        self._centre_, self._width_ = centre, width
+        self.transduction_ = self._keep(trained)[:, 0]
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:

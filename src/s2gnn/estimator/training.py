@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from s2gnn.estimator.frozen import layer_inputs
 from s2gnn.estimator.holdout import Fraction, hold_out
 from s2gnn.graphs import Graph
 from s2gnn.learning import FitConfig, History, fit, predict_logits
@@ -96,3 +96,14 @@ def train_networks(
         histories.append(result.history)
         kept.append(result.best_epoch)
     return Networks(tuple(models), tuple(states), np.stack(logits), tuple(histories), tuple(kept))
+
+
+@torch.no_grad()
+def layer_inputs(model: S2GNN, x: Any, op: Any) -> tuple[NDArray[np.float32], ...]:
+    """What the layers after the first were given of the training rows, each (N, hidden); `x`, `op` of `prepare`."""
+    model.eval()
+    states = []
+    for conv in model.convs[:-1]:
+        x = conv(x, op)
+        states.append(x.numpy())
+    return tuple(states)

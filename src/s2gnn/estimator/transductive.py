@@ -1,6 +1,7 @@
 """What the classifier and the regressor share: parameters, the graph, training, and answers for rows seen and new."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,29 @@ from s2gnn.progress import progress_bar
 VALUES_AT_ONCE = 2**23
 
 
+@dataclass(frozen=True)
+class Trained:
+    """What an estimator has learned.
+
+    Attributes:
+        networks: and what they know of the training rows.
+        graph: of the training rows.
+        attachment: how new rows are joined to it.
+        features: the training rows (N, M) as the networks see them, dense or CSR.
+        scaling: that made them so.
+        seen: the training rows as they were given.
+        n_labelled: number of rows whose target was known.
+    """
+
+    networks: Networks
+    graph: Graph
+    attachment: Attachment | None
+    features: Any
+    scaling: Scaling
+    seen: SeenRows
+    n_labelled: int
+
+
 class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
     """A table's rows as the nodes of a graph, on which networks learn from the rows whose target is known.
 
@@ -39,6 +63,7 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     history_: tuple[History, ...]
     networks_: tuple[S2GNN, ...]
+    n_labelled_: int
 
     def __init__(
         self,
@@ -95,8 +120,8 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
             check_consistent_length(X, y)
         return checked_features(X)
 
-    def _train(self, X: Any, task: Task, adjacency: Any) -> NDArray[np.float64]:
-        """Build the graph of `X` (N, M), train on `task`, keep what new rows need; the logits of the training rows."""
+    def _train(self, X: Any, task: Task, adjacency: Any) -> Trained:
+        """Build the graph of `X` (N, M) and train on `task`."""
         check_fraction(self.validation_fraction)
         training = FitConfig(
             lr=self.lr, weight_decay=self.weight_decay, epochs=self.max_epochs, patience=self.patience, monitor="loss"
@@ -104,8 +129,8 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         n_networks = positive_integer(self.n_networks, "n_networks")
         if adjacency is None and not _varies(X):
             raise InputError("every column of X is constant, so that no row can be told from another: add features")
-        self._scaling_ = Scaling.of(X, standardise=bool(self.scale))
-        features = self._scaling_.apply(X)
+        scaling = Scaling.of(X, standardise=bool(self.scale))
+        features = scaling.apply(X)
         built = training_graph(self.graph, features, self.k, adjacency, progress=bool(self.verbose))
         config = S2GNNConfig(
             in_channels=X.shape[1],
@@ -122,23 +147,20 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
             networks = train_networks(
                 task, features, built.graph, config, training, self.validation_fraction, seeds, show
             )
-        self.history_ = networks.histories
-        self._keep(SeenRows.of(X), features, built.graph, built.attachment, networks)
-        return networks.logits
+        return Trained(networks, built.graph, built.attachment, features, scaling, SeenRows.of(X), len(task.labelled))
 
-    def _keep(
-        self, seen: SeenRows, features: Any, graph: Graph, attachment: Attachment | None, networks: Networks
-    ) -> None:
-        """Remember what answers are made of: the training rows, as given and scaled (N, M), their graph and states."""
-        config = networks.models[0].config
-        self.graph_ = graph
-        self.networks_ = networks.models
-        self._attachment_ = attachment
-        self._features_ = features
-        self._states_ = networks.states
-        self._degrees_ = FrozenDegrees.of(graph, config.alpha, config.epsilon)
-        self._seen_ = seen
-        self._answers_of_seen_ = seen.means(self._answers(networks.logits))
+    def _keep(self, trained: Trained) -> NDArray[np.float64]:
+        """Remember what was learned; the answers for the training rows, (N, outputs)."""
+        config = trained.networks.models[0].config
+        self.graph_ = trained.graph
+        self.networks_ = trained.networks.models
+        self.history_ = trained.networks.histories
+        self.n_labelled_ = trained.n_labelled
+        self._trained_ = trained
+        self._degrees_ = FrozenDegrees.of(trained.graph, config.alpha, config.epsilon)
+        answers = self._answers(trained.networks.logits)
+        self._answers_of_seen_ = trained.seen.means(answers)
+        return answers
 
     def _answers(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
         """What the outputs of the networks (number of networks, Q, outputs) say together, (Q, outputs)."""
@@ -148,25 +170,27 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         """The answers (Q, outputs) for the rows of `X` (Q, M), each by itself."""
         check_is_fitted(self)
         X = self._checked(X, reset=False)
-        groups = self._seen_.find(X)
+        trained = self._trained_
+        groups = trained.seen.find(X)
         answers = self._answers_of_seen_[groups]
         new = np.flatnonzero(groups < 0)
-        if len(new) and self._attachment_ is None:
+        if len(new) and trained.attachment is None:
             raise InputError(
                 f"row {new[0]} of X was not there in training, and a new row has no place in a precomputed graph: "
                 "fit again on a graph that has it as an unlabelled row"
             )
-        for start in range(0, len(new), self._rows_at_once()):
-            rows = new[start : start + self._rows_at_once()]
-            answers[rows] = self._answered(_in_form_of(self._scaling_.apply(X[rows]), self._features_))
+        at_once = self._rows_at_once()
+        for start in range(0, len(new), at_once):
+            rows = new[start : start + at_once]
+            answers[rows] = self._answered(_in_form_of(trained.scaling.apply(X[rows]), trained.features))
         return answers
 
     def _answered(self, new: Any) -> NDArray[np.float64]:
-        """The answers (Q, outputs) for new rows (Q, M), in the network's scale, joined to the training rows."""
-        assert self._attachment_ is not None
-        edges = self._attachment_.edges(self._features_, self.graph_.degrees, new)
-        logits = frozen_logits(self.networks_, self._states_, self._degrees_, self._features_, new, edges)
-        return self._answers(logits)
+        """The answers (Q, outputs) for new rows (Q, M), in the networks' scale, joined to the training rows."""
+        trained = self._trained_
+        assert trained.attachment is not None
+        edges = trained.attachment.edges(trained.features, trained.graph.degrees, new)
+        return self._answers(frozen_logits(trained.networks, self._degrees_, trained.features, new, edges))
 
     def _rows_at_once(self) -> int:
         """So many new rows that what is computed of them fits into memory."""

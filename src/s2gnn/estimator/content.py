@@ -1,0 +1,222 @@
+"""A fitted estimator as plain data, weights and arrays, and back."""
+
+import io
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from sklearn.utils.validation import check_is_fitted
+
+from s2gnn.errors import InputError
+from s2gnn.estimator.attachment import Attachment, GaussianAttachment, LearnedAttachment
+from s2gnn.estimator.classifier import S2GNNClassifier
+from s2gnn.estimator.regressor import S2GNNRegressor
+from s2gnn.estimator.scaling import Scaling
+from s2gnn.estimator.seen_rows import DIGEST_SIZE, SeenRows
+from s2gnn.estimator.training import Networks, layer_inputs
+from s2gnn.estimator.transductive import Trained
+from s2gnn.graphs import Graph
+from s2gnn.learning import History
+from s2gnn.nn import S2GNN, S2GNNConfig
+
+Estimator = S2GNNClassifier | S2GNNRegressor
+CLASSES: Mapping[str, type[Estimator]] = {"S2GNNClassifier": S2GNNClassifier, "S2GNNRegressor": S2GNNRegressor}
+ATTACHMENTS: Mapping[str, type[Attachment]] = {"gaussian": GaussianAttachment, "learned": LearnedAttachment}
+
+
+@dataclass(frozen=True)
+class Content:
+    """An estimator as it is stored.
+
+    Attributes:
+        description: JSON: class, parameters, sizes, how new rows are joined, histories.
+        weights: of all networks, safetensors.
+        training: arrays of the training rows, NPZ without pickles.
+    """
+
+    description: Mapping[str, Any]
+    weights: bytes
+    training: bytes
+
+
+def content_of(estimator: Any) -> Content:
+    """What is stored of a fitted estimator."""
+    name = type(estimator).__name__
+    if CLASSES.get(name) is not type(estimator):
+        raise InputError(
+            f"the estimator is a {name}, but {' and '.join(CLASSES)} can be saved: take it out of its pipeline"
+        )
+    check_is_fitted(estimator)
+    trained: Trained = estimator._trained_
+    networks, attachment = trained.networks, trained.attachment
+    parameters = {key: _plain(key, value) for key, value in estimator.get_params(deep=False).items()}
+    if callable(estimator.graph):
+        parameters["graph"] = "precomputed"
+    description = {
+        "class": name,
+        "parameters": parameters,
+        "network": asdict(networks.models[0].config),
+        "n_networks": len(networks.models),
+        "attachment": None if attachment is None else {"kind": _kind(attachment), **asdict(attachment)},
+        "histories": [asdict(history) for history in networks.histories],
+        "kept_epochs": list(networks.kept_epochs),
+        "n_labelled": trained.n_labelled,
+    }
+    state = {
+        f"{number}.{key}": tensor.detach().cpu().contiguous()
+        for number, model in enumerate(networks.models)
+        for key, tensor in model.state_dict().items()
+    }
+    arrays: dict[str, Any] = {
+        "logits": networks.logits,
+        "centre": trained.scaling.centre,
+        "width": trained.scaling.width,
+        "digests": trained.seen.digests,
+        "groups": trained.seen.groups,
+        **_stored_matrix("features", trained.features),
+        **_stored_matrix("graph", trained.graph.to_scipy()),
+    }
+    if isinstance(estimator, S2GNNClassifier):
+        arrays |= _stored_labels(estimator.classes_)
+    else:
+        arrays["target"] = np.array([estimator._centre_, estimator._width_])
+    if hasattr(estimator, "feature_names_in_"):
+        arrays["feature_names"] = estimator.feature_names_in_.astype(np.str_)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    return Content(description, save(state), buffer.getvalue())
+
+
+def estimator_of(content: Content) -> Estimator:
+    """The estimator that was stored; InputError if the parts are damaged or do not fit together."""
+    try:
+        return _rebuilt(content)
+    except InputError:
+        raise
+    except (
+        SafetensorError, KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, OverflowError,
+        MemoryError, OSError, EOFError, zipfile.BadZipFile,
+    ) as error:  # fmt: skip
+        raise InputError(f"its parts are damaged or do not fit together ({type(error).__name__}: {error})") from error
+
+
+def _rebuilt(content: Content) -> Estimator:
+    description = content.description
+    with np.load(io.BytesIO(content.training), allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    estimator = CLASSES[description["class"]]()
+    estimator.set_params(**{name: _parameter(value) for name, value in description["parameters"].items()})
+    graph = Graph(_matrix("graph", arrays))
+    features = _matrix("features", arrays)
+    config = S2GNNConfig(**description["network"])
+    n, n_networks = graph.n_nodes, int(description["n_networks"])
+    seen = SeenRows(arrays["digests"].astype(np.uint8), arrays["groups"].astype(np.int64))
+    logits = arrays["logits"].astype(np.float64)
+    _require(logits.shape == (n_networks, n, config.out_channels), f"logits of shape {logits.shape}")
+    _require(features.shape == (n, config.in_channels), f"features of shape {features.shape}")
+    _require(seen.groups.shape == (n,) and seen.digests.shape[1:] == (DIGEST_SIZE,), "a list of rows of another length")
+    estimator.n_features_in_ = config.in_channels
+    if "feature_names" in arrays:
+        estimator.feature_names_in_ = arrays["feature_names"].astype(object)
+    scaling = Scaling(*(arrays[name].astype(np.float64).reshape(config.in_channels) for name in ("centre", "width")))
+    models = _models(content.weights, config, n_networks)
+    inputs = models[0].prepare(features, graph)
+    networks = Networks(
+        models,
+        tuple(layer_inputs(model, *inputs) for model in models),
+        logits,
+        tuple(History(**history) for history in description["histories"]),
+        tuple(description["kept_epochs"]),
+    )
+    attachment = _attachment(description["attachment"])
+    trained = Trained(networks, graph, attachment, features, scaling, seen, int(description["n_labelled"]))
+    if isinstance(estimator, S2GNNClassifier):
+        classes = _labels(arrays)
+        _require(classes.shape == (config.out_channels,), f"{len(classes)} classes")
+        return estimator._restore(classes, trained)
+    centre, width = arrays["target"].astype(np.float64).tolist()
+    return estimator._restore(centre, width, trained)
+
+
+def _models(weights: bytes, config: S2GNNConfig, n_networks: int) -> tuple[S2GNN, ...]:
+    state = load(weights)
+    models = []
+    for number in range(n_networks):
+        with torch.device("meta"):  # no memory is taken before the shapes are known to fit
+            model = S2GNN.from_config(config)
+        prefix = f"{number}."
+        own = {key.removeprefix(prefix): tensor for key, tensor in state.items() if key.startswith(prefix)}
+        model.load_state_dict(own, assign=True)
+        models.append(model.eval())
+    return tuple(models)
+
+
+def _stored_matrix(name: str, matrix: Any) -> dict[str, Any]:
+    """A dense array, or the arrays of a CSR matrix, under names that begin with `name`."""
+    if not sp.issparse(matrix):
+        return {name: matrix}
+    parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "shape": np.array(matrix.shape)}
+    return {f"{name}_{part}": values for part, values in parts.items()}
+
+
+def _matrix(name: str, arrays: Mapping[str, NDArray[Any]]) -> Any:
+    if name in arrays:
+        return arrays[name].astype(np.float64)
+    parts = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
+    matrix = sp.csr_array(tuple(parts), shape=tuple(arrays[f"{name}_shape"].tolist()))
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def _stored_labels(classes: NDArray[Any]) -> dict[str, Any]:
+    """Classes as an array without objects; Python objects must be text, booleans or numbers."""
+    if classes.dtype.kind != "O":
+        return {"classes": classes}
+    plain = np.array(classes.tolist())
+    if plain.dtype.kind not in "Ufiub" or any(
+        type(a) is not type(b) for a, b in zip(plain.tolist(), classes, strict=True)
+    ):
+        raise InputError("the labels are neither text nor numbers, so they cannot be saved: convert them before fit")
+    return {"classes": plain, "classes_were_objects": np.array(True)}
+
+
+def _labels(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    classes = arrays["classes"]
+    return classes.astype(object) if "classes_were_objects" in arrays else classes
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A parameter as JSON has it; a generator of random numbers, whose state is past, becomes `None`."""
+    if name == "random_state" and not isinstance(value, int | np.integer):
+        return None
+    if isinstance(value, Mapping):
+        return {"pairs": [[_plain("", key), _plain("", weight)] for key, weight in value.items()]}
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _parameter(stored: Any) -> Any:
+    return dict(stored["pairs"]) if isinstance(stored, dict) else stored
+
+
+def _kind(attachment: Attachment) -> str:
+    return next(name for name, kind in ATTACHMENTS.items() if isinstance(attachment, kind))
+
+
+def _attachment(stored: Mapping[str, Any] | None) -> Attachment | None:
+    if stored is None:
+        return None
+    arguments = {name: value for name, value in stored.items() if name != "kind"}
+    make: Callable[..., Attachment] = ATTACHMENTS[stored["kind"]]
+    return make(**arguments)
+
+
+def _require(fits: bool, found: str) -> None:
+    if not fits:
+        raise InputError(f"its parts do not fit together: there is {found}")

@@ -1,0 +1,37 @@
+"""What a model card says about a fitted estimator by itself: sizes, parameters, the graph."""
+
+from s2gnn.estimator.attachment import GaussianAttachment, LearnedAttachment
+from s2gnn.estimator.classifier import S2GNNClassifier
+from s2gnn.estimator.regressor import S2GNNRegressor
+
+
+def facts_of(estimator: S2GNNClassifier | S2GNNRegressor) -> dict[str, str]:
+    """The sizes and parameters of a fitted estimator, for its card."""
+    config = estimator.networks_[0].config
+    facts = {
+        "estimator": type(estimator).__name__,
+        "rows": f"{estimator.graph_.n_nodes:,}",
+        "labelled rows": f"{estimator.n_labelled_:,}",
+        "columns after preparation": f"{estimator.n_features_in_:,}",
+    }
+    if isinstance(estimator, S2GNNClassifier):
+        facts["classes"] = ", ".join(map(str, estimator.classes_.tolist()))
+    epochs = ", ".join(str(epoch + 1) for epoch in estimator._trained_.networks.kept_epochs)
+    validated = any(history.val_loss for history in estimator.history_)
+    return facts | {
+        "networks": f"{len(estimator.networks_)}, each of {config.num_layers} layers, {config.hidden_channels} wide",
+        "α, ε, fusion": f"{config.alpha}, {config.epsilon:g}, {config.fusion}",
+        "epochs": f"{epochs} ({'chosen on held-out rows' if validated else 'without validation'})",
+    }
+
+
+def graph_of(estimator: S2GNNClassifier | S2GNNRegressor) -> str:
+    """The graph of a fitted estimator in a sentence, for its card."""
+    graph, attachment = estimator.graph_, estimator._trained_.attachment
+    origin = "made by a function" if callable(estimator.graph) else f"of kind {estimator.graph}"
+    new = {
+        type(None): "new rows have no place in it",
+        GaussianAttachment: "new rows are joined to their nearest training rows by Gaussian weights",
+        LearnedAttachment: "new rows are joined by the weights that the learned graph's objective gives them",
+    }[type(attachment)]
+    return f"{graph.n_nodes:,} nodes and {graph.n_edges:,} edges, {origin}; {new}."

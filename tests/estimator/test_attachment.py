@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import scale
+
+from s2gnn import knn_graph, smooth_graph
+from s2gnn.estimator.attachment import GaussianAttachment, learned_weights
+from s2gnn.estimator.training_graph import training_graph
+from s2gnn.graphs.features import squared_distances
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return scale(load_wine().data)
+
+
+def test_gaussian_edges_are_those_of_the_graph_before_it_is_symmetric(wine):
+    built = training_graph("knn", wine, 7)
+    edges = built.attachment.edges(wine, built.graph.degrees, wine[:10] + 1e-9).toarray()
+    edges[np.arange(10), np.arange(10)] = 0  # the row itself, which training leaves out
+    graph = knn_graph(wine, 7).to_scipy().toarray()[:10]
+    listed = edges > 0
+    assert listed.sum(axis=1).tolist() == [6] * 10  # the seventh place is the row's own
+    np.testing.assert_allclose(edges[listed], graph[listed], rtol=1e-6)
+
+
+def test_a_training_row_gets_its_learned_weights_again(wine):
+    infos = []
+    graph = smooth_graph(wine, 8, tolerance=1e-9, threshold=1e-9, candidates="all", report=infos.append)
+    others = ~np.eye(len(wine), dtype=bool)
+    z = squared_distances(wine, *(part.ravel() for part in np.indices(others.shape))).reshape(others.shape)
+    degrees = np.broadcast_to(graph.degrees, others.shape)
+    n = len(wine)
+    weights = learned_weights(
+        (infos[0].theta * z)[others].reshape(n, n - 1), degrees[others].reshape(n, n - 1)
+    )
+    np.testing.assert_allclose(weights, graph.to_scipy().toarray()[others].reshape(n, n - 1), atol=1e-5)
+
+
+def test_learned_weights_minimise_the_objective_of_one_row():
+    rng = np.random.default_rng(0)
+    z, degrees = rng.uniform(0, 2, (5, 9)), rng.uniform(0.5, 3, (5, 9))
+    for row, (scaled, degree) in enumerate(zip(z, degrees, strict=True)):
+
+        def objective(w, scaled=scaled, degree=degree):
+            return 2 * scaled @ w - np.log(w.sum()) - (w / degree).sum() + w @ w
+
+        best = minimize(objective, np.full(9, 0.1), bounds=[(1e-12, None)] * 9, tol=1e-14)
+        np.testing.assert_allclose(learned_weights(z, degrees)[row], best.x, atol=2e-4)
+    degrees[0, np.argmin(z[0])] = 0.0
+    assert learned_weights(z, degrees)[0, np.argmin(z[0])] == 0
+
+
+def test_edges_beside_a_graph_of_other_weights_have_its_degrees(wine):
+    stronger = training_graph(lambda X: 40 * knn_graph(X, 5).to_scipy(), wine, 5)
+    assert isinstance(stronger.attachment, GaussianAttachment)
+    rng = np.random.default_rng(0)
+    new = wine + 0.01 * rng.normal(size=wine.shape)
+    degrees = stronger.attachment.edges(wine, stronger.graph.degrees, new).sum(axis=1)
+    assert 0.5 < np.mean(degrees) / np.mean(stronger.graph.degrees) < 2
