@@ -32,9 +32,7 @@ def test_a_training_row_gets_its_learned_weights_again(wine):
     z = squared_distances(wine, *(part.ravel() for part in np.indices(others.shape))).reshape(others.shape)
     degrees = np.broadcast_to(graph.degrees, others.shape)
     n = len(wine)
-    weights = learned_weights(
-        (infos[0].theta * z)[others].reshape(n, n - 1), degrees[others].reshape(n, n - 1)
-    )
+    weights = learned_weights((infos[0].theta * z)[others].reshape(n, n - 1), degrees[others].reshape(n, n - 1))
     np.testing.assert_allclose(weights, graph.to_scipy().toarray()[others].reshape(n, n - 1), atol=1e-5)
 
 

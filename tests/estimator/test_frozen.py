@@ -36,7 +36,7 @@ def joined_probabilities(classifier, edges, X_scaled, new_scaled):
                 S = root[:, None] * M**rho * root[None, :]
                 branches.append(np.maximum(S @ h @ weight[rho] + bias[rho], 0))
             if c.fusion == "linear":
-                h = sum(mu * branch for mu, branch in zip(conv.fusion.mu.detach().double().numpy(), branches))
+                h = np.tensordot(conv.fusion.mu.detach().double().numpy(), np.stack(branches), 1)
             else:
                 h = np.hstack(branches) @ conv.fusion.weight.detach().double().numpy()
                 h = h + conv.fusion.bias.detach().double().numpy()

@@ -90,7 +90,7 @@ def content_of(estimator: Any) -> Content:
     if hasattr(estimator, "feature_names_in_"):
         arrays["feature_names"] = estimator.feature_names_in_.astype(np.str_)
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    np.savez(buffer, allow_pickle=False, **arrays)
     return Content(description, save(state), buffer.getvalue())
 
 
@@ -109,8 +109,7 @@ def estimator_of(content: Content) -> Estimator:
 
 def _rebuilt(content: Content) -> Estimator:
     description = content.description
-    with np.load(io.BytesIO(content.training), allow_pickle=False) as archive:
-        arrays = {name: archive[name] for name in archive.files}
+    arrays = _arrays(content.training)
     estimator = CLASSES[description["class"]]()
     estimator.set_params(**{name: _parameter(value) for name, value in description["parameters"].items()})
     graph = Graph(_matrix("graph", arrays))
@@ -143,6 +142,14 @@ def _rebuilt(content: Content) -> Estimator:
         return estimator._restore(classes, trained)
     centre, width = arrays["target"].astype(np.float64).tolist()
     return estimator._restore(centre, width, trained)
+
+
+def _arrays(training: bytes) -> dict[str, NDArray[Any]]:
+    """The arrays of an NPZ archive, which must not be compressed: a small file could unfold to any size."""
+    with zipfile.ZipFile(io.BytesIO(training)) as members:
+        _require(all(member.compress_type == zipfile.ZIP_STORED for member in members.infolist()), "a packed array")
+    with np.load(io.BytesIO(training), allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
 
 
 def _models(weights: bytes, config: S2GNNConfig, n_networks: int) -> tuple[S2GNN, ...]:

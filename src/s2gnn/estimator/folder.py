@@ -107,7 +107,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
         raise InputError(f"{path} is not JSON ({error}): is this a folder written by save_estimator?") from error
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise InputError(f"{path} does not describe an estimator of s2gnn: it lacks format = {FORMAT!r}")
-    if description.get("version") != VERSION or description.get("class") not in CLASSES:
+    if description.get("version") != VERSION or description.get("class") not in tuple(CLASSES):
         raise InputError(
             f"{path} describes a {description.get('class')!r} in format version {description.get('version')!r}, but "
             f"this release reads {' or '.join(CLASSES)} in version {VERSION}"

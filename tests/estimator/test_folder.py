@@ -1,0 +1,221 @@
+import hashlib
+import io
+import json
+import os
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor, knn_graph
+from s2gnn.estimator import CardScore, ModelCard, load_estimator, save_estimator
+
+QUICK = {"max_epochs": 10, "n_networks": 2, "random_state": 0}
+NAMES = np.array(["setosa", "versicolor", "virginica"], dtype=object)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    labels = np.where(np.arange(150) % 5 == 0, NAMES[y], None)
+    return X, y, labels
+
+
+@pytest.fixture(scope="module")
+def classifier(iris):
+    X, _, labels = iris
+    return S2GNNClassifier(class_weight={"setosa": 2.0}, **QUICK).fit(X, labels)
+
+
+@pytest.fixture
+def folder(classifier, tmp_path):
+    save_estimator(classifier, tmp_path / "model", {"column": "species"}, {"notes.txt": b"hello"})
+    return tmp_path / "model"
+
+
+def test_a_loaded_classifier_answers_alike(iris, classifier, folder):
+    X, _, labels = iris
+    loaded, extra = load_estimator(folder)
+    assert extra == {"column": "species"}
+    assert (folder / "notes.txt").read_bytes() == b"hello"
+    assert loaded.get_params() == classifier.get_params()
+    assert loaded.graph_ == classifier.graph_
+    assert loaded.history_ == classifier.history_
+    assert loaded.n_features_in_ == 4
+    assert loaded.classes_.tolist() == classifier.classes_.tolist()
+    np.testing.assert_array_equal(loaded.label_distributions_, classifier.label_distributions_)
+    np.testing.assert_array_equal(loaded.predict(X), classifier.predict(X))
+    np.testing.assert_allclose(loaded.predict_proba(X + 0.01), classifier.predict_proba(X + 0.01), atol=1e-6)
+    assert loaded.fit(X, labels).score(X, labels) > 0.5
+
+
+@pytest.mark.parametrize("changes", [{"graph": "smooth"}, {"graph": lambda X: knn_graph(X, 5)}, {"scale": False}])
+def test_a_loaded_regressor_answers_alike(iris, tmp_path, changes):
+    X, y, _ = iris
+    values = np.where(np.arange(150) % 2 == 0, y + 0.5, np.nan)
+    regressor = S2GNNRegressor(**QUICK, **changes).fit(X, values)
+    save_estimator(regressor, tmp_path / "new" / "model")
+    loaded, extra = load_estimator(tmp_path / "new" / "model")
+    assert extra == {}
+    assert loaded.graph == ("precomputed" if callable(regressor.graph) else regressor.graph)
+    np.testing.assert_allclose(loaded.predict(X + 0.01), regressor.predict(X + 0.01), atol=1e-5)
+    np.testing.assert_array_equal(loaded.transduction_, regressor.transduction_)
+
+
+def test_a_folder_is_replaced_whole_and_nothing_stays_beside_it(classifier, folder):
+    save_estimator(classifier, folder)
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "README.md", "estimator.json", "model.safetensors", "training.npz",
+    ]  # fmt: skip
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+def test_the_card_names_data_graph_scores_and_command(classifier, tmp_path):
+    score = CardScore("accuracy", 0.9312, 0.02, 30, "5-fold cross-validation")
+    card = ModelCard("Iris", "150 flowers | from a table.", "species", ("a", "b|c"), (score,), "s2gnn fit iris.csv")
+    save_estimator(classifier, tmp_path / "model", card=card)
+    page = (tmp_path / "model" / "README.md").read_text()
+    assert page.startswith("# Iris\n")
+    for part in (
+        "b\\|c",
+        "| accuracy | 0.9312 ± 0.0200 | 30 |",
+        "s2gnn fit iris.csv",
+        "150 nodes",
+        "setosa",
+        "| torch |",
+    ):
+        assert part in page, part
+
+
+class Trap:
+    """Leaves a file behind when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+def rewrite(folder, name, content):
+    """Change a file of the folder and its digest, as an attacker would."""
+    (folder / name).write_bytes(content)
+    description = json.loads((folder / "estimator.json").read_text())
+    description["sha256"][name] = hashlib.sha256(content).hexdigest()
+    (folder / "estimator.json").write_text(json.dumps(description))
+
+
+def change(folder, **changes):
+    description = json.loads((folder / "estimator.json").read_text())
+    (folder / "estimator.json").write_text(json.dumps({**description, **changes}))
+
+
+def npz_with(folder, **changes):
+    with np.load(folder / "training.npz", allow_pickle=False) as archive:
+        arrays = {**archive, **changes}
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def refused(folder, match):
+    with pytest.raises(InputError, match=match) as error:
+        load_estimator(folder)
+    assert "\n" not in str(error.value)
+
+
+def test_nothing_in_a_folder_is_executed(folder, tmp_path):
+    trap = tmp_path / "sprung"
+    bomb = np.array([Trap(trap)], dtype=object)
+    rewrite(folder, "training.npz", npz_with(folder, classes=bomb))
+    refused(folder, "cannot be loaded when allow_pickle=False")
+    rewrite(folder, "training.npz", pickle.dumps(Trap(trap)))
+    refused(folder, "does not hold an estimator")
+    rewrite(folder, "model.safetensors", pickle.dumps(Trap(trap)))
+    (folder / "estimator.json").write_bytes(pickle.dumps(Trap(trap)))
+    refused(folder, "is not JSON")
+    assert not trap.exists()
+    pickle.loads(pickle.dumps(Trap(trap)))
+    assert trap.exists(), "the trap works, so that its silence above says something"
+
+
+@pytest.mark.parametrize("name", ["os.system", "S2GNNClassifier.__init__", "builtins.eval", ["S2GNNClassifier"], None])
+def test_the_class_comes_out_of_a_list(folder, name):
+    change(folder, **{"class": name})
+    refused(folder, "but this release reads S2GNNClassifier or S2GNNRegressor")
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"parameters": {"__class__": "os.system"}}, "Invalid parameter"),
+        ({"attachment": {"kind": "os.system", "command": "true"}}, "do not fit together"),
+        ({"attachment": {"kind": "gaussian", "k": 3, "sigma": 1.0, "__class__": "x"}}, "do not fit together"),
+        ({"network": {"in_channels": 10**12}}, "do not fit together"),
+        ({"n_networks": 3}, "do not fit together"),
+        ({"extra": [1]}, "extra is no object"),
+        ({"version": 2}, "in format version 2"),
+        ({"format": "other"}, "lacks format"),
+    ],
+)
+def test_a_changed_description_is_refused(folder, changes, match):
+    change(folder, **changes)
+    refused(folder, match)
+
+
+def test_links_are_refused(folder, tmp_path):
+    secret = tmp_path / "elsewhere"
+    (folder / "training.npz").rename(secret)
+    (folder / "training.npz").symlink_to(secret)
+    refused(folder, "is not a plain file")
+
+
+@pytest.mark.parametrize("name", ["../outside.txt", "a/b", "..", "", "/tmp/x", "estimator.json"])
+def test_further_files_stay_inside(classifier, tmp_path, name):
+    with pytest.raises(InputError, match="cannot be a further file"):
+        save_estimator(classifier, tmp_path / "model", files={name: b""})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_oversized_header_takes_no_memory(folder):
+    rewrite(folder, "model.safetensors", (2**62).to_bytes(8, "little") + b"{}")
+    refused(folder, "does not hold an estimator")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }".ljust(117) + "\n"
+        archive.writestr("logits.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode())
+    rewrite(folder, "training.npz", buffer.getvalue())
+    refused(folder, "does not hold an estimator")
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, logits=np.zeros(10**6))
+    rewrite(folder, "training.npz", buffer.getvalue())
+    refused(folder, "a packed array")
+
+
+@pytest.mark.parametrize("name", ["estimator.json", "model.safetensors", "training.npz"])
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut", "flipped"])
+def test_damage_is_one_sentence(folder, name, damage):
+    path = folder / name
+    content = bytearray(path.read_bytes())
+    if damage == "missing":
+        path.unlink()
+    else:
+        content[len(content) // 3] ^= 0xFF
+        path.write_bytes({"empty": b"", "cut": content[: len(content) // 2], "flipped": content}[damage])
+    refused(folder, "save_estimator|damaged|not JSON")
+
+
+def test_what_is_no_model_folder_is_left_alone(classifier, tmp_path):
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(InputError, match="holds files that are no model"):
+        save_estimator(classifier, tmp_path)
+    with pytest.raises(InputError, match="is a file or a link"):
+        save_estimator(classifier, tmp_path / "thesis.txt")
+    with pytest.raises(InputError, match="cannot be kept as JSON"):
+        save_estimator(classifier, tmp_path / "new", {"x": {1, 2}})
+    with pytest.raises(InputError, match="the estimator is a list"):
+        save_estimator([], tmp_path / "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+    refused(tmp_path, "written by save_estimator")
