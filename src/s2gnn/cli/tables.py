@@ -12,7 +12,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from s2gnn.cli.output import check_writable, duration
 from s2gnn.cli.search import search_progress
-from s2gnn.data.catalogue import entry
 from s2gnn.data.splits import VALIDATION_SEEDS
 from s2gnn.errors import InputError
 from s2gnn.learning.many import threads_per_run
@@ -149,11 +148,8 @@ def _names(text: str | None) -> tuple[str, ...] | None:
 def run_measured(study: MeasuredStudy, results: Path, data: str | None) -> None:
     """Measure a study that is stored whole."""
     check_writable(results / f"{study.name}.json", ".json")
-    names = _names(data)
-    for name in names or ():
-        entry(name)
     console = Console(stderr=True)
     with console.status(study.title) as status:
-        study.run(results, shlex.join(["s2gnn", *sys.argv[1:]]), names, status.update)
+        study.run(results, shlex.join(["s2gnn", *sys.argv[1:]]), _names(data), status.update)
     made = "json, csv" if study.draw is None else "json, csv, png and svg"
     console.print(f"wrote {results / study.name} as {made}")

@@ -1,5 +1,6 @@
 """S2GNNRegressor: a number for each row of a table, learned from the rows where it is known."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,17 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import column_or_1d
 
 from s2gnn.errors import InputError
+from s2gnn.estimator.holdout import Fraction
 from s2gnn.estimator.training import Task
 from s2gnn.estimator.transductive import Trained, TransductiveEstimator
+from s2gnn.nn.fusion import FusionName
 
 
 class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[misc]
     """Predict a signal on the rows of a table from the rows where it is known, by a Sobolev network on their graph.
 
-    The parameters are those of `S2GNNClassifier`, without `class_weight`; the loss is the squared error of the
+    The parameters are those of `S2GNNClassifier`, without `class_weight` and with other defaults: no dropout, whose
+    noise a squared error does not forgive, less weight decay and more epochs. The loss is the squared error of the
     standardised signal, and "auto" validation needs 50 known rows.
 
     Attributes:
@@ -29,6 +33,47 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
     """
 
     transduction_: NDArray[np.float64]
+
+    def __init__(
+        self,
+        graph: str | Callable[[Any], Any] = "knn",
+        *,
+        k: int = 10,
+        alpha: int = 4,
+        epsilon: float = 0.5,
+        fusion: FusionName = "linear",
+        hidden_channels: int = 64,
+        num_layers: int = 2,
+        dropout: float = 0.0,
+        lr: float = 0.01,
+        weight_decay: float = 5e-4,
+        max_epochs: int = 200,
+        patience: int | None = 50,
+        validation_fraction: Fraction = "auto",
+        n_networks: int = 3,
+        scale: bool = True,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            graph,
+            k=k,
+            alpha=alpha,
+            epsilon=epsilon,
+            fusion=fusion,
+            hidden_channels=hidden_channels,
+            num_layers=num_layers,
+            dropout=dropout,
+            lr=lr,
+            weight_decay=weight_decay,
+            max_epochs=max_epochs,
+            patience=patience,
+            validation_fraction=validation_fraction,
+            n_networks=n_networks,
+            scale=scale,
+            random_state=random_state,
+            verbose=verbose,
+        )
 
     def fit(self, X: Any, y: Any, adjacency: Any = None) -> "S2GNNRegressor":
         """Learn from the rows whose value is known, on the graph of all rows.

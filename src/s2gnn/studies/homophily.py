@@ -54,4 +54,4 @@ def _layout(content: Mapping[str, Any]) -> Layout:
     return Layout("", header, (Block("H(G), measured (paper)", tuple(rows)),), (note,))
 
 
-STUDY = MeasuredStudy("homophily", "Homophily of the constructed graphs", "appendix", _measure, _layout)
+STUDY = MeasuredStudy("homophily", "Homophily of the constructed graphs", "appendix", tuple(_PAPER), _measure, _layout)

@@ -27,6 +27,7 @@ class MeasuredStudy:
         name: as on the command line.
         title: what it shows.
         paper: where in the paper.
+        data: the data sets that it can be measured on.
         measure: makes the numbers, which can be written as JSON; it is given the names of data sets, or `None` for all,
             and a function to say what it is at.
         layout: the numbers as a table.
@@ -36,12 +37,16 @@ class MeasuredStudy:
     name: str
     title: str
     paper: str
+    data: tuple[str, ...]
     measure: Callable[[tuple[str, ...] | None, Report], dict[str, Any]]
     layout: Callable[[Mapping[str, Any]], Layout]
     draw: Callable[[Mapping[str, Any]], Figure] | None = None
 
     def run(self, folder: Path, command: str, data: tuple[str, ...] | None, report: Report) -> None:
         """Measure and store: NAME.json and NAME.csv, and NAME.png and NAME.svg where there is a picture."""
+        for name in data or ():
+            if name not in self.data:
+                raise InputError(f"{self.name} has no data set {name!r}: choose from {', '.join(self.data) or 'none'}")
         content = self.measure(data, report)
         record = {
             "command": command,

@@ -49,4 +49,4 @@ def _layout(content: Mapping[str, Any]) -> Layout:
     return Layout("", header, blocks, (note,))
 
 
-STUDY = MeasuredStudy("sparsity", "How regular powers fill up", "Table IV", _measure, _layout)
+STUDY = MeasuredStudy("sparsity", "How regular powers fill up", "Table IV", tuple(_PAPER), _measure, _layout)

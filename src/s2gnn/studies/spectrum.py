@@ -138,5 +138,5 @@ def _draw(content: Mapping[str, Any]) -> Figure:
 
 
 STUDY = MeasuredStudy(
-    "spectrum", "Spectra of regular and Hadamard powers", "Figure 3, Theorem 2", _measure, _layout, _draw
+    "spectrum", "Spectra of regular and Hadamard powers", "Figure 3, Theorem 2", DATA, _measure, _layout, _draw
 )

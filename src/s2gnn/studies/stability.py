@@ -122,4 +122,6 @@ def _draw(content: Mapping[str, Any]) -> Figure:
     return figure
 
 
-STUDY = MeasuredStudy("stability", "Stability against perturbed edges", "Theorem 3, appendix", _measure, _layout, _draw)
+STUDY = MeasuredStudy(
+    "stability", "Stability against perturbed edges", "Theorem 3, appendix", (), _measure, _layout, _draw
+)
