@@ -1,8 +1,11 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from s2gnn import InputError
 from s2gnn.data import read_table
+from s2gnn.data.tables import ROWS_AT_ONCE
 
 
 @pytest.mark.parametrize(
@@ -29,12 +32,49 @@ def test_quoted_values_may_hold_the_delimiter(tmp_path):
     assert read_table(tmp_path / "t.csv").column("name").tolist() == ["x, y"]
 
 
+def test_row_names_of_data_frames_are_no_feature(tmp_path):
+    (tmp_path / "t.csv").write_text('"","a"\n"1",2.5\n"2",3\n')
+    table = read_table(tmp_path / "t.csv")
+    assert list(table.columns) == ["", "a"]
+    assert table.features().tolist() == [[2.5], [3.0]]
+
+
+def test_fractions_with_a_comma_between_semicolons(tmp_path):
+    (tmp_path / "t.csv").write_text("a;b\n1,5;2\n-0,25;3\n")
+    assert read_table(tmp_path / "t.csv").features().tolist() == [[1.5, 2.0], [-0.25, 3.0]]
+    (tmp_path / "t.csv").write_text('a,b\n"1,5",2\n')
+    with pytest.raises(InputError, match="column 'a' of .* is '1,5' in row 1"):
+        read_table(tmp_path / "t.csv").features()
+
+
+def test_tables_longer_than_one_batch(tmp_path):
+    n = 2 * ROWS_AT_ONCE + 3
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{i},text {i}\n" for i in range(n)))
+    table = read_table(tmp_path / "t.csv")
+    assert table.features(["a"])[:, 0].tolist() == list(range(n))
+    assert table.column("b").tolist() == [f"text {i}" for i in range(n)]
+    (tmp_path / "t.csv").write_text("a,b\n" + "1,2\n" * (n - 1) + "3\n")
+    with pytest.raises(InputError, match=f"row {n} has 1 values, the header 2"):
+        read_table(tmp_path / "t.csv")
+
+
+def test_one_long_text_does_not_pad_the_others(tmp_path):
+    (tmp_path / "t.csv").write_text("note\n" + "x" * 100_000 + "\n" + "short\n" * 10_000)
+    tracemalloc.start()
+    column = read_table(tmp_path / "t.csv").column("note")
+    assert tracemalloc.get_traced_memory()[1] < 20 * 2**20
+    tracemalloc.stop()
+    assert len(column[0]) == 100_000
+
+
 def test_npz(tmp_path):
     np.savez(tmp_path / "t.npz", X=np.arange(6).reshape(3, 2), y=np.array([0, 1, 1]))
     table = read_table(tmp_path / "t.npz")
     assert list(table.columns) == ["x0", "x1", "y"]
     assert table.features(without=["y"]).tolist() == [[0, 1], [2, 3], [4, 5]]
     assert table.column("y").tolist() == ["0", "1", "1"]
+    np.savez(tmp_path / "t.npz", X=np.arange(6).reshape(3, 2), y=np.array([-1, 1, 0]))
+    assert read_table(tmp_path / "t.npz").missing("y").tolist() == [True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -48,6 +88,7 @@ def test_npz(tmp_path):
         (b"a,a\n1,2\n", "names a column twice or not at all"),
         (b"a,\n1,2\n", "names a column twice or not at all"),
         (b"a,b\n1,2\n3\n", "row 2 has 1 values, the header 2"),
+        (b"\0\0\0,\0\n\0,\0\n", "is a binary file"),
         (b"\x89PNG\r\n\x1a\n\xff\xfe", "is not text in UTF-8"),
     ],
 )
@@ -62,6 +103,8 @@ def test_unusable_columns(tmp_path):
     table = read_table(tmp_path / "t.csv")
     with pytest.raises(InputError, match="has no column 'c': its columns are a, b"):
         table.column("c")
+    with pytest.raises(InputError, match=r"has no column 'B': did you mean 'b'\? Its columns are a, b"):
+        table.column("B")
     with pytest.raises(InputError, match=r"column 'b' of .* is 'cat' in row 1, but a feature is a number"):
         table.features()
     with pytest.raises(InputError, match="no column left"):
@@ -90,3 +133,5 @@ def test_unusable_npz(tmp_path):
         read_table(path)
     with pytest.raises(InputError, match="is not a file"):
         read_table(tmp_path / "missing.csv")
+    with pytest.raises(InputError, match="is a folder: give a .csv, .tsv or .npz table"):
+        read_table(tmp_path)

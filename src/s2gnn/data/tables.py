@@ -1,16 +1,24 @@
 """Read a person's table: CSV, TSV or NPZ."""
 
 import csv
-import io
+import difflib
+import itertools
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from s2gnn.data.values import Column, as_numbers, as_text, first_text, missing
 from s2gnn.errors import InputError
+
+ROWS_AT_ONCE = 2_000
+NAMES_SHOWN = 20
+# The first column of files that R and pandas write with the names or numbers of their rows has no name.
+ROW_NAMES = ""
 
 
 @dataclass(frozen=True)
@@ -19,45 +27,77 @@ class Table:
 
     Attributes:
         source: where the table came from, for messages.
-        columns: by name, in the order of the file; numbers or text as they were written.
+        columns: by name, in the order of the file; numbers, or text as it was written.
+        decimal: what separates the digits of a fraction, "." or, in files with semicolons, perhaps ",".
     """
 
     source: str
-    columns: dict[str, NDArray[np.float64] | NDArray[np.str_]]
+    columns: dict[str, Column]
+    decimal: str = "."
 
     @property
     def n_rows(self) -> int:
         """The number of rows."""
         return len(next(iter(self.columns.values())))
 
-    def column(self, name: str) -> NDArray[np.float64] | NDArray[np.str_]:
+    def column(self, name: str) -> Column:
         """The column called `name`."""
         if name not in self.columns:
-            raise InputError(f"{self.source} has no column {name!r}: its columns are {', '.join(self.columns)}")
+            close = difflib.get_close_matches(name.lower(), [known.lower() for known in self.columns], n=1)
+            likeliest = next((known for known in self.columns if close and known.lower() == close[0]), None)
+            names = list(self.columns)
+            listed = ", ".join(names[:NAMES_SHOWN]) + (f", … ({len(names):,} in all)" if names[NAMES_SHOWN:] else "")
+            meant = f"did you mean {likeliest!r}? Its" if likeliest else "its"
+            raise InputError(f"{self.source} has no column {name!r}: {meant} columns are {listed}")
         return self.columns[name]
 
-    def features(self, names: Sequence[str] | None = None, *, without: Sequence[str] = ()) -> NDArray[np.float64]:
-        """Columns as a table of numbers (N, M): those named, or all except `without`."""
-        chosen = list(names) if names else [name for name in self.columns if name not in without]
-        if not chosen:
-            raise InputError(f"{self.source} has no column left to take as a feature")
-        return np.stack([self._numbers(name) for name in chosen], axis=1)
+    def missing(self, name: str) -> NDArray[np.bool_]:
+        """The rows (N,) in which a column has no value."""
+        return missing(self.column(name))
 
-    def _numbers(self, name: str) -> NDArray[np.float64]:
+    def is_numeric(self, name: str) -> bool:
+        """Whether every value of a column is a number or missing."""
+        return as_numbers(self.column(name), self.decimal) is not None
+
+    def numbers(self, name: str, role: str, advice: str) -> NDArray[np.float64]:
+        """A column as finite numbers (N,), NaN where a value is missing; other values are an error.
+
+        Args:
+            name: of the column.
+            role: what its values are, such as "a feature", for the message.
+            advice: what to do, for the message.
+        """
         column = self.column(name)
-        advice = "leave the column out (name the features to take, or mark it as the label)"
-        if column.dtype.kind != "f":
-            for row, text in enumerate(column, start=1):
-                if not _is_number(text):
-                    value = repr(str(text)) if text.strip() else "empty"
-                    raise InputError(
-                        f"column {name!r} of {self.source} is {value} in row {row}, but a feature is a number: {advice}"
-                    )
-        numbers = column.astype(np.float64)
-        if not np.isfinite(numbers).all():
-            row = int(np.flatnonzero(~np.isfinite(numbers))[0])
+        numbers = as_numbers(column, self.decimal)
+        if numbers is None:
+            row = first_text(column, self.decimal)
+            assert row is not None
+            raise InputError(
+                f"column {name!r} of {self.source} is {str(column[row])!r} in row {row + 1}, but {role} is a number: "
+                f"{advice}"
+            )
+        infinite = np.flatnonzero(np.isinf(numbers))
+        if len(infinite):
+            row = int(infinite[0])
             raise InputError(
                 f"column {name!r} of {self.source} is {numbers[row]} in row {row + 1}, not a finite number: {advice}"
+            )
+        return numbers
+
+    def features(self, names: Sequence[str] | None = None, *, without: Sequence[str] = ()) -> NDArray[np.float64]:
+        """Columns as a table of numbers (N, M): those named, or all but the row names and those in `without`."""
+        chosen = list(names) if names else [name for name in self.columns if name not in (*without, ROW_NAMES)]
+        if not chosen:
+            raise InputError(f"{self.source} has no column left to take as a feature")
+        return np.stack([self._complete_numbers(name) for name in chosen], axis=1)
+
+    def _complete_numbers(self, name: str) -> NDArray[np.float64]:
+        advice = "leave the column out (name the features to take, or mark it as the label)"
+        numbers = self.numbers(name, "a feature", advice)
+        if np.isnan(numbers).any():
+            row = int(np.flatnonzero(np.isnan(numbers))[0])
+            raise InputError(
+                f"column {name!r} of {self.source} is empty in row {row + 1}, but a feature is a number: {advice}"
             )
         return numbers
 
@@ -66,51 +106,69 @@ def read_table(path: str | Path) -> Table:
     """The table in a .csv, .tsv or .npz file.
 
     A CSV or TSV file has a header line; the delimiter of a CSV is recognised. An NPZ file holds `X` (N, M), whose
-    columns are called x0, x1, …, and perhaps `y` (N,).
+    columns are called x0, x1, …, and perhaps `y` (N,), whose value is missing where it is the integer -1.
+
+    Reading takes about as much memory as the file has bytes, at least 16 bytes for each value, and no more.
     """
     path = Path(path)
     if not path.is_file():
-        raise InputError(f"{path} is not a file")
+        raise InputError(f"{path} is {'a folder' if path.is_dir() else 'not a file'}: give a .csv, .tsv or .npz table")
     return _read_npz(path) if path.suffix.lower() == ".npz" else _read_text(path)
 
 
 def _read_text(path: Path) -> Table:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            delimiter = _delimiter(path, stream)
+            lines = csv.reader(stream, delimiter=delimiter)
+            rows = (row for row in lines if any(value.strip() for value in row))
+            header = [name.strip() for name in next(rows, [])]
+            columns = _columns(path, header, rows)
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not a table: it is not text in UTF-8") from error
-    header_line = text.lstrip().split("\n", 1)[0]
-    try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(path, header_line)))
+        raise InputError(f"{path} is not a table: it is not text in UTF-8 (from a spreadsheet, save as CSV)") from error
     except csv.Error as error:
         raise InputError(f"{path} is not a table: {error}") from error
-    rows = [row for row in rows if any(value.strip() for value in row)]
-    if len(rows) < 2:
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    return Table(str(path), columns, "," if delimiter == ";" else ".")
+
+
+def _columns(path: Path, header: Sequence[str], rows: Iterator[list[str]]) -> dict[str, Column]:
+    """The columns by name; so many rows at once become arrays that Python's own texts take little memory."""
+    parts: list[list[Column]] = [[] for _ in header]
+    first = 1
+    while batch := list(itertools.islice(rows, ROWS_AT_ONCE)):
+        if first == 1:
+            _check_header(path, header)
+        for number, row in enumerate(batch, start=first):
+            if len(row) != len(header):
+                raise InputError(f"{path} is not a table: row {number} has {len(row)} values, the header {len(header)}")
+        for part, values in zip(parts, zip(*batch, strict=True), strict=True):
+            part.append(as_text(values))
+        first += len(batch)
+    if first == 1:
         raise InputError(f"{path} is not a table: it needs a header line and at least one row")
-    header, body = [name.strip() for name in rows[0]], rows[1:]
-    if len(set(header)) < len(header) or "" in header:
+    columns = {}
+    for name, part in zip(header, parts, strict=True):
+        columns[name] = np.concatenate(part)
+        part.clear()
+    return columns
+
+
+def _check_header(path: Path, header: Sequence[str]) -> None:
+    if len(set(header)) < len(header) or "" in header[1:]:
         raise InputError(f"{path} is not a table: its header names a column twice or not at all ({', '.join(header)})")
-    if all(_is_number(name) for name in header):
+    if any("\0" in name for name in header):
+        raise InputError(f"{path} is not a table: it is a binary file")
+    if all(as_numbers(as_text([name])) is not None for name in header):
         raise InputError(f"{path} has numbers in its first line, which must name the columns: add a header line")
-    for number, row in enumerate(body, start=1):
-        if len(row) != len(header):
-            raise InputError(f"{path} is not a table: row {number} has {len(row)} values, the header {len(header)}")
-    columns = {name: np.array(values) for name, values in zip(header, zip(*body, strict=True), strict=True)}
-    return Table(str(path), columns)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _delimiter(path: Path, header: str) -> str:
-    if path.suffix.lower() == ".tsv":
-        return "\t"
-    return max(",;\t", key=header.count)
+def _delimiter(path: Path, stream: TextIO) -> str:
+    """What separates the values; the stream is at its beginning before and after."""
+    header = next((line for line in stream if line.strip()), "")
+    stream.seek(0)
+    return "\t" if path.suffix.lower() == ".tsv" else max(",;\t", key=header.count)
 
 
 def _read_npz(path: Path) -> Table:
@@ -124,11 +182,10 @@ def _read_npz(path: Path) -> Table:
     X, y = arrays.get("X"), arrays.get("y")
     if X is None or X.ndim != 2 or X.dtype.kind not in "fiub" or 0 in X.shape:
         raise InputError(f"{path} has no table of numbers called X of shape (N, M)")
-    columns: dict[str, NDArray[np.float64] | NDArray[np.str_]] = {
-        f"x{position}": column.astype(np.float64) for position, column in enumerate(X.T)
-    }
+    columns: dict[str, Column] = {f"x{position}": column.astype(np.float64) for position, column in enumerate(X.T)}
     if y is not None:
         if y.shape != X.shape[:1]:
             raise InputError(f"{path} has {len(X)} rows in X, but y has shape {y.shape}")
-        columns["y"] = y.astype(np.str_)
+        text = as_text(y.astype(np.str_))
+        columns["y"] = np.where(y == -1, "", text) if y.dtype.kind == "i" else text
     return Table(str(path), columns)

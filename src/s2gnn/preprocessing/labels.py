@@ -1,0 +1,77 @@
+"""The label column of a table, in which some rows have no value."""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from s2gnn.data.tables import Table
+from s2gnn.errors import InputError
+from s2gnn.preprocessing.columns import as_categories
+
+Task = Literal["classify", "regress"]
+
+# With more different whole numbers than this, and hardly two rows of each, classes are as unlikely as quantities.
+MOST_NUMBERED_CLASSES = 50
+
+
+def task_of(table: Table, label: str) -> Task:
+    """Whether the labels are classes or quantities: text and whole numbers are classes, fractions quantities.
+
+    Raises:
+        InputError: if there is no label, or so many different whole numbers that they may be either.
+    """
+    present = _present(table, label)
+    if not table.is_numeric(label):
+        return "classify"
+    numbers = table.numbers(label, "a label", "mend the value or empty it")[present]
+    if np.any(numbers != np.round(numbers)):
+        return "regress"
+    different = len(np.unique(numbers))
+    if different > MOST_NUMBERED_CLASSES and 2 * different > len(numbers):
+        raise InputError(
+            f"column {label!r} of {table.source} has {different:,} different whole numbers, which may be classes or "
+            "quantities: say --task classify or --task regress"
+        )
+    return "classify"
+
+
+def class_labels(table: Table, label: str) -> NDArray[Any]:
+    """The classes (N,) as text, `None` where a row has no label.
+
+    Raises:
+        InputError: if no row is labelled, or all labelled rows are of one class.
+    """
+    present = _present(table, label)
+    labels = as_categories(table.column(label)).astype(object)
+    labels[~present] = None
+    classes = set(labels[present])
+    if len(classes) == 1:
+        raise InputError(
+            f"every labelled row of {table.source} is {classes.pop()!r} in column {label!r}: a classifier needs rows "
+            "of at least two classes"
+        )
+    return labels
+
+
+def quantities(table: Table, label: str) -> NDArray[np.float64]:
+    """The numbers to predict (N,), NaN where a row has none.
+
+    Raises:
+        InputError: if a value is not a number, no row has one, or all have the same.
+    """
+    present = _present(table, label)
+    values = table.numbers(label, "a quantity", "mend the value, or say --task classify if these are classes")
+    if len(np.unique(values[present])) == 1:
+        raise InputError(
+            f"every labelled row of {table.source} has {values[present][0]:g} in column {label!r}: there is nothing "
+            "to learn"
+        )
+    return values
+
+
+def _present(table: Table, label: str) -> NDArray[np.bool_]:
+    present = ~table.missing(label)
+    if not present.any():
+        raise InputError(f"column {label!r} of {table.source} is empty in every row: label a few rows, at least two")
+    return present

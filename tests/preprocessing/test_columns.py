@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+
+from s2gnn import InputError
+from s2gnn.data import Table
+from s2gnn.data.values import as_text
+from s2gnn.preprocessing import choose_columns
+from s2gnn.preprocessing.columns import MOST_CATEGORIES, MOST_CATEGORIES_ASKED_FOR
+
+
+def table_of(**columns):
+    return Table("t.csv", {name: as_text([str(value) for value in values]) for name, values in columns.items()})
+
+
+def test_kinds_are_recognised_and_useless_columns_left_out():
+    rows = range(200)
+    table = table_of(
+        number=[i % 7 for i in rows],
+        sparse=["" if i % 2 else 0.5 * i for i in rows],
+        colour=["red" if i % 3 else "NA" for i in rows],
+        name=[f"sample {i}" for i in rows],
+        index=list(rows),
+        constant=[3.0 for _ in rows],
+        word=["same" for _ in rows],
+        empty=["" for _ in rows],
+        key=[str(7 * i) for i in rows],
+        kind=["a" for _ in rows],
+    )
+    columns = choose_columns(table, label="kind", without=["key"])
+    assert columns.numeric == ("number", "sparse")
+    assert columns.categorical == ("colour",)
+    assert columns.left_out == {
+        "key": "the identifier of the rows",
+        "name": "200 different texts",
+        "index": "the numbers of the rows",
+        "constant": "the same number in every row",
+        "word": "the same text in every row",
+        "empty": "empty",
+    }
+    asked = choose_columns(table, ["index", "name", "word"], label="kind")
+    assert asked.numeric == ("index",)
+    assert asked.categorical == ("name",)
+    assert asked.left_out["number"] == "not asked for"
+
+
+def test_a_missing_value_is_a_category_beside_one_text():
+    assert choose_columns(table_of(a=["x", "", "x"], y=[1, 2, 3]), label="y").categorical == ("a",)
+
+
+def test_row_names_without_a_header_are_no_feature():
+    table = Table("t.csv", {"": as_text(["x", "y", "z"]), "a": as_text(["1", "2", "4"]), "y": as_text(["p", "q", ""])})
+    assert choose_columns(table, label="y").numeric == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["colour", "wieght"], r"t.csv has no column 'wieght': did you mean 'weight'\? Its columns are"),
+        (["colour", "kind"], "both the label and a feature"),
+        (["colour", "colour"], "'colour' is named twice"),
+        (["constant"], r"has no column to learn from beside 'kind' \('constant': the same number in every row"),
+    ],
+)
+def test_unusable_choices(names, message):
+    table = table_of(colour=["red", "blue"], weight=[1, 2.5], constant=[1, 1], kind=["a", "b"])
+    with pytest.raises(InputError, match=message):
+        choose_columns(table, names, label="kind")
+
+
+def test_a_wrong_label_names_the_nearest_column():
+    with pytest.raises(InputError, match=r"no column 'Speces': did you mean 'species'\?"):
+        choose_columns(table_of(a=[1, 2], species=["x", "y"]), label="Speces")
+
+
+def test_too_many_categories():
+    n = MOST_CATEGORIES_ASKED_FOR + 1
+    table = table_of(a=np.arange(n) % 5, name=[f"n{i}" for i in range(n)], y=np.arange(n) % 2)
+    assert choose_columns(table, label="y").left_out == {"name": f"{n:,} different texts"}
+    with pytest.raises(InputError, match="has 2,001 different texts, too many for a feature"):
+        choose_columns(table, ["name"], label="y")
+    assert n > MOST_CATEGORIES

@@ -1,0 +1,128 @@
+import json
+
+import numpy as np
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from s2gnn import InputError
+from s2gnn.data import Table
+from s2gnn.data.values import as_text
+from s2gnn.preprocessing import TableEncoder, choose_columns
+
+
+def table_of(**columns):
+    return Table("t.csv", {name: as_text([str(value) for value in values]) for name, values in columns.items()})
+
+
+@pytest.fixture
+def training():
+    rng = np.random.default_rng(0)
+    size = [f"{value!r}" for value in (1e3 * rng.normal(size=40) + 1e6).tolist()]
+    size[3] = size[17] = ""
+    colour = rng.choice(["red", "green", "NA", " blue "], size=40)
+    return table_of(size=size, weight=rng.random(40), colour=colour, shape=rng.choice(["o", "x"], 40), kind=colour)
+
+
+@pytest.fixture
+def encoder(training):
+    return TableEncoder.fit(training, choose_columns(training, label="kind"))
+
+
+def rebuilt(encoder):
+    return TableEncoder.from_state(json.loads(json.dumps(encoder.state(), allow_nan=False)))
+
+
+def test_features_are_those_of_a_column_transformer(training, encoder):
+    numbers = [np.array([float(v or "nan") for v in training.column(name)]) for name in ("size", "weight")]
+    texts = [np.strings.strip(training.column(name)).astype(object) for name in ("colour", "shape")]
+    rows = np.empty((40, 4), dtype=object)
+    for position, values in enumerate([*numbers, *texts]):
+        rows[:, position] = values
+    oracle = ColumnTransformer(
+        [
+            ("numbers", make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), [0, 1]),
+            ("categories", OneHotEncoder(handle_unknown="ignore", sparse_output=False), [2, 3]),
+        ]
+    )
+    # "NA" sorts before the colours as "" does, so the missing value is the first category in both.
+    np.testing.assert_allclose(encoder.transform(training), oracle.fit_transform(rows), rtol=1e-9)
+
+
+ODD = {
+    "unseen category": {"size": [5], "weight": [1], "colour": ["violet"], "shape": ["o"]},
+    "missing where none was": {"size": [5], "weight": [""], "colour": ["red"], "shape": ["?"]},
+    "all missing": {"size": [""], "weight": [""], "colour": [""], "shape": [""]},
+    "other order, extra columns": {"shape": ["x"], "more": ["text"], "weight": [2], "kind": [""], "colour": ["blue"],
+                                   "size": [-1]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+def test_the_state_rebuilds_the_encoder_to_the_bit(training, encoder, odd):
+    again = rebuilt(encoder)
+    assert again.state() == encoder.state()
+    for table in (training, table_of(**odd)):
+        features = encoder.transform(table)
+        assert np.isfinite(features).all()
+        np.testing.assert_array_equal(again.transform(table), features)
+
+
+def test_what_odd_values_become(encoder):
+    features = encoder.transform(table_of(size=[""], weight=["NA"], colour=["violet"], shape=["x"]))
+    medians = (encoder.imputer.statistics_ - encoder.scaler.mean_) / encoder.scaler.scale_
+    np.testing.assert_array_equal(features[0, :2], medians)
+    np.testing.assert_array_equal(features[0, 2:], [0, 0, 0, 0, 0, 1])
+
+
+def test_the_order_of_columns_has_no_effect(training, encoder):
+    turned = Table("t.csv", dict(reversed(training.columns.items())))
+    np.testing.assert_array_equal(encoder.transform(turned), encoder.transform(training))
+
+
+def test_text_in_a_column_of_numbers_is_named(encoder):
+    table = table_of(size=[1, 2], weight=[1, "heavy"], colour=["red", "red"], shape=["o", "o"])
+    with pytest.raises(InputError, match="column 'weight' of t.csv is 'heavy' in row 2, but a value here is a number"):
+        rebuilt(encoder).transform(table)
+
+
+def test_a_column_that_is_not_there_is_named(encoder):
+    with pytest.raises(InputError, match=r"t.csv has no column 'weight': did you mean 'Weight'\?"):
+        encoder.transform(table_of(size=[1], Weight=[1], colour=["red"], shape=["o"]))
+
+
+def test_numbers_only_and_categories_only():
+    for table in (table_of(a=[1, 2, 4.5], y=[0, 1, 1]), table_of(a=["u", "v", ""], y=[0, 1, 1])):
+        encoder = TableEncoder.fit(table, choose_columns(table, label="y"))
+        features = encoder.transform(table)
+        assert features.shape == (3, encoder.n_features)
+        np.testing.assert_array_equal(rebuilt(encoder).transform(table), features)
+
+
+def test_numbers_of_an_npz_may_be_read_as_categories():
+    encoder = TableEncoder.fit(
+        table_of(a=["1.0", "u"], y=[0, 1]), choose_columns(table_of(a=["1.0", "u"], y=[0, 1]), label="y")
+    )
+    np.testing.assert_array_equal(encoder.transform(Table("t.npz", {"a": np.array([1.0])})), [[1.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda s: s.pop("numeric"), "numeric"),
+        (lambda s: s["numeric"][0].update(scale=0.0), "a scale is not positive"),
+        (lambda s: s["numeric"][0].update(mean=None), "None is not a finite number"),
+        (lambda s: s["numeric"][0].update(median=True), "True is not a finite number"),
+        (lambda s: s["categorical"][0].update(categories=[]), "index"),
+        (lambda s: s["categorical"][0].update(categories=[["a"]]), "is not text"),
+        (lambda s: s.update(numeric=[], categorical=[]), "it has no column"),
+        (lambda s: s.update(numeric=3), "not iterable"),
+    ],
+)
+def test_a_damaged_state_is_refused(encoder, change, message):
+    state = encoder.state()
+    change(state)
+    with pytest.raises(InputError, match=f"the description of the columns is damaged: .*{message}"):
+        TableEncoder.from_state(state)
