@@ -47,15 +47,22 @@ def as_numbers(column: Column, decimal: str = ".") -> NDArray[np.float64] | None
     """
     if not is_text(column):
         return np.asarray(column, dtype=np.float64)
-    text = np.where(missing(column), "nan", stripped(column))
-    if (np.strings.find(text, "_") >= 0).any():  # 10_2 is 102 for Python, and a code for everyone else
+    if (np.strings.find(column, "_") >= 0).any():  # 10_2 is 102 for Python, and a code for everyone else
         return None
+    numbers = _converted(column)
+    if numbers is None:
+        column = np.where(missing(column), "nan", column)
+        numbers = _converted(column)
+    if numbers is None and decimal != ".":
+        numbers = _converted(np.strings.replace(column, decimal, "."))
+    return numbers
+
+
+def _converted(text: Column) -> NDArray[np.float64] | None:
     try:
         return text.astype(np.float64)
     except ValueError:
-        if decimal == ".":
-            return None
-    return as_numbers(np.strings.replace(text, decimal, "."))
+        return None
 
 
 def first_text(column: Column, decimal: str = ".") -> int | None:

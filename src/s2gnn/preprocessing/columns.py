@@ -77,11 +77,10 @@ def _reason_to_leave_out(table: Table, name: str, *, is_numeric: bool, asked_for
     column = table.column(name)
     if name == ROW_NAMES and not asked_for:
         return "the names of the rows"
-    present = column[~missing(column)]
-    if len(present) == 0:
-        return "empty"
     if is_numeric:
         numbers = table.numbers(name, "a feature", "mend the value or leave the column out")
+        if np.isnan(numbers).all():
+            return "empty"
         if np.nanmin(numbers) == np.nanmax(numbers):
             return "the same number in every row"
         if not asked_for and _counts_rows(numbers):
