@@ -11,6 +11,8 @@ from s2gnn.cli.interrupt import ending_at_once
 
 COMMANDS = {
     "demo": "Classify handwritten digits from a tenth of the labels, beside a GCN, MLP, SVM and label spreading.",
+    "fit": "Learn from the labelled rows of a table, and keep a model that predicts the others and new ones.",
+    "predict": "Predict the label of every row of a table.",
     "data": "List, fetch and describe the named data sets.",
     "graph": "Build a graph from a table, diffuse it, look at it.",
     "study": "Run experiments of the paper; what is done is kept.",

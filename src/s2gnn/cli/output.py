@@ -31,6 +31,20 @@ def check_writable(path: Path, suffix: str) -> None:
         raise InputError(f"{path} cannot be written ({error.strerror}): choose another place") from error
 
 
+def check_folder_writable(folder: Path, mark: str) -> None:
+    """Refuse a folder that cannot be made, or has files but not the one that marks a model, before the work is done."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file, but a model is a folder: choose another name")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / mark).is_file():
+        raise InputError(f"{folder} holds other files than a model: choose a new folder")
+    parent = next(parent for parent in folder.absolute().parents if parent.exists())
+    try:
+        with tempfile.TemporaryFile(dir=parent):
+            pass
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written ({error.strerror}): choose another place") from error
+
+
 def print_table(title: str, header: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
     """Print a table on standard output, the first column left-aligned and the others right."""
     table = Table(title=title)

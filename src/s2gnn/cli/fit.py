@@ -1,0 +1,186 @@
+"""`s2gnn fit`."""
+
+import json
+import shlex
+import sys
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from s2gnn.cli.output import AsJson, check_folder_writable, duration, print_table
+from s2gnn.cli.predictions import (
+    check_names_free,
+    check_predictions_file,
+    chosen_rows,
+    score_text,
+    with_predictions,
+    write_predictions,
+)
+from s2gnn.cli.training import Request, Trained, train
+from s2gnn.data import Table, read_table
+from s2gnn.errors import InputError
+from s2gnn.estimator import ModelCard
+from s2gnn.estimator.folder import DESCRIPTION
+from s2gnn.preprocessing import Columns
+
+app = typer.Typer()
+
+
+class GraphKind(StrEnum):
+    """The graphs that can be built from a table."""
+
+    knn = "knn"
+    smooth = "smooth"
+
+
+class TaskName(StrEnum):
+    """What labels are."""
+
+    classify = "classify"
+    regress = "regress"
+
+
+@app.command()
+def fit(
+    table: Annotated[Path, typer.Argument(help="A table: .csv or .tsv with a header, or .npz with X and y.")],
+    label: Annotated[str, typer.Option(help="The column to predict; rows in which it is empty are unlabelled.")],
+    out: Annotated[Path, typer.Option(help="The folder to write the model into.")],
+    features: Annotated[
+        str | None, typer.Option(help="The columns to learn from, separated by commas; all that help if left out.")
+    ] = None,
+    task: Annotated[
+        TaskName | None, typer.Option(help="Labels are classes or quantities; seen in the labels if left out.")
+    ] = None,
+    graph: Annotated[
+        GraphKind | None, typer.Option(help="Nearest neighbours, or a learned smooth graph; knn if left out.")
+    ] = None,
+    k: Annotated[int | None, typer.Option(min=1, help="Neighbours of a row in the graph.")] = None,
+    edges: Annotated[
+        Path | None,
+        typer.Option(
+            help="A given graph: a table with the two rows of every edge and perhaps its weight, or a graph file "
+            "(.npz). Rows are numbered from 1, unless --id is given."
+        ),
+    ] = None,
+    identifier: Annotated[
+        str | None, typer.Option("--id", help="The column that names the rows, which is not a feature.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
+    folds: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Hide labels in so many parts to see how well they are predicted; 0 or 1 does not. Of more "
+            "than 20,000 rows only one part is hidden.",
+        ),
+    ] = 5,
+    predictions: Annotated[
+        Path | None, typer.Option(help="Where to write the predictions for the unlabelled rows (.csv or .tsv).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Learn from the labelled rows of a table, and keep a model that predicts the others and new ones.
+
+    Numbers and categories may be mixed and values missing. The model folder has a README.md that describes it.
+
+    Example: [bold]s2gnn fit flowers.csv --label species --out model/ --predictions species.csv[/bold]
+    """
+    check_folder_writable(out, DESCRIPTION)
+    if predictions is not None:
+        check_predictions_file(predictions)
+    if edges is not None and (graph is not None or k is not None):
+        raise InputError("--edges gives the graph: leave --graph and --k out")
+    data = read_table(table)
+    data.column(label)
+    if identifier is not None:
+        data.column(identifier)
+    if predictions is not None:
+        check_names_free(data, label)
+    trained = train(
+        data,
+        Request(
+            label=label,
+            features=None if features is None else [name.strip() for name in features.split(",")],
+            task=None if task is None else task.value,
+            graph=None if graph is None else graph.value,
+            k=k,
+            edges=edges,
+            identifier=identifier,
+            seed=seed,
+            folds=folds,
+        ),
+        Console(stderr=True, quiet=as_json, highlight=False, soft_wrap=True),
+    )
+    command = shlex.join(["s2gnn", *sys.argv[1:]])
+    trained.model.save(out, _card(table, trained, command))
+    if predictions is not None:
+        columns = with_predictions(data, label, trained.model.transduction())
+        write_predictions(chosen_rows(columns, ~trained.labelled), predictions)
+    _print(_summary(data, trained, out, predictions), trained, as_json)
+
+
+def _card(table: Path, trained: Trained, command: str) -> ModelCard:
+    columns, labelled = trained.columns, trained.labelled
+    notes = [f"Columns that were left out: {_reasons(columns)}."] if columns.left_out else []
+    return ModelCard(
+        title=f"{trained.model.label} of {table.name}",
+        data=f"{table.name}: {len(labelled):,} rows, of which {labelled.sum():,} have a label. "
+        f"Numbers: {', '.join(columns.numeric) or 'none'}. Categories: {', '.join(columns.categorical) or 'none'}.",
+        target=trained.model.label,
+        features=(*columns.numeric, *columns.categorical),
+        scores=trained.scores,
+        command=command,
+        notes=tuple(notes),
+    )
+
+
+def _summary(data: Table, trained: Trained, out: Path, predictions: Path | None) -> dict[str, Any]:
+    graph, model = trained.model.estimator.graph_, trained.model
+    return {
+        "rows": data.n_rows,
+        "labelled_rows": int(trained.labelled.sum()),
+        "task": model.task,
+        "labels": trained.label_counts,
+        "numeric": list(trained.columns.numeric),
+        "categorical": list(trained.columns.categorical),
+        "left_out": trained.columns.left_out,
+        "features": model.encoder.n_features,
+        "graph": trained.graph_kind,
+        "edges": graph.n_edges,
+        "scores": [asdict(score) for score in trained.scores],
+        "seconds": round(trained.seconds, 2),
+        "model": str(out),
+        "predictions": None if predictions is None else str(predictions),
+    }
+
+
+def _reasons(columns: Columns) -> str:
+    return ", ".join(f"{name or '(no name)'} ({reason})" for name, reason in columns.left_out.items())
+
+
+def _print(summary: dict[str, Any], trained: Trained, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(summary, indent=2, allow_nan=False))
+        return
+    counts = ", ".join(f"{name}: {count:,.6g}" for name, count in trained.label_counts.items())
+    rows = [
+        ("rows", f"{summary['rows']:,}"),
+        ("labelled rows", f"{summary['labelled_rows']:,} ({counts})"),
+        ("predicts", {"classify": "classes", "regress": "quantities"}[summary["task"]]),
+        ("numbers", ", ".join(trained.columns.numeric) or "–"),
+        ("categories", ", ".join(trained.columns.categorical) or "–"),
+        ("left out", _reasons(trained.columns) or "–"),
+        ("features", f"{summary['features']:,}"),
+        ("graph", f"{trained.graph_kind}: {summary['edges']:,} edges"),
+        *((score.name, f"{score_text(score)}, {score.how}") for score in trained.scores),
+        *([] if trained.scores else [("score", "not measured")]),
+        ("time", duration(trained.seconds)),
+        ("model", summary["model"]),
+    ]
+    if summary["predictions"] is not None:
+        rows.append(("predictions", summary["predictions"]))
+    print_table(f"{trained.model.label}", ("", ""), rows)

@@ -1,0 +1,61 @@
+"""`s2gnn predict`."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from s2gnn.cli.output import AsJson
+from s2gnn.cli.predictions import (
+    check_names_free,
+    check_predictions_file,
+    score_text,
+    with_predictions,
+    write_predictions,
+)
+from s2gnn.data import read_table
+from s2gnn.errors import InputError
+from s2gnn.estimator.table_model import TableModel
+
+app = typer.Typer()
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model folder that s2gnn fit wrote.")],
+    table: Annotated[Path, typer.Argument(help="A table with the columns that the model was fitted on.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write the predictions (.csv or .tsv); printed if left out.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Predict the label of every row of a table.
+
+    Writes the columns of the table, the predicted label and its probability; a model of quantities, the predicted
+    value. The columns may be in any order, and there may be others. If the table has the label column, rows that have a
+    label are compared with their prediction.
+
+    Example: [bold]s2gnn predict model/ new.csv --out predictions.csv[/bold]
+    """
+    if out is not None:
+        check_predictions_file(out)
+    elif as_json:
+        raise InputError("--json describes the predictions, which take standard output: say where they go by --out")
+    loaded = TableModel.load(model)
+    data = read_table(table)
+    check_names_free(data, loaded.label)
+    prediction = loaded.predict(data)
+    scores = loaded.scores(data, prediction, f"the labelled rows of {table}")
+    write_predictions(with_predictions(data, loaded.label, prediction), out)
+    if as_json:
+        summary = {"rows": data.n_rows, "predictions": str(out), "scores": [asdict(score) for score in scores]}
+        print(json.dumps(summary, indent=2, allow_nan=False))
+        return
+    console = Console(stderr=out is None, highlight=False, soft_wrap=True)
+    if out is not None:
+        console.print(f"{data.n_rows:,} rows predicted: {out}", markup=False)
+    for score in scores:
+        console.print(f"{score.name}: {score_text(score)}, on {score.rows:,} rows with a label", markup=False)

@@ -1,0 +1,169 @@
+"""How `s2gnn fit` trains: from a table to a fitted model, its scores, and what is said meanwhile."""
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+from s2gnn.bench.machine import available_bytes
+from s2gnn.data import Table
+from s2gnn.estimator import CardScore, S2GNNClassifier, S2GNNRegressor
+from s2gnn.estimator.cross_validation import hidden_predictions
+from s2gnn.estimator.scoring import classification_scores, regression_scores
+from s2gnn.estimator.table_model import TableModel
+from s2gnn.preprocessing import (
+    Columns,
+    TableEncoder,
+    Task,
+    choose_columns,
+    class_labels,
+    quantities,
+    read_edges,
+    task_of,
+)
+from s2gnn.progress import progress_bar
+
+# Beyond, only one part of the labels is hidden, because each takes as long as learning itself.
+ROWS_FOR_EVERY_FOLD = 20_000
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asks for; `None` leaves the choice to the table or to the estimator."""
+
+    label: str
+    features: Sequence[str] | None
+    task: Task | None
+    graph: str | None
+    k: int | None
+    edges: Path | None
+    identifier: str | None
+    seed: int
+    folds: int
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model and what there is to tell of it.
+
+    Attributes:
+        model: fitted.
+        columns: what it learned from.
+        labelled: the rows that have a label, (N,).
+        label_counts: how many rows each class has; the least, mean and greatest of quantities.
+        graph_kind: of the graph, for people.
+        scores: on labels that were hidden.
+        seconds: all it took.
+    """
+
+    model: TableModel
+    columns: Columns
+    labelled: NDArray[np.bool_]
+    label_counts: dict[str, float]
+    graph_kind: str
+    scores: tuple[CardScore, ...]
+    seconds: float
+
+
+def train(table: Table, request: Request, console: Console) -> Trained:
+    """Fit a model on the labelled rows of a table and predict hidden labels."""
+    start = time.perf_counter()
+    task = request.task or task_of(table, request.label)
+    y: NDArray[Any] = (class_labels if task == "classify" else quantities)(table, request.label)
+    without = [] if request.identifier is None else [request.identifier]
+    columns = choose_columns(table, request.features, label=request.label, without=without)
+    given = None if request.edges is None else read_edges(request.edges, table, request.identifier)
+    encoder = TableEncoder.fit(table, columns)
+    X = encoder.transform(table)
+    estimator = _estimator(task, request, verbose=not console.quiet)
+    labelled = ~table.missing(request.label)
+    console.print(_announcement(X, labelled, estimator), markup=False)
+    estimator.fit(X, y, adjacency=given)
+    scores = _hidden_scores(estimator, X, y, request, task, console) if request.folds >= 2 else ()
+    estimator.set_params(verbose=False)
+    return Trained(
+        TableModel(estimator, encoder, request.label, task),
+        columns,
+        labelled,
+        _label_counts(y, labelled, task),
+        _graph_kind(estimator, request),
+        scores,
+        time.perf_counter() - start,
+    )
+
+
+def _announcement(X: NDArray[np.float64], labelled: NDArray[np.bool_], estimator: Any) -> str:
+    """What is about to be done, and the memory it needs."""
+    n, n_features = X.shape
+    needed = training_bytes(n, n_features, estimator)
+    of = f" of {_size(available_bytes())} available" if sys.platform == "linux" else ""
+    return (
+        f"learning from {labelled.sum():,} labels on {n:,} rows with {n_features:,} features, with at most about "
+        f"{_size(needed)} of memory{of}"
+    )
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 2**30:.1f} GiB" if n_bytes >= 2**29 else f"{max(1, round(n_bytes / 2**20))} MiB"
+
+
+def training_bytes(n: int, n_features: int, estimator: Any) -> int:
+    """An upper estimate of the memory that fitting takes beside the table, in bytes."""
+    p = estimator.get_params()
+    width = max(n_features, p["hidden_channels"])
+    features = 4 * 8 * n_features  # as given, scaled, centred for the search, and what the search keeps of them
+    graph = 3 * 16 * 3 * p["k"]
+    layers = 4 * 3 * (p["alpha"] + 1) * width * p["num_layers"]  # in and out of every branch, and the gradient
+    states = 4 * p["n_networks"] * p["hidden_channels"] * (p["num_layers"] - 1)
+    return int(n * (features + graph + layers + states))
+
+
+def _estimator(task: Task, request: Request, *, verbose: bool) -> Any:
+    chosen = {"graph": "precomputed" if request.edges else request.graph, "k": request.k}
+    given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
+    kind = S2GNNClassifier if task == "classify" else S2GNNRegressor
+    # The encoder has scaled the features.
+    return kind(scale=False, random_state=request.seed, verbose=verbose, **given)
+
+
+def _hidden_scores(
+    estimator: Any, X: NDArray[np.float64], y: NDArray[Any], request: Request, task: Task, console: Console
+) -> tuple[CardScore, ...]:
+    """Scores on labels that were hidden, a part at a time; none if there are too few labels to hide some."""
+    evaluated = request.folds if len(X) <= ROWS_FOR_EVERY_FOLD else 1
+    console.print(f"hiding {evaluated} of {request.folds} parts of the labels, one by one, and predicting them")
+    with progress_bar("predicting hidden labels", shown=not console.quiet and evaluated > 1) as show:
+        found = hidden_predictions(
+            estimator.set_params(verbose=not console.quiet and evaluated == 1),
+            X,
+            y,
+            folds=request.folds,
+            evaluated=evaluated,
+            seed=request.seed,
+            on_fold=lambda fold: show((fold + 1) / evaluated),
+        )
+    if found is None:
+        return ()
+    rows, predicted = found
+    how = "predicted from the other labels while they were hidden"
+    return (classification_scores if task == "classify" else regression_scores)(y[rows], predicted, how)
+
+
+def _label_counts(y: NDArray[Any], labelled: NDArray[np.bool_], task: Task) -> dict[str, float]:
+    present = y[labelled]
+    if task == "classify":
+        classes, counts = np.unique(present.astype(str), return_counts=True)
+        return dict(zip(classes.tolist(), counts.tolist(), strict=True))
+    return {"least": float(present.min()), "mean": float(present.mean()), "greatest": float(present.max())}
+
+
+def _graph_kind(estimator: Any, request: Request) -> str:
+    if request.edges is not None:
+        return f"given by {request.edges}"
+    return f"{estimator.graph}, k = {estimator.k}"

@@ -1,0 +1,109 @@
+"""A model of a table: a fitted estimator together with the way from the table's columns to features and labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from s2gnn.data.tables import Table
+from s2gnn.errors import InputError
+from s2gnn.estimator.card import CardScore, ModelCard
+from s2gnn.estimator.folder import load_estimator, save_estimator
+from s2gnn.estimator.scoring import classification_scores, regression_scores
+from s2gnn.preprocessing import TableEncoder, Task
+from s2gnn.preprocessing.columns import as_categories
+
+EXTRA = "table"
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a model says of rows.
+
+    Attributes:
+        values: the classes as text, or the quantities, (n,).
+        probabilities: of these classes (n,); `None` for quantities.
+    """
+
+    values: NDArray[Any]
+    probabilities: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True)
+class TableModel:
+    """A fitted model of tables with the same columns.
+
+    Attributes:
+        estimator: fitted `S2GNNClassifier` or `S2GNNRegressor`.
+        encoder: from columns to features.
+        label: the column that is predicted.
+        task: "classify" or "regress".
+    """
+
+    estimator: Any
+    encoder: TableEncoder
+    label: str
+    task: Task
+
+    def predict(self, table: Table) -> Prediction:
+        """What the model says of every row of a table."""
+        X = self.encoder.transform(table)
+        if self.task == "regress":
+            return Prediction(self.estimator.predict(X), None)
+        return self._most_likely(self.estimator.predict_proba(X))
+
+    def transduction(self) -> Prediction:
+        """What the model says of the rows that it was fitted on, labelled or not."""
+        if self.task == "regress":
+            return Prediction(self.estimator.transduction_, None)
+        return self._most_likely(self.estimator.label_distributions_)
+
+    def _most_likely(self, probabilities: NDArray[np.float64]) -> Prediction:
+        return Prediction(self.estimator.classes_[probabilities.argmax(axis=1)], probabilities.max(axis=1))
+
+    def scores(self, table: Table, prediction: Prediction, how: str) -> tuple[CardScore, ...]:
+        """The scores of a prediction on the rows of a table that have a label; none if no row has one."""
+        if self.label not in table.columns or table.missing(self.label).all():
+            return ()
+        rows = ~table.missing(self.label)
+        if self.task == "classify":
+            truth = as_categories(table.column(self.label)).astype(object)
+            return classification_scores(truth[rows], prediction.values[rows], how)
+        truth = table.numbers(self.label, "a quantity", "mend the value or empty it")
+        return regression_scores(truth[rows], prediction.values[rows], how)
+
+    def save(self, folder: Path, card: ModelCard) -> None:
+        """Write the model into a folder, which appears whole or not at all."""
+        described = {"label": self.label, "task": self.task, "columns": self.encoder.state()}
+        save_estimator(self.estimator, folder, {EXTRA: described}, card=card)
+
+    @classmethod
+    def load(cls, folder: Path) -> TableModel:
+        """The model that `save` wrote into a folder.
+
+        Raises:
+            InputError: if the folder holds no such model, or its files are damaged.
+        """
+        estimator, extra = load_estimator(folder)
+        described = extra.get(EXTRA)
+        if described is None:
+            raise InputError(
+                f"{folder} holds an estimator without the columns of a table: use s2gnn.estimator.load_estimator"
+            )
+        try:
+            label, task, columns = described["label"], described["task"], described["columns"]
+            encoder = TableEncoder.from_state(columns)
+            known = isinstance(label, str) and task in get_args(Task)
+            if (
+                not known
+                or encoder.n_features != estimator.n_features_in_
+                or hasattr(estimator, "classes_") != (task == "classify")
+            ):
+                raise InputError("label, task or columns do not belong to the estimator")
+        except (KeyError, TypeError, InputError) as error:
+            raise InputError(f"{folder} is damaged: {error}") from error
+        return cls(estimator, encoder, label, task)

@@ -1,0 +1,207 @@
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from s2gnn import knn_graph
+from s2gnn.estimator import load_estimator
+from s2gnn.graphs import save_graph
+from tests.cli.tables import IRIS, diabetes_table, iris_table
+
+
+def rows_of(path):
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_from_a_table_to_a_model_and_predictions(s2gnn, tmp_path):
+    truth = iris_table(tmp_path / "iris.csv")
+    code, out, err = s2gnn(
+        "fit", tmp_path / "iris.csv", "--label", "species", "--out", tmp_path / "model",
+        "--folds", 2, "--predictions", tmp_path / "p.csv",
+    )  # fmt: skip
+    assert code == 0, err
+    for text in ["150", "15 (setosa: ", *IRIS, "size", "(no name) (the names of the rows)", "knn", "edges", "accuracy"]:
+        assert text in out
+    assert "learning from 15 labels on 150 rows with 6 features" in err
+    assert "MiB of memory" in err
+    predicted = rows_of(tmp_path / "p.csv")
+    assert len(predicted) == 135
+    assert list(predicted[0]) == ["row", "", *IRIS, "size", "species", "predicted_species", "probability"]
+    right = [line["predicted_species"] == truth[int(line["row"]) - 1] for line in predicted]
+    assert np.mean(right) > 0.85
+    assert all(1 / 3 <= float(line["probability"]) <= 1 for line in predicted)
+    card = (tmp_path / "model" / "README.md").read_text()
+    for text in ["species of iris.csv", "150 rows, of which 15 have a label", "s2gnn fit", "accuracy", "petal width"]:
+        assert text in card
+
+
+def test_json_and_the_same_seed_the_same_model(s2gnn, tmp_path):
+    iris_table(tmp_path / "iris.csv")
+    summaries = []
+    for name, folds in (("one", 2), ("two", 0)):
+        code, out, err = s2gnn(
+            "fit", tmp_path / "iris.csv", "--label", "species", "--features", "petal length, size", "--k", 7,
+            "--folds", folds, "--seed", 3, "--out", tmp_path / name, "--json",
+        )  # fmt: skip
+        assert (code, err) == (0, "")
+        summaries.append(json.loads(out))
+    first = summaries[0]
+    assert first["numeric"] == ["petal length"]
+    assert first["categorical"] == ["size"]
+    assert first["left_out"]["sepal width"] == "not asked for"
+    assert first["rows"] == 150
+    assert sum(first["labels"].values()) == first["labelled_rows"] == 15
+    score = first["scores"][0]
+    assert score["name"] == "accuracy"
+    assert score["rows"] == 15
+    assert 0.5 < score["value"] <= 1
+    assert 0 < score["half_width"] < 0.5
+    assert summaries[1]["scores"] == []
+    one, two = (load_estimator(tmp_path / name)[0] for name in ("one", "two"))
+    np.testing.assert_array_equal(one.label_distributions_, two.label_distributions_)
+
+
+def test_quantities_and_a_learned_graph(s2gnn, tmp_path):
+    truth = diabetes_table(tmp_path / "d.csv")
+    code, out, err = s2gnn(
+        "fit", tmp_path / "d.csv", "--label", "progression", "--graph", "smooth", "--k", 8, "--folds", 2,
+        "--out", tmp_path / "model", "--predictions", tmp_path / "p.tsv",
+    )  # fmt: skip
+    assert code == 0, err
+    for text in ["quantities", "smooth, k = 8", "mean absolute error", "R²"]:
+        assert text in out
+    lines = (tmp_path / "p.tsv").read_text().splitlines()
+    assert lines[0].split("\t")[-2:] == ["progression", "predicted_progression"]
+    predicted = np.array([float(line.split("\t")[-1]) for line in lines[1:]])
+    assert np.corrcoef(predicted, truth[::2])[0, 1] > 0.4
+
+
+@pytest.mark.parametrize("form", ["csv", "npz"])
+def test_a_given_graph(s2gnn, tmp_path, form):
+    iris_table(tmp_path / "iris.csv")
+    graph = knn_graph(load_iris(return_X_y=True)[0], 4)
+    if form == "npz":
+        save_graph(graph, tmp_path / "edges.npz")
+        options = []
+    else:
+        pairs, weights = graph.to_edge_list()
+        lines = [f"flower {i},flower {j},{w!r}" for (i, j), w in zip(pairs.tolist(), weights.tolist(), strict=True)]
+        (tmp_path / "edges.csv").write_text("\n".join(["from,to,weight", *lines]))
+        (tmp_path / "iris.csv").write_text("name" + (tmp_path / "iris.csv").read_text())
+        options = ["--id", "name"]
+    code, out, err = s2gnn(
+        "fit", tmp_path / "iris.csv", "--label", "species", "--edges", tmp_path / f"edges.{form}", *options,
+        "--folds", 0, "--out", tmp_path / "model",
+    )  # fmt: skip
+    assert code == 0, err
+    assert f"{graph.n_edges:,} edges" in out
+    assert "not measured" in out
+    assert load_estimator(tmp_path / "model")[0].graph_.n_edges == graph.n_edges
+
+
+def test_npz_and_copies_of_rows(s2gnn, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    X, y = np.repeat(X[::5], 3, axis=0), np.repeat(y[::5], 3)
+    y[1::3] = y[2::3] = -1
+    np.savez(tmp_path / "t.npz", X=X, y=y)
+    code, out, err = s2gnn(
+        "fit", tmp_path / "t.npz", "--label", "y", "--folds", 0, "--out", tmp_path / "model", "--json"
+    )
+    assert code == 0, err
+    assert json.loads(out)["labels"] == {"0": 10, "1": 10, "2": 10}
+
+
+def test_a_model_is_replaced_and_other_folders_are_not(s2gnn, tmp_path):
+    iris_table(tmp_path / "iris.csv")
+    for k in (4, 9):
+        assert s2gnn(
+            "fit", tmp_path / "iris.csv", "--label", "species", "--k", k, "--folds", 0, "--out", tmp_path / "m"
+        )[0] == 0  # fmt: skip
+    assert load_estimator(tmp_path / "m")[0].k == 9
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("years of work")
+    code, _, err = s2gnn("fit", tmp_path / "iris.csv", "--label", "species", "--out", tmp_path / "mine")
+    assert code == 2
+    assert "holds other files than a model: choose a new folder" in err
+    assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
+
+
+@pytest.mark.parametrize(
+    ("table", "arguments", "message"),
+    [
+        ("iris.csv", ["--label", "speices"], "iris.csv has no column 'speices': did you mean 'species'?"),
+        ("iris.csv", ["--features", "petal lenght"], "has no column 'petal lenght': did you mean 'petal length'?"),
+        ("iris.csv", ["--features", "size,species"], "the column 'species' is both the label and a feature"),
+        ("iris.csv", ["--features", ""], "has no column ''"),
+        ("iris.csv", ["--task", "regress"], "column 'species' of iris.csv is 'versicolor' in row"),
+        ("iris.csv", ["--edges", "e.csv", "--k", "3"], "--edges gives the graph: leave --graph and --k out"),
+        ("iris.csv", ["--edges", "e.csv"], "e.csv is not a file"),
+        ("iris.csv", ["--id", "name"], "iris.csv has no column 'name'"),
+        ("iris.csv", ["--out", "iris.csv"], "iris.csv is a file, but a model is a folder"),
+        ("iris.csv", ["--out", "iris.csv/model"], "cannot be written"),
+        ("iris.csv", ["--predictions", "p.xlsx"], "p.xlsx does not end in .csv or .tsv"),
+        ("iris.csv", ["--predictions", "iris.csv/p.csv"], "cannot be written"),
+        ("missing.csv", [], "missing.csv is not a file"),
+        (".", [], "is a folder: give a .csv, .tsv or .npz table"),
+        ("empty.csv", [], "empty.csv is not a table: it needs a header line and at least one row"),
+        ("binary.csv", [], "binary.csv is not a table: it is not text in UTF-8"),
+        ("broken.npz", [], "broken.npz is not an .npz archive"),
+        ("no-label.csv", [], "column 'species' of no-label.csv is empty in every row"),
+        ("one-class.csv", [], "every labelled row of one-class.csv is 'x' in column 'species': a classifier needs"),
+        ("constant.csv", [], "constant.csv has no column to learn from beside 'species' ('a': the same number in"),
+        ("text.csv", ["--features", "a"], "column 'a' of text.csv is inf in row 2, not a finite number"),
+        ("predicted.csv", ["--predictions", "p.csv"], "predicted.csv has a column 'probability' already"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(s2gnn, tmp_path, monkeypatch, table, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    iris_table(tmp_path / "iris.csv")
+    for name, content in {
+        "empty.csv": b"",
+        "binary.csv": bytes(range(256)),
+        "broken.npz": b"PK nothing",
+        "no-label.csv": b"a,species\n1,\n2,\n",
+        "one-class.csv": b"a,species\n1,x\n2,x\n3,\n",
+        "constant.csv": b"a,species\n1,x\n1,y\n1,\n",
+        "text.csv": b"a,species\n1,x\ninf,y\n3,\n",
+        "predicted.csv": b"a,species,probability\n1,x,1\n2,y,1\n4,,1\n",
+    }.items():
+        (tmp_path / name).write_bytes(content)
+    given = [*arguments]
+    given += ["--label", "species"] if "--label" not in given else []
+    given += ["--out", "model"] if "--out" not in given else []
+    before = sorted(tmp_path.iterdir())
+    code, out, err = s2gnn("fit", table, *given)
+    assert code == 2
+    assert out == ""
+    assert message in err
+    assert err.startswith("s2gnn: ")
+    assert err.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends an interrupt as POSIX does")
+def test_ctrl_c_leaves_nothing_behind(tmp_path):
+    iris_table(tmp_path / "iris.csv")
+    before = sorted(tmp_path.iterdir())
+    command = [sys.executable, "-u", "-m", "s2gnn.cli", "fit", "iris.csv", "--label", "species", "--folds", "100000"]
+    process = subprocess.Popen(
+        [*command, "--out", "model", "--predictions", "p.csv"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert b"learning from" in process.stderr.readline()
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == b""
+    assert b"Traceback" not in err
+    assert sorted(tmp_path.iterdir()) == before

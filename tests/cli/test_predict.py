@@ -1,0 +1,134 @@
+import csv
+import io
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from s2gnn.cli import main
+from tests.cli.tables import IRIS, diabetes_table, iris_table
+
+
+def run(monkeypatch, *arguments):
+    monkeypatch.setattr("sys.argv", ["s2gnn", *map(str, arguments)])
+    with pytest.raises(SystemExit) as exit_info:
+        main()
+    return exit_info.value.code or 0
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """A model of 100 flowers, a table of the 50 others, and their species."""
+    folder = tmp_path_factory.mktemp("iris")
+    iris_table(folder / "iris.csv", every=5, rows=slice(100))
+    truth = iris_table(folder / "new.csv", every=1, rows=slice(100, None))
+    with pytest.MonkeyPatch.context() as patch:
+        fit = ["fit", folder / "iris.csv", "--label", "species", "--folds", 0, "--out", folder / "model", "--json"]
+        assert run(patch, *fit) == 0
+    return folder, truth
+
+
+def test_new_rows_and_their_scores(s2gnn, tmp_path, fitted):
+    folder, truth = fitted
+    code, out, err = s2gnn("predict", folder / "model", folder / "new.csv", "--out", tmp_path / "p.csv")
+    assert code == 0, err
+    lines = list(csv.DictReader((tmp_path / "p.csv").open(newline="")))
+    assert list(lines[0]) == ["", *IRIS, "size", "species", "predicted_species", "probability"]
+    right = np.mean([line["predicted_species"] for line in lines] == truth)
+    assert right > 0.85
+    assert "50 rows predicted" in out
+    assert f"accuracy: {100 * right:.1f} ± " in out
+    given = list(csv.DictReader((folder / "new.csv").open(newline="")))
+    assert [{name: line[name] for name in given[0]} for line in lines] == given
+
+
+def test_other_order_missing_columns_and_unseen_categories(s2gnn, tmp_path, fitted):
+    folder, _ = fitted
+    (tmp_path / "odd.csv").write_text(
+        "size;more;petal width;petal length;sepal width;sepal length\n"
+        "giant;x;0,2;1,4;3,5;5,1\n?;x;1,4;4,7;;7\nsmall;x;2,5;NA;3,3;6,3\n"
+    )
+    code, out, err = s2gnn("predict", folder / "model", tmp_path / "odd.csv")
+    assert (code, err) == (0, "")
+    lines = list(csv.DictReader(io.StringIO(out)))
+    assert [line["predicted_species"] for line in lines] == ["setosa", "versicolor", "virginica"]
+    assert lines[0]["petal width"] == "0,2"
+
+
+def test_a_row_does_not_depend_on_the_others(s2gnn, tmp_path, fitted):
+    folder, _ = fitted
+    header, *rows = (folder / "new.csv").read_text().splitlines()
+    answers = []
+    for chosen in (rows, rows[7:8]):
+        (tmp_path / "some.csv").write_text("\n".join([header, *chosen]))
+        code, out, _ = s2gnn("predict", folder / "model", tmp_path / "some.csv")
+        assert code == 0
+        answers.append(out.splitlines())
+    assert answers[0][8] == answers[1][1]
+
+
+def test_json_and_tsv(s2gnn, tmp_path, fitted):
+    folder, _ = fitted
+    code, out, err = s2gnn("predict", folder / "model", folder / "new.csv", "--out", tmp_path / "p.tsv", "--json")
+    assert (code, err) == (0, "")
+    summary = json.loads(out)
+    assert summary["rows"] == summary["scores"][0]["rows"] == 50
+    assert (tmp_path / "p.tsv").read_text().splitlines()[0].endswith("species\tpredicted_species\tprobability")
+
+
+def test_quantities(s2gnn, tmp_path):
+    truth = diabetes_table(tmp_path / "d.csv")
+    fit = ["fit", tmp_path / "d.csv", "--label", "progression", "--folds", 0, "--out", tmp_path / "m", "--json"]
+    assert s2gnn(*fit)[0] == 0
+    code, out, err = s2gnn("predict", tmp_path / "m", tmp_path / "d.csv")
+    assert code == 0
+    lines = list(csv.DictReader(io.StringIO(out)))
+    assert list(lines[0])[-2:] == ["progression", "predicted_progression"]
+    assert np.corrcoef([float(line["predicted_progression"]) for line in lines], truth)[0, 1] > 0.4
+    assert "mean absolute error: " in err
+    assert "on 100 rows with a label" in err
+
+
+@pytest.mark.parametrize(
+    ("model", "table", "options", "text"),
+    [
+        ("nowhere", "new.csv", [], "nowhere"),
+        (".", "new.csv", [], "estimator.json"),
+        ("new.csv", "new.csv", [], "new.csv"),
+        ("torn", "new.csv", [], "torn"),
+        ("newer", "new.csv", [], "newer"),
+        ("foreign", "new.csv", [], "is damaged: label, task or columns do not belong to the estimator"),
+        ("bare", "new.csv", [], "holds an estimator without the columns of a table"),
+        ("model", "missing.csv", [], "missing.csv is not a file"),
+        ("model", "few.csv", [], "few.csv has no column 'sepal width'"),
+        ("model", "text.csv", [], "column 'petal width' of text.csv is 'wide' in row 2, but a value here is a number"),
+        ("model", "again.csv", [], "again.csv has a column 'predicted_species' already"),
+        ("model", "new.csv", ["--out", "p.pdf"], "p.pdf does not end in .csv or .tsv"),
+        ("model", "new.csv", ["--out", "new.csv/p.csv"], "cannot be written"),
+        ("model", "new.csv", ["--json"], "say where they go by --out"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(s2gnn, tmp_path, monkeypatch, fitted, model, table, options, text):
+    folder, _ = fitted
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(folder / "new.csv", "new.csv")
+    for name in ("model", "torn", "newer", "foreign", "bare"):
+        shutil.copytree(folder / "model", name)
+    (tmp_path / "torn" / "model.safetensors").write_bytes(b"torn")
+    described = json.loads((tmp_path / "model" / "estimator.json").read_text())
+    (tmp_path / "newer" / "estimator.json").write_text(json.dumps({**described, "version": 999}))
+    (tmp_path / "bare" / "estimator.json").write_text(json.dumps({**described, "extra": {}}))
+    described["extra"]["table"]["columns"]["numeric"].pop()
+    (tmp_path / "foreign" / "estimator.json").write_text(json.dumps(described))
+    (tmp_path / "few.csv").write_text("sepal length,size\n1,small\n")
+    columns = ",".join([*IRIS, "size"])
+    (tmp_path / "text.csv").write_text(f"{columns}\n1,2,3,4,small\n1,2,3,wide,small\n")
+    (tmp_path / "again.csv").write_text(f"{columns},predicted_species\n1,2,3,4,small,setosa\n")
+    before = sorted(tmp_path.iterdir())
+    code, out, err = s2gnn("predict", model, table, *options)
+    assert (code, out) == (2, "")
+    assert text in err
+    assert err.startswith("s2gnn: ")
+    assert err.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == before
