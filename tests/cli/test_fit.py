@@ -140,7 +140,7 @@ def test_a_model_is_replaced_and_other_folders_are_not(s2gnn, tmp_path):
         ("iris.csv", ["--label", "speices"], "iris.csv has no column 'speices': did you mean 'species'?"),
         ("iris.csv", ["--features", "petal lenght"], "has no column 'petal lenght': did you mean 'petal length'?"),
         ("iris.csv", ["--features", "size,species"], "the column 'species' is both the label and a feature"),
-        ("iris.csv", ["--features", ""], "has no column ''"),
+        ("iris.csv", ["--features", "size,"], "an empty name is none of the columns of iris.csv"),
         ("iris.csv", ["--task", "regress"], "column 'species' of iris.csv is 'versicolor' in row"),
         ("iris.csv", ["--edges", "e.csv", "--k", "3"], "--edges gives the graph: leave --graph and --k out"),
         ("iris.csv", ["--edges", "e.csv"], "e.csv is not a file"),

@@ -2,11 +2,10 @@
 
 import csv
 import io
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from s2gnn.data.values import Column
 
@@ -28,6 +27,5 @@ def delimiter_of(path: Path) -> str:
 
 
 def _written(column: Column) -> list[Any]:
-    if column.dtype.kind != "f":
-        return column.tolist()
-    return ["" if np.isnan(value) else repr(value) for value in column.tolist()]
+    values: list[Any] = column.tolist()
+    return ["" if math.isnan(value) else repr(value) for value in values] if column.dtype.kind == "f" else values

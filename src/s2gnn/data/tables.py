@@ -52,6 +52,13 @@ class Table:
             raise InputError(f"{self.source} has no column {name!r}: {meant} columns are {listed}")
         return self.columns[name]
 
+    def check_named(self, names: Sequence[str]) -> None:
+        """Raise unless every name is that of a column; a column without a name cannot be asked for."""
+        for name in names:
+            self.column(name)
+            if name == ROW_NAMES:
+                raise InputError(f"an empty name is none of the columns of {self.source} to learn from: leave it out")
+
     def missing(self, name: str) -> NDArray[np.bool_]:
         """The rows (N,) in which a column has no value."""
         return missing(self.column(name))
@@ -93,6 +100,7 @@ class Table:
 
     def features(self, names: Sequence[str] | None = None, *, without: Sequence[str] = ()) -> NDArray[np.float64]:
         """Columns as a table of numbers (N, M): those named, or all but the row names and those in `without`."""
+        self.check_named(names or [])
         chosen = list(names) if names else [name for name in self.columns if name not in (*without, ROW_NAMES)]
         if not chosen:
             raise InputError(f"{self.source} has no column left to take as a feature")

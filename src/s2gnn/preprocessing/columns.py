@@ -64,10 +64,9 @@ def choose_columns(
 
 def _check_names(table: Table, names: Sequence[str] | None, label: str) -> None:
     table.column(label)
-    for name in names or []:
-        table.column(name)
-        if name == label:
-            raise InputError(f"the column {label!r} is both the label and a feature: leave it out of the features")
+    table.check_named(names or [])
+    if label in (names or []):
+        raise InputError(f"the column {label!r} is both the label and a feature: leave it out of the features")
     if names is not None and len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"the column {twice!r} is named twice among the features: name it once")
