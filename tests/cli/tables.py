@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.datasets import load_diabetes, load_iris
 
-IRIS = ("sepal length", "sepal width", "petal length", "petal width")
+IRIS = ("sepal length", "sepal width", "petal length", "petal width [cm]")
 
 
 def iris_table(path, *, every=10, rows=slice(None)):

@@ -145,7 +145,7 @@ def test_a_model_is_replaced_and_other_folders_are_not(s2gnn, tmp_path):
         ("iris.csv", ["--edges", "e.csv", "--k", "3"], "--edges gives the graph: leave --graph and --k out"),
         ("iris.csv", ["--edges", "e.csv"], "e.csv is not a file"),
         ("iris.csv", ["--id", "name"], "iris.csv has no column 'name'"),
-        ("iris.csv", ["--out", "iris.csv"], "iris.csv is a file, but a model is a folder"),
+        ("iris.csv", ["--out", "iris.csv"], "iris.csv is a file or a link, but a model is a folder"),
         ("iris.csv", ["--out", "iris.csv/model"], "cannot be written"),
         ("iris.csv", ["--predictions", "p.xlsx"], "p.xlsx does not end in .csv or .tsv"),
         ("iris.csv", ["--predictions", "iris.csv/p.csv"], "cannot be written"),

@@ -46,14 +46,14 @@ def test_new_rows_and_their_scores(s2gnn, tmp_path, fitted):
 def test_other_order_missing_columns_and_unseen_categories(s2gnn, tmp_path, fitted):
     folder, _ = fitted
     (tmp_path / "odd.csv").write_text(
-        "size;more;petal width;petal length;sepal width;sepal length\n"
+        "size;more;petal width [cm];petal length;sepal width;sepal length\n"
         "giant;x;0,2;1,4;3,5;5,1\n?;x;1,4;4,7;;7\nsmall;x;2,5;NA;3,3;6,3\n"
     )
     code, out, err = s2gnn("predict", folder / "model", tmp_path / "odd.csv")
     assert (code, err) == (0, "")
     lines = list(csv.DictReader(io.StringIO(out)))
     assert [line["predicted_species"] for line in lines] == ["setosa", "versicolor", "virginica"]
-    assert lines[0]["petal width"] == "0,2"
+    assert lines[0]["petal width [cm]"] == "0,2"
 
 
 def test_a_row_does_not_depend_on_the_others(s2gnn, tmp_path, fitted):
@@ -102,7 +102,7 @@ def test_quantities(s2gnn, tmp_path):
         ("bare", "new.csv", [], "holds an estimator without the columns of a table"),
         ("model", "missing.csv", [], "missing.csv is not a file"),
         ("model", "few.csv", [], "few.csv has no column 'sepal width'"),
-        ("model", "text.csv", [], "column 'petal width' of text.csv is 'wide' in row 2, but a value here is a number"),
+        ("model", "text.csv", [], "column 'petal width [cm]' of text.csv is 'wide' in row 2, but a value here is a number"),
         ("model", "again.csv", [], "again.csv has a column 'predicted_species' already"),
         ("model", "new.csv", ["--out", "p.pdf"], "p.pdf does not end in .csv or .tsv"),
         ("model", "new.csv", ["--out", "new.csv/p.csv"], "cannot be written"),

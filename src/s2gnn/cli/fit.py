@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from s2gnn.cli.output import AsJson, check_folder_writable, duration, print_table
 from s2gnn.cli.predictions import (
@@ -183,4 +184,5 @@ def _print(summary: dict[str, Any], trained: Trained, as_json: bool) -> None:
     ]
     if summary["predictions"] is not None:
         rows.append(("predictions", summary["predictions"]))
-    print_table(f"{trained.model.label}", ("", ""), rows)
+    # Names such as "width [cm]" are not meant as markup.
+    print_table(escape(trained.model.label), ("", ""), [(name, escape(text)) for name, text in rows])

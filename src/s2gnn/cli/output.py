@@ -33,8 +33,8 @@ def check_writable(path: Path, suffix: str) -> None:
 
 def check_folder_writable(folder: Path, mark: str) -> None:
     """Refuse a folder that cannot be made, or has files but not the one that marks a model, before the work is done."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file, but a model is a folder: choose another name")
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise InputError(f"{folder} is a file or a link, but a model is a folder: choose another name")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / mark).is_file():
         raise InputError(f"{folder} holds other files than a model: choose a new folder")
     parent = next(parent for parent in folder.absolute().parents if parent.exists())
