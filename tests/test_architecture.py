@@ -7,7 +7,6 @@ import s2gnn
 
 ORDER = [
     "errors", "file_lock", "files", "pictures", "provenance", "progress", "documents", "layout",
-    "errors", "file_lock", "files", "pictures", "provenance", "progress", "documents", "layout",
     "graphs", "operators", "analysis", "nn", "data", "learning", "preprocessing", "estimator", "studies", "search",
     "demo", "bench", "cli",
 ]  # fmt: skip

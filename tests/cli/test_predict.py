@@ -102,7 +102,7 @@ def test_quantities(s2gnn, tmp_path):
         ("bare", "new.csv", [], "holds an estimator without the columns of a table"),
         ("model", "missing.csv", [], "missing.csv is not a file"),
         ("model", "few.csv", [], "few.csv has no column 'sepal width'"),
-        ("model", "text.csv", [], "column 'petal width [cm]' of text.csv is 'wide' in row 2, but a value here is a number"),
+        ("model", "text.csv", [], "column 'petal width [cm]' of text.csv is 'wide' in row 2, but a value"),
         ("model", "again.csv", [], "again.csv has a column 'predicted_species' already"),
         ("model", "new.csv", ["--out", "p.pdf"], "p.pdf does not end in .csv or .tsv"),
         ("model", "new.csv", ["--out", "new.csv/p.csv"], "cannot be written"),
