@@ -24,7 +24,7 @@ def test_readme_blocks_run(block):
     names = {}
     exec(compile(block, "README.md", "exec"), names)
     if "predicted" in names:
-        assert (names["predicted"].numpy() == names["y"]).mean() > 0.9
+        assert (names["predicted"] == names["y"]).mean() > 0.9
     if "nonzeros" in names:
         assert len(set(names["nonzeros"])) == 1
 
