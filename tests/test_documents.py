@@ -13,7 +13,13 @@ import s2gnn
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
-WITH_EXAMPLES = {"s2gnn.graphs.graph", "s2gnn.graphs.knn", "s2gnn.nn.s2gnn", "s2gnn.operators.sobolev"}
+WITH_EXAMPLES = {
+    "s2gnn.estimator.classifier",
+    "s2gnn.graphs.graph",
+    "s2gnn.graphs.knn",
+    "s2gnn.nn.s2gnn",
+    "s2gnn.operators.sobolev",
+}
 MODULES = [
     module.name for module in pkgutil.walk_packages(s2gnn.__path__, "s2gnn.") if not module.name.endswith("__main__")
 ]

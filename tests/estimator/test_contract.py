@@ -110,3 +110,34 @@ def test_parameters_are_checked_in_fit(iris, changes, message):
 def test_constant_features_tell_nothing():
     with pytest.raises(InputError, match="every column of X is constant"):
         S2GNNClassifier(**QUICK).fit(np.ones((6, 2)), [0, 1, 0, 1, -1, -1])
+
+
+def test_balanced_weights_rescue_a_rare_class():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [180, 20])
+    X = rng.normal(size=(200, 2)) + 1.2 * y[:, None]
+    plain, balanced = (
+        S2GNNClassifier(class_weight=weight, **QUICK).fit(X, y).transduction_ for weight in (None, "balanced")
+    )
+    assert np.mean(balanced[y == 1] == 1) > np.mean(plain[y == 1] == 1)
+    with pytest.raises(ValueError, match="class_weight"):
+        S2GNNClassifier(class_weight="heavy", **QUICK).fit(X, y)
+
+
+def test_enough_labels_are_validated_and_few_are_not(iris):
+    X, y, labels = iris
+    many, few = (S2GNNClassifier(**QUICK).fit(X, given) for given in (y, labels))
+    assert len(many.history_[0].val_loss) > 0
+    assert few.history_[0].val_loss == []
+    assert len(few.history_[0].train_loss) == QUICK["max_epochs"]
+    assert (many.n_labelled_, few.n_labelled_) == (150, 30)
+
+
+def test_names_of_columns_are_kept_and_compared(iris):
+    X, _, labels = iris
+    pandas = pytest.importorskip("pandas")
+    names = ["a", "b", "c", "d"]
+    classifier = S2GNNClassifier(**QUICK).fit(pandas.DataFrame(X, columns=names), labels)
+    assert classifier.feature_names_in_.tolist() == names
+    with pytest.raises(ValueError, match="feature names"):
+        classifier.predict(pandas.DataFrame(X, columns=names[::-1]))

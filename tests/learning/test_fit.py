@@ -295,3 +295,57 @@ def test_several_labels(blobs):
     assert result.history.val_accuracy == []
     loss = nn.functional.binary_cross_entropy_with_logits(logits[VAL], torch.tensor(labels[VAL], dtype=torch.float32))
     assert result.history.val_loss[result.best_epoch] == pytest.approx(loss.item())
+
+
+def test_class_weights_count_in_the_loss(blobs):
+    x, op, y = blobs
+    model, weight = new_model(), torch.tensor([5.0, 0.1, 1.0])
+    config = FitConfig(epochs=3, keep="last")
+    history = fit(model, x, op, y, TRAIN, VAL, config=config, class_weight=weight.tolist()).history
+    expected = nn.functional.cross_entropy(predict_logits(model, x, op)[VAL], torch.tensor(y[VAL]), weight)
+    assert history.val_loss[-1] == pytest.approx(float(expected), rel=1e-5)
+    fit(model, x, op, y, TRAIN, config=FitConfig(epochs=60), class_weight=[1000.0, 1e-4, 1e-4])
+    assert (predict_logits(model, x, op).argmax(dim=1) == 0).double().mean() > 0.8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"class_weight": [1.0, 2.0]}, "class_weight has 2 weights, but the model has 3 classes"),
+        ({"class_weight": [1.0, -2.0, 1.0]}, "class_weight is"),
+        ({"class_weight": ["a", "b", "c"]}, "class_weight is"),
+        ({"class_weight": [1.0] * 3, "loss": "squared-error"}, "y does not have one class for each node"),
+        ({"loss": "hinge"}, "loss is 'hinge', but it must be one of cross-entropy, squared-error"),
+        ({"loss": "squared-error"}, "y has 1 values for each node, but the model has 3 outputs"),
+    ],
+)
+def test_losses_and_weights_are_checked(blobs, arguments, message):
+    x, op, y = blobs
+    with pytest.raises(InputError, match=message):
+        fit(new_model(), x, op, y, TRAIN, **arguments)
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_values_are_learned_by_their_squared_error(blobs, width):
+    x, op, y = blobs
+    signal = np.stack([x[:, 0].numpy() / 4, y - 1.0], axis=1)[:, :width]
+    signal[TEST] = np.nan  # not looked at
+    model = S2GNN(2, 16, width, alpha=2, dropout=0.0)
+    config = FitConfig(epochs=150, monitor="loss")
+    values = signal[:, 0] if width == 1 else signal
+    result = fit(model, x, op, values, TRAIN, VAL, config=config, loss="squared-error")
+    error = np.mean((predict_logits(model, x, op).numpy() - signal)[VAL] ** 2)
+    assert result.history.val_loss[result.best_epoch] == pytest.approx(error, rel=1e-4)
+    assert result.history.val_accuracy == result.history.val_auc == []
+    assert error < 0.3 * signal[VAL].var(axis=0).mean()
+
+
+def test_values_need_their_own_monitor_and_must_be_known(blobs):
+    x, op, y = blobs
+    model = S2GNN(2, 8, 1, alpha=2)
+    with pytest.raises(InputError, match="monitor is 'accuracy', but y has values and no classes"):
+        fit(model, x, op, y / 2, TRAIN, VAL, loss="squared-error")
+    values = y / 2
+    values[TRAIN[1]] = np.nan
+    with pytest.raises(InputError, match="node 1 has a value that is not finite"):
+        fit(model, x, op, values, TRAIN, loss="squared-error")

@@ -47,11 +47,12 @@ def read_labels(y: Any) -> Labels:
     if given.dtype.kind == "f" and np.isinf(given).any():
         row = int(np.flatnonzero(np.isinf(given))[0])
         raise InputError(f"y[{row}] is {given[row]}, but a label is a whole number or text")
-    check_classification_targets(given[known])
-    try:
-        classes, places = np.unique(given[known], return_inverse=True)
-    except TypeError as error:
-        raise InputError(f"the labels are of several types ({error}): make them all text or all numbers") from error
+    values = given[known]
+    texts = sum(isinstance(value, str) for value in values) if values.dtype.kind == "O" else 0
+    if texts not in (0, len(values)):
+        raise InputError(f"{texts} of {len(values)} labels are text and the others are not: make them all text")
+    check_classification_targets(np.array(values.tolist()))
+    classes, places = np.unique(values, return_inverse=True)
     if len(classes) < 2:
         raise InputError(
             f"all {known.sum()} labelled rows have the label {classes.tolist()[0]!r}, but a classifier tells at least "
