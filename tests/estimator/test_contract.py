@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -135,7 +136,6 @@ def test_enough_labels_are_validated_and_few_are_not(iris):
 
 def test_names_of_columns_are_kept_and_compared(iris):
     X, _, labels = iris
-    pandas = pytest.importorskip("pandas")
     names = ["a", "b", "c", "d"]
     classifier = S2GNNClassifier(**QUICK).fit(pandas.DataFrame(X, columns=names), labels)
     assert classifier.feature_names_in_.tolist() == names
