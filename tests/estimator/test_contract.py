@@ -6,6 +6,7 @@ import numpy as np
 import pandas
 import pytest
 import scipy.sparse as sp
+import torch
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_regression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
@@ -73,7 +74,9 @@ def test_clones_and_pickles_answer_alike(iris):
     np.testing.assert_array_equal(again.predict_proba(new), classifier.predict_proba(new))
     restored = pickle.loads(pickle.dumps(classifier))
     np.testing.assert_array_equal(restored.predict_proba(new), classifier.predict_proba(new))
+    state = torch.get_rng_state()
     other = clone(classifier).set_params(random_state=1).fit(X, labels)
+    assert torch.equal(torch.get_rng_state(), state)
     assert not np.array_equal(other.label_distributions_, classifier.label_distributions_)
 
 

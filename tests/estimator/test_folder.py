@@ -154,6 +154,7 @@ def test_the_class_comes_out_of_a_list(folder, name):
         ({"attachment": {"kind": "os.system", "command": "true"}}, "do not fit together"),
         ({"attachment": {"kind": "gaussian", "k": 3, "sigma": 1.0, "__class__": "x"}}, "do not fit together"),
         ({"network": {"in_channels": 10**12}}, "do not fit together"),
+        ({"attachment": {"kind": "gaussian", "k": -3, "sigma": 1.0}}, "an attachment whose k is -3"),
         ({"n_networks": 3}, "do not fit together"),
         ({"extra": [1]}, "extra is no object"),
         ({"version": 2}, "in format version 2"),
@@ -163,6 +164,12 @@ def test_the_class_comes_out_of_a_list(folder, name):
 def test_a_changed_description_is_refused(folder, changes, match):
     change(folder, **changes)
     refused(folder, match)
+
+
+def test_a_network_of_another_shape_is_refused(folder):
+    description = json.loads((folder / "estimator.json").read_text())
+    change(folder, network={**description["network"], "hidden_channels": 65})
+    refused(folder, "size mismatch")
 
 
 def test_links_are_refused(folder, tmp_path):

@@ -28,6 +28,7 @@ from s2gnn.nn import S2GNN, S2GNNConfig
 
 Estimator = S2GNNClassifier | S2GNNRegressor
 CLASSES: Mapping[str, type[Estimator]] = {"S2GNNClassifier": S2GNNClassifier, "S2GNNRegressor": S2GNNRegressor}
+LONGEST_REASON = 200
 ATTACHMENTS: Mapping[str, type[Attachment]] = {"gaussian": GaussianAttachment, "learned": LearnedAttachment}
 
 
@@ -104,7 +105,8 @@ def estimator_of(content: Content) -> Estimator:
         SafetensorError, KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, OverflowError,
         MemoryError, OSError, EOFError, zipfile.BadZipFile,
     ) as error:  # fmt: skip
-        raise InputError(f"its parts are damaged or do not fit together ({type(error).__name__}: {error})") from error
+        reason = " ".join(str(error).split())[:LONGEST_REASON]
+        raise InputError(f"its parts are damaged or do not fit together ({type(error).__name__}: {reason})") from error
 
 
 def _rebuilt(content: Content) -> Estimator:
@@ -220,6 +222,10 @@ def _attachment(stored: Mapping[str, Any] | None) -> Attachment | None:
     if stored is None:
         return None
     arguments = {name: value for name, value in stored.items() if name != "kind"}
+    for name, value in arguments.items():
+        whole = name in ("k", "candidates")
+        fits = isinstance(value, int) and value >= 1 if whole else isinstance(value, int | float) and value >= 0
+        _require(fits, f"an attachment whose {name} is {value!r}")
     make: Callable[..., Attachment] = ATTACHMENTS[stored["kind"]]
     return make(**arguments)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from s2gnn.estimator.holdout import Fraction, hold_out
 from s2gnn.graphs import Graph
-from s2gnn.learning import FitConfig, History, fit, predict_logits
+from s2gnn.learning import FitConfig, History, fit, predict_logits, seeded
 from s2gnn.learning.targets import LossName
 from s2gnn.nn import S2GNN, S2GNNConfig
 
@@ -71,7 +71,8 @@ def train_networks(
     strata = None if task.loss == "squared-error" else task.y[task.labelled]
     inputs = None
     for number, seed in enumerate(seeds):
-        model = S2GNN.from_config(config)
+        with seeded(seed):  # the constructor draws, and the caller's generator is to stay as it is
+            model = S2GNN.from_config(config)
         inputs = inputs or model.prepare(X, graph)
         train, val = hold_out(task.labelled, strata, validation_fraction, np.random.default_rng(seed))
 
