@@ -33,13 +33,13 @@ def test_new_rows_and_their_scores(s2gnn, tmp_path, fitted):
     folder, truth = fitted
     code, out, err = s2gnn("predict", folder / "model", folder / "new.csv", "--out", tmp_path / "p.csv")
     assert code == 0, err
-    lines = list(csv.DictReader((tmp_path / "p.csv").open(newline="")))
+    lines = list(csv.DictReader(io.StringIO((tmp_path / "p.csv").read_text())))
     assert list(lines[0]) == ["", *IRIS, "size", "species", "predicted_species", "probability"]
     right = np.mean([line["predicted_species"] for line in lines] == truth)
     assert right > 0.85
     assert "50 rows predicted" in out
     assert f"accuracy: {100 * right:.1f} ± " in out
-    given = list(csv.DictReader((folder / "new.csv").open(newline="")))
+    given = list(csv.DictReader(io.StringIO((folder / "new.csv").read_text())))
     assert [{name: line[name] for name in given[0]} for line in lines] == given
 
 
@@ -102,7 +102,12 @@ def test_quantities(s2gnn, tmp_path):
         ("bare", "new.csv", [], "holds an estimator without the columns of a table"),
         ("model", "missing.csv", [], "missing.csv is not a file"),
         ("model", "few.csv", [], "few.csv has no column 'sepal width'"),
-        ("model", "text.csv", [], "column 'petal width [cm]' of text.csv is 'wide' in row 2, but a value"),
+        (
+            "model",
+            "text.csv",
+            [],
+            "column 'petal width [cm]' of text.csv is 'wide' in row 2, but a value here is a number",
+        ),
         ("model", "again.csv", [], "again.csv has a column 'predicted_species' already"),
         ("model", "new.csv", ["--out", "p.pdf"], "p.pdf does not end in .csv or .tsv"),
         ("model", "new.csv", ["--out", "new.csv/p.csv"], "cannot be written"),
