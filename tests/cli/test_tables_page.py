@@ -18,4 +18,4 @@ def test_the_worked_example(s2gnn, tmp_path, monkeypatch):
     assert len((tmp_path / "predicted.csv").read_text().splitlines()) == 1 + 150 - 9
     code, out, _ = s2gnn(*predict, "--json")
     assert code == 0
-    assert json.loads(out)["scores"][0]["value"] > 0.9
+    assert json.loads(out)["scores"][0]["value"] > 0.8

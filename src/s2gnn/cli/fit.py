@@ -2,7 +2,9 @@
 
 import json
 import shlex
+import shutil
 import sys
+import textwrap
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -10,9 +12,8 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
-from s2gnn.cli.output import AsJson, check_folder_writable, duration, print_table
+from s2gnn.cli.output import AsJson, check_folder_writable, duration
 from s2gnn.cli.predictions import (
     check_names_free,
     check_predictions_file,
@@ -29,6 +30,8 @@ from s2gnn.estimator.folder import DESCRIPTION
 from s2gnn.preprocessing import Columns
 
 app = typer.Typer()
+
+INDENT = 22  # of what is said, beside its name
 
 
 class GraphKind(StrEnum):
@@ -184,5 +187,7 @@ def _print(summary: dict[str, Any], trained: Trained, as_json: bool) -> None:
     ]
     if summary["predictions"] is not None:
         rows.append(("predictions", summary["predictions"]))
-    # Names such as "width [cm]" are not meant as markup.
-    print_table(escape(trained.model.label), ("", ""), [(name, escape(text)) for name, text in rows])
+    width = shutil.get_terminal_size().columns
+    for name, text in rows:
+        start = f"{name:{INDENT}s}"
+        print(textwrap.fill(text, width, initial_indent=start, subsequent_indent=" " * INDENT, break_long_words=False))
