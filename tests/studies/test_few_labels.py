@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pytest
 
@@ -24,17 +22,15 @@ def test_iris_is_measured_stored_and_shown(tmp_path, monkeypatch):
     row = few_labels.measure("iris", draws=(0,))
     assert {method: len(scores) for method, scores in row.accuracies.items()} == dict.fromkeys(few_labels.METHODS, 1)
     assert all(0.7 < scores[0] <= 1 for scores in row.accuracies.values())
-    few_labels.write(tmp_path / "few-labels.json", [row], "s2gnn study run few-labels")
-    assert json.loads((tmp_path / "few-labels.json").read_text())["defaults"] == S2GNNClassifier().get_params()
+    monkeypatch.setattr(few_labels, "DRAWS", (0,))
+    few_labels.STUDY.run(tmp_path, "s2gnn study run few-labels", ("iris",), lambda text: None)
+    assert few_labels.STUDY.read(tmp_path)["content"]["defaults"] == S2GNNClassifier().get_params()
     table = rendered(study_layout("few-labels", tmp_path), "markdown")
     best = max(row.accuracies.values())[0]
     assert f"**{100 * best:.1f} ± 0.0**" in table
     assert "| mean |" in table
-    (tmp_path / "few-labels.json").write_text("{}")
-    with pytest.raises(InputError, match="few-labels.json is damaged"):
-        study_layout("few-labels", tmp_path)
 
 
-def test_an_unknown_table_is_named():
-    with pytest.raises(InputError, match="there is no data set 'flowers' in this study: choose from iris, wine"):
-        few_labels.measure("flowers")
+def test_an_unknown_table_is_named(tmp_path):
+    with pytest.raises(InputError, match="few-labels has no data set 'flowers': choose from iris, wine"):
+        few_labels.STUDY.run(tmp_path, "s2gnn study run few-labels", ("flowers",), lambda text: None)

@@ -77,7 +77,7 @@ def draw_labels(y: NDArray[np.int64], draw: int) -> NDArray[np.int64]:
     return partial
 
 
-def measure(data: str, draws: tuple[int, ...] = DRAWS) -> FewLabelsRow:
+def measure(data: str, draws: tuple[int, ...]) -> FewLabelsRow:
     """Run every method on every draw of labels."""
     X, y = DATA[data]()
     accuracies: dict[str, list[float]] = {}
@@ -111,7 +111,7 @@ def _measure(data: tuple[str, ...] | None, report: Report) -> dict[str, Any]:
     rows = []
     for name in data or tuple(DATA):
         report(name)
-        rows.append(asdict(measure(name)))
+        rows.append(asdict(measure(name, DRAWS)))
     defaults = S2GNNClassifier().get_params()
     return {"labels_per_class": LABELS_PER_CLASS, "draws": DRAWS, "defaults": defaults, "rows": rows}
 
