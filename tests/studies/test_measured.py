@@ -23,7 +23,7 @@ def test_a_measured_study_writes_numbers_and_pictures(tmp_path, monkeypatch):
     record = study.read(tmp_path)
     assert record["command"] == "s2gnn study run stability"
     assert len(record["content"]["rows"]) == len(SETTINGS) * len(RATIOS)
-    rows = list(csv.reader((tmp_path / "stability.csv").open(encoding="utf-8")))
+    rows = list(csv.reader((tmp_path / "stability.csv").read_text(encoding="utf-8").splitlines()))
     assert rows[0][:3] == ["", "SNR (dB)", "distance"]
     assert len(rows) == 1 + len(SETTINGS) * len(RATIOS)
     assert (tmp_path / "stability.png").read_bytes().startswith(b"\x89PNG")
