@@ -119,7 +119,7 @@ def training_bytes(n: int, n_features: int, estimator: Any) -> int:
     width = max(n_features, p["hidden_channels"])
     features = 4 * 8 * n_features  # as given, scaled, centred for the search, and what the search keeps of them
     graph = 3 * 16 * 3 * p["k"]
-    layers = 4 * 3 * (p["alpha"] + 1) * width * p["num_layers"]  # in and out of every branch, and the gradient
+    layers = 4 * 4 * (p["alpha"] + 1) * width * p["num_layers"]  # in and out of every branch, and the gradient
     states = 4 * p["n_networks"] * p["hidden_channels"] * (p["num_layers"] - 1)
     return int(n * (features + graph + layers + states))
 
