@@ -116,7 +116,7 @@ def test_without_records_everything_is_a_dash(tmp_path):
     assert "No run yet: s2gnn study run table3" in text
 
 
-@pytest.mark.parametrize("page", ["docs/results.md", "README.md"])
+@pytest.mark.parametrize("page", ["docs/results.md", "docs/gallery.md", "docs/estimator.md", "README.md"])
 def test_the_pages_show_the_records(page):
     text = (ROOT / page).read_text()
     shown = with_records(text, lambda name: render(ROOT / "results", name))

@@ -25,7 +25,7 @@ def _measure(data: tuple[str, ...] | None, report: Report) -> dict[str, Any]:
     for name in data or tuple(_PAPER):
         report(name)
         _, graph = dataset_graph(load_dataset(name), "knn")
-        rows.append({"data": name, "sparsity": [100 * sparsity(graph, rho) for rho in ORDERS]})
+        rows.append({"data": name, "sparsity": [sparsity(graph, rho) for rho in ORDERS]})
     return {"rows": rows}
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from s2gnn.analysis import conditioning, kronecker_form, penalisation
+from s2gnn.analysis.spectrum import EXACT_NODES
 from s2gnn.data import dataset_graph, load_dataset
 from s2gnn.graphs import Graph
 from s2gnn.layout import Block, Entry, Layout
@@ -27,9 +28,6 @@ def _measure(data: tuple[str, ...] | None, report: Report) -> dict[str, Any]:
         _, graph = dataset_graph(load_dataset(name), "knn")
         found = penalisation(graph, ORDERS)
         shares = np.linspace(0, 1, _POINTS)
-        report(f"{name}: condition numbers")
-        laplacian = conditioning(graph, ORDERS, EPSILONS)
-        adjacency = conditioning(graph, ORDERS, EPSILONS, "normalized_adjacency")
         forms = [kronecker_form(_first_nodes(graph), rho) for rho in ORDERS[1:]]
         rows.append(
             {
@@ -40,14 +38,22 @@ def _measure(data: tuple[str, ...] | None, report: Report) -> dict[str, Any]:
                 "sparse": [np.interp(shares, found.shares, curve).tolist() for curve in found.sparse],
                 "distances": found.distances.tolist(),
                 "correlations": found.correlations.tolist(),
-                "condition_numbers": laplacian.numbers.tolist(),
-                "definite_laplacian": laplacian.definite.tolist(),
-                "definite_normalized_adjacency": adjacency.definite.tolist(),
+                "conditioning": _conditioning(graph) if graph.n_nodes <= EXACT_NODES else None,
                 "kronecker_errors": [form.error for form in forms],
                 "interlaces": [form.interlaces for form in forms],
             }
         )
     return {"orders": ORDERS, "epsilons": EPSILONS, "rows": rows}
+
+
+def _conditioning(graph: Graph) -> dict[str, Any]:
+    laplacian = conditioning(graph, ORDERS, EPSILONS)
+    adjacency = conditioning(graph, ORDERS, EPSILONS, "normalized_adjacency")
+    return {
+        "numbers": laplacian.numbers.tolist(),
+        "definite_laplacian": laplacian.definite.tolist(),
+        "definite_normalized_adjacency": adjacency.definite.tolist(),
+    }
 
 
 def _first_nodes(graph: Graph) -> Graph:
@@ -63,13 +69,9 @@ def _layout(content: Mapping[str, Any]) -> Layout:
         return Block(heading, tuple(tuple(map(Entry, (r["data"], *(format(v, form) for v in r[key])))) for r in rows))
 
     conditions = tuple(
-        tuple(
-            map(
-                Entry,
-                (f"{row['data']}, ε = {epsilon:g}", *(f"{line[position]:.3g}" for line in row["condition_numbers"])),
-            )
-        )
-        for row in rows
+        tuple(map(Entry, (f"{row['data']}, ε = {epsilon:g}", *(f"{line[position]:.3g}" for line in numbers))))
+        for row in _decomposed(content)
+        for numbers in [row["conditioning"]["numbers"]]
         for position, epsilon in enumerate(content["epsilons"])
     )
     return Layout(
@@ -88,6 +90,11 @@ def _layout(content: Mapping[str, Any]) -> Layout:
     )
 
 
+def _decomposed(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The rows of graphs small enough for a full decomposition."""
+    return [row for row in content["rows"] if row["conditioning"] is not None]
+
+
 def _theorem(content: Mapping[str, Any]) -> str:
     error = max(max(row["kronecker_errors"]) for row in content["rows"])
     all_interlace = all(all(row["interlaces"]) for row in content["rows"])
@@ -100,15 +107,19 @@ def _theorem(content: Mapping[str, Any]) -> str:
 
 def _definite(content: Mapping[str, Any]) -> str:
     epsilons = np.array(content["epsilons"])
-    laplacian = np.array([row["definite_laplacian"] for row in content["rows"]])
-    adjacency = np.array([row["definite_normalized_adjacency"] for row in content["rows"]])
+    rows = [row["conditioning"] for row in _decomposed(content)]
+    if not rows:
+        return f"Definiteness is looked at on graphs of at most {EXACT_NODES:,} nodes."
+    laplacian = np.array([row["definite_laplacian"] for row in rows])
+    adjacency = np.array([row["definite_normalized_adjacency"] for row in rows])
 
     def where(definite: Any) -> str:
         good = [f"{epsilon:g}" for epsilon, ok in zip(epsilons, definite.all(axis=(0, 1)), strict=True) if ok]
         return ", ".join(good) or "none"
 
     return (
-        "Positive definite for every graph and ρ, of the values of ε tried: (L + εI)^(ρ) at "
+        f"Positive definite for every ρ on {', '.join(row['data'] for row in _decomposed(content))}, of the values of ε "
+        "tried: (L + εI)^(ρ) at "
         f"{where(laplacian)} (the paper: ε > 0), (A_N + εI)^(ρ) at {where(adjacency)} (the paper: ε > 1)."
     )
 
