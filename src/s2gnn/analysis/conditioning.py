@@ -22,12 +22,14 @@ class Conditioning:
     Attributes:
         orders: ρ.
         epsilons: ε.
+        nodes: N.
         smallest: eigenvalue, (R, E).
         largest: eigenvalue, (R, E).
     """
 
     orders: tuple[int, ...]
     epsilons: tuple[float, ...]
+    nodes: int
     smallest: NDArray[np.float64]
     largest: NDArray[np.float64]
 
@@ -40,7 +42,8 @@ class Conditioning:
     @property
     def definite(self) -> NDArray[np.bool_]:
         """Whether the smallest eigenvalue is positive beyond rounding, (R, E)."""
-        return np.asarray(self.smallest > 1e-10 * np.abs(self.largest))
+        rounding = self.nodes * np.finfo(np.float64).eps * np.abs(self.largest)
+        return np.asarray(self.smallest > rounding)
 
 
 def conditioning(
@@ -57,7 +60,7 @@ def conditioning(
     ends = np.array(
         [[_ends(sobolev_term(graph, order, epsilon, shift), exact_nodes) for epsilon in epsilons] for order in orders]
     )
-    return Conditioning(tuple(orders), tuple(epsilons), ends[..., 0], ends[..., 1])
+    return Conditioning(tuple(orders), tuple(epsilons), graph.n_nodes, ends[..., 0], ends[..., 1])
 
 
 def _ends(matrix: sp.csr_array, exact_nodes: int) -> tuple[float, float]:

@@ -50,7 +50,7 @@ def _conditioning(graph: Graph) -> dict[str, Any]:
     laplacian = conditioning(graph, ORDERS, EPSILONS)
     adjacency = conditioning(graph, ORDERS, EPSILONS, "normalized_adjacency")
     return {
-        "numbers": laplacian.numbers.tolist(),
+        "numbers": [[v if np.isfinite(v) else None for v in line] for line in laplacian.numbers.tolist()],
         "definite_laplacian": laplacian.definite.tolist(),
         "definite_normalized_adjacency": adjacency.definite.tolist(),
     }
@@ -69,7 +69,7 @@ def _layout(content: Mapping[str, Any]) -> Layout:
         return Block(heading, tuple(tuple(map(Entry, (r["data"], *(format(v, form) for v in r[key])))) for r in rows))
 
     conditions = tuple(
-        tuple(map(Entry, (f"{row['data']}, ε = {epsilon:g}", *(f"{line[position]:.3g}" for line in numbers))))
+        tuple(map(Entry, (f"{row['data']}, ε = {epsilon:g}", *(_number(line[position]) for line in numbers))))
         for row in _decomposed(content)
         for numbers in [row["conditioning"]["numbers"]]
         for position, epsilon in enumerate(content["epsilons"])
@@ -88,6 +88,10 @@ def _layout(content: Mapping[str, Any]) -> Layout:
         ),
         (_theorem(content), _definite(content), _methods(content)),
     )
+
+
+def _number(value: float | None) -> str:
+    return "beyond rounding" if value is None else f"{value:.3g}"
 
 
 def _decomposed(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -118,8 +122,8 @@ def _definite(content: Mapping[str, Any]) -> str:
         return ", ".join(good) or "none"
 
     return (
-        f"Positive definite for every ρ on {', '.join(row['data'] for row in _decomposed(content))}, of the values of ε "
-        "tried: (L + εI)^(ρ) at "
+        f"Positive definite for every ρ on {', '.join(row['data'] for row in _decomposed(content))}, of the values of "
+        "ε tried: (L + εI)^(ρ) at "
         f"{where(laplacian)} (the paper: ε > 0), (A_N + εI)^(ρ) at {where(adjacency)} (the paper: ε > 1)."
     )
 
