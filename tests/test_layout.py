@@ -41,6 +41,12 @@ def test_text_marks_the_two_best_by_asterisks():
     assert "90.00 ± 1.00** │" in text
     assert "80.00* │" in text
     assert text.rstrip().endswith("50 % of α")
+    assert text.splitlines()[0] == "Scores & more"
+
+
+def test_text_is_never_cut_off():
+    wide = Layout("wide", tuple("x" * 40 for _ in range(9)), (Block("", (tuple(Entry("y" * 50) for _ in range(9)),)),))
+    assert rendered(wide, "text").count("y" * 50) == 9
 
 
 def test_markdown_has_a_table_for_each_block():

@@ -2,6 +2,7 @@
 
 import html
 import io
+import textwrap
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +12,8 @@ from rich.text import Text
 
 from s2gnn.documents import markdown_table
 from s2gnn.errors import InputError
+
+_WIDEST = 1000  # characters; no number is ever cut off
 
 FormatName = Literal["text", "markdown", "latex", "html"]
 
@@ -58,20 +61,18 @@ def rendered(layout: Layout, form: FormatName) -> str:
 
 def as_text(layout: Layout) -> str:
     """For a terminal: the best is marked by **, the second best by *."""
-    table = Table(title=layout.title, title_justify="left")
-    for position, name in enumerate(layout.header):
-        table.add_column(name, justify="right" if position else "left", no_wrap=True)
+    stream = io.StringIO()
+    console = Console(file=stream, highlight=False, width=_WIDEST)
+    console.print(Text(layout.title))
     for block in layout.blocks:
-        table.add_row(Text(block.heading, style="bold"), *[""] * (len(layout.header) - 1))
+        table = Table(title=block.heading or None, title_justify="left")
+        for position, name in enumerate(layout.header):
+            table.add_column(name, justify="right" if position else "left", no_wrap=True)
         for row in block.rows:
             table.add_row(*(Text(entry.text + "*" * (3 - entry.rank if entry.rank else 0)) for entry in row))
-        table.add_section()
-    stream = io.StringIO()
-    console = Console(file=stream, highlight=False, width=200)
-    console.print(table)
-    for note in layout.notes:
-        console.print(Text(note))
-    return stream.getvalue()
+        console.print(table)
+    notes = "\n".join(textwrap.fill(note, 120) for note in layout.notes)
+    return "\n".join(line.rstrip() for line in f"{stream.getvalue()}{notes}".splitlines()) + "\n"
 
 
 def as_markdown(layout: Layout) -> str:

@@ -116,6 +116,10 @@ def test_a_study_runs_and_is_shown(s2gnn, tmp_path, monkeypatch, data_folder):
     code, out, err = s2gnn(*run)
     assert code == 0, err
     assert "table2-knn, budget smoke: 3 runs to train, about" in err
+    row = next(line for line in out.splitlines() if "sign" in line)
+    assert row.count("smoke") == 1
+    assert "89.67 ± 0.39" in row
+    assert "s2gnn" not in out.replace("s2gnn study", "")
     assert [record.config["model"] for record in Records(tmp_path / "table2-knn.jsonl").read()] == [
         "mlp",
         "mlp",
@@ -153,7 +157,7 @@ def test_studies_and_budgets_are_listed(s2gnn):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (("run", "table9"), "there is no study 'table9': choose from table1, table2-knn"),
+        (("run", "table9"), "there is no study 'table9': choose from table1, "),
         (("run", "table3", "--budget", "huge"), "there is no budget 'huge'"),
         (("run", "table3", "--models", "sign"), "table3 has no model 'sign'"),
         (("run", "table3", "--data", "har"), "table3 has no data set 'har'"),
@@ -161,9 +165,12 @@ def test_studies_and_budgets_are_listed(s2gnn):
         (("run", "table3", "--k", "3"), "--k is for one cell"),
         (("run", "table3", "--set", "lr=1"), "--set is for one cell"),
         (("run",), "nothing to run: name a study"),
-        (("run", "--data", "cora", "--records", "x.jsonl", "--models", "gcn"), "for one cell say --model"),
+        (("run", "--data", "cora", "--records", "x.jsonl", "--models", "gcn"), "--models is for a study"),
         (("show", "table9"), "there is no study 'table9'"),
         (("show", "table3"), "results is not a folder"),
+        (("run", "table3", "--model", "gcn"), "--model is for one cell"),
+        (("run", "table1", "--seeds", "3"), "--seeds means nothing to table1"),
+        (("run", "--data", "cora", "--records", "x.jsonl", "--budget", "long"), "--budget is for a study"),
         (("show", "/dev/null.jsonl"), "is not a file"),
     ],
 )
@@ -179,7 +186,7 @@ def test_the_full_budget_searches_first_and_runs_what_was_found(s2gnn, tmp_path,
     small = replace(BUDGETS["full"], seeds=2, epochs=3, trials=2)
     monkeypatch.setattr("s2gnn.cli.tables.named_budget", {"full": small}.get)
     run = ("study", "run", "table2-knn", "--models", "sign", "--data", "cancer-b", "--budget", "full")
-    code, _, err = s2gnn(*run, "--results", tmp_path, "--minutes", 0)
+    code, _, err = s2gnn(*run, "--results", tmp_path / "new", "--minutes", 0)
     assert (code, "0 of 2 trials; the search goes on next time" in err) == (0, True)
     code, _, err = s2gnn(*run, "--results", tmp_path)
     assert code == 0, err

@@ -34,6 +34,15 @@ def test_a_measured_study_writes_numbers_and_pictures(tmp_path, monkeypatch):
     assert "s2gnn study run stability; commit" in rendered(study.stored(tmp_path), "text")
 
 
+def test_a_part_does_not_replace_the_whole(tmp_path):
+    rows = [{"data": name, "sparsity": [99.0] * 5} for name in ("cancer-b", "har")]
+    (tmp_path / "sparsity.json").write_text(json.dumps({"content": {"rows": rows}}))
+    with pytest.raises(InputError, match="sparsity.json has more data sets .cancer-b, har.: take another folder"):
+        MEASURED["sparsity"].run(tmp_path, "s2gnn study run sparsity", ("har",), print)
+    with pytest.raises(InputError, match="stability has no data set 'har': choose from none"):
+        MEASURED["stability"].run(tmp_path, "s2gnn study run stability", ("har",), print)
+
+
 def test_damaged_and_missing_records(tmp_path):
     study = MEASURED["stability"]
     assert "No record yet: s2gnn study run stability" in rendered(study.stored(tmp_path), "markdown")

@@ -59,6 +59,19 @@ def test_the_lead_is_a_paired_test_on_common_seeds(folder):
     assert stored_table("table2-knn", folder).lead("har", FAIR, "gcn") is None
 
 
+def test_a_lead_is_taken_under_one_budget(folder):
+    write(folder, "cancer-b", "s2gnn", RELEASED, [90.0] * 20, budget="long")
+    result = stored_table("table2-knn", folder)
+    assert result.at(place("cancer-b", "s2gnn"), FAIR).budget == "long"
+    lead = result.lead("cancer-b", FAIR, "gcn")
+    assert (lead.n, lead.mean_difference) == (3, pytest.approx(1.0))
+    write(folder, "cancer-b", "sgc", FAIR, [80.0, 81.0], budget="long")
+    assert stored_table("table2-knn", folder).lead("cancer-b", FAIR, "sgc").mean_difference == pytest.approx(9.5)
+    write(folder, "har", "s2gnn", RELEASED, [90.0] * 3, budget="long")
+    write(folder, "har", "gcn", FAIR, [80.0] * 3, budget="quick")
+    assert stored_table("table2-knn", folder).lead("har", FAIR, "gcn") is None
+
+
 def test_of_several_budgets_the_one_with_most_seeds_then_the_most_thorough(folder):
     write(folder, "cancer-b", "gcn", FAIR, [80.0, 80.0], budget="long")
     assert stored_table("table2-knn", folder).at(place("cancer-b", "gcn"), FAIR).budget == "quick"
@@ -80,14 +93,17 @@ def test_smoke_is_not_shown(tmp_path):
 def test_measured_beside_published_and_released_beside_fair(folder):
     text = rendered(table_layout(stored_table("table2-knn", folder)), "markdown")
     assert (
-        "| gcn | *60.00 ± 10.00* | 93.00 ± 1.50 | 71.31 ± 5.72 | -11.31 | +21.69 | +1.00 (p = 0.074) | 3 | quick |"
+        "| gcn | *60.00 ± 10.00* | 93.00 ± 1.50 | 71.31 ± 5.72 | -11.31 | +21.69 | +1.00 (3 seeds, p = 0.074) | 3 |"
         in text
     )
     assert (
         "| s2gnn | **94.00 ± 1.00** | *94.00 ± 1.00* | 93.39 ± 0.41 | +0.61 | +0.61 | – | 3 | quick | published |"
         in text
     )
-    assert "| mlp | – | **97.00 ± 1.00** | – | – | – | -3.00 (p = 0.035) | – / 3 | – / quick | customary |" in text
+    assert (
+        "| mlp | – | **97.00 ± 1.00** | – | – | – | -3.00 (3 seeds, p = 0.035) | – / 3 | – / quick | customary |"
+        in text
+    )
     assert "12 runs, 0.1 hours of training; s2gnn study run table2-knn --budget BUDGET; commits abc." in text
 
 
@@ -103,9 +119,10 @@ def test_the_numbers_for_a_program(folder):
 def test_findings_count_first_places_and_leads(folder):
     text = findings(folder)
     assert (
-        "Accuracy on k-NN graphs: S2-GNN is first of the models run on `released` 1 of 1, `fair` 0 of 1 data sets, "
-        "in the paper on 4 of 5, where there is no MLP." in text
+        "Accuracy on k-NN graphs: on 1 data sets (cancer-b) S2-GNN is the first of the 2 to 3 models run, by the mean "
+        "over all seeds: `released` 1, `fair` 0 times; in the paper 1 times, where there is no MLP." in text
     )
+    assert "Accuracy on learned graphs: S2-GNN and others have not been run yet." in text
     assert "| gcn | +22.08 | +34.00 | +1.00 | 1 | 0 / 1 / 0 |" in text
     assert "| mlp | – | – | – | 0 | – |" in text
 

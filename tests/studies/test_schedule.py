@@ -72,7 +72,7 @@ def test_estimates_come_from_records_or_from_a_few_epochs(records):
     assert Estimates(records, 1).seconds(cell("mlp")) > 0
     run_cell(cell("mlp", seeds=1), records, threads=1)
     per_epoch = records.read()[0].seconds / 3
-    long = cell("mlp", protocol=FAIR, seeds=4, hidden_channels=16)
+    long = cell("mlp", protocol=FAIR, seeds=4, lr=0.02)
     assert Estimates(records, 1).seconds(long) == pytest.approx(4 * 500 * per_epoch)
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -36,7 +36,7 @@ from s2gnn.studies.findings import FINDINGS, HEADLINE, findings, headline
 from s2gnn.studies.registry import MEASURED, check_study, stored_table, studies, study_layout
 from s2gnn.studies.run import cell_result
 from s2gnn.studies.summary import HEADER, render_records, summaries
-from s2gnn.studies.view import table_json
+from s2gnn.studies.view import table_json, table_layout
 
 app = typer.Typer(help="Run experiments of the paper; what is done is kept.", no_args_is_help=True)
 app.command()(search)
@@ -60,7 +60,7 @@ def list_command(as_json: AsJson = False) -> None:
 def run(
     study: Annotated[str | None, typer.Argument(help="A study; left out, one cell is run, given by --data.")] = None,
     models: Annotated[str | None, typer.Option(help="Of a study: these models only, with commas.")] = None,
-    budget: Annotated[str, typer.Option(help=f"Of a study: {', '.join(BUDGETS)}.")] = "quick",
+    budget: Annotated[str | None, typer.Option(help=f"Of a study: {', '.join(BUDGETS)}; quick if left out.")] = None,
     results: Annotated[Path, typer.Option(help="Of a study: the folder of the records.")] = Path("results"),
     data: Annotated[
         str | None, typer.Option(help="The data set of a cell; of a study, these only, with commas.")
@@ -68,7 +68,9 @@ def run(
     records: Annotated[
         Path | None, typer.Option(help="Of a cell: file of the results (.jsonl), which also tells what is done.")
     ] = None,
-    model: Annotated[str, typer.Option(help=f"Of a cell: one of {', '.join(MODELS)}.")] = "s2gnn",
+    model: Annotated[
+        str | None, typer.Option(help=f"Of a cell: one of {', '.join(MODELS)}; s2gnn if left out.")
+    ] = None,
     graph: Annotated[
         Kind | None, typer.Option(help="Of a cell: kind of the graph; that of the paper's Table I if left out.")
     ] = None,
@@ -102,25 +104,29 @@ def run(
     --records results/cancer-b.jsonl[/bold]
     """
     if study is not None:
-        refused = {"--records": records, "--graph": graph, "--k": k, "--set": changes}
-        given = [option for option, value in refused.items() if value is not None]
-        if given:
-            raise InputError(f"{given[0]} is for one cell, but the study {study} knows its own: leave it out")
         check_study(study)
+        of_a_cell = {"--records": records, "--model": model, "--graph": graph, "--k": k, "--set": changes}
+        _refuse(of_a_cell, f"is for one cell, but the study {study} knows its own: leave it out")
         if study in MEASURED:
+            of_a_table = {"--models": models, "--budget": budget, "--protocol": protocol, "--seeds": seeds}
+            _refuse(
+                {**of_a_table, "--storage": storage, "--minutes": minutes}, f"means nothing to {study}: leave it out"
+            )
             run_measured(MEASURED[study], results, data)
+            layout, content = study_layout(study, results), MEASURED[study].read(results)
         else:
-            run_table(Request(study, results, budget, data, models, protocol, seeds, storage, jobs, minutes))
-        print(rendered(study_layout(study, results), "text"))
+            request = Request(study, results, budget or "quick", data, models, protocol, seeds, storage, jobs, minutes)
+            result = run_table(request)
+            layout, content = table_layout(result), table_json(result)
+        print(json.dumps(content, indent=2) if as_json else rendered(layout, "text"))
         return
     if data is None or records is None:
         raise InputError("nothing to run: name a study (s2gnn study list), or give --data and --records for one cell")
-    if models is not None:
-        raise InputError("--models is for a study: for one cell say --model")
+    _refuse({"--models": models, "--budget": budget, "--storage": storage}, "is for a study: leave it out for one cell")
     _run_cell(
         data,
         records,
-        model,
+        model or "s2gnn",
         graph,
         k,
         protocol or "released",
@@ -130,6 +136,12 @@ def run(
         minutes,
         as_json,
     )
+
+
+def _refuse(options: dict[str, Any], why: str) -> None:
+    for option, value in options.items():
+        if value is not None:
+            raise InputError(f"{option} {why}")
 
 
 def _run_cell(
@@ -202,6 +214,8 @@ def show(
         print(rendered(study_layout(study, results), _FORMATS[form]), end="")
         return
     stored = MEASURED[study].read(results) if study in MEASURED else table_json(stored_table(study, results))
+    if stored is None:
+        raise InputError(f"{results} has no record of {study}: make it with s2gnn study run {study}")
     print(json.dumps(stored, indent=2))
 
 

@@ -20,6 +20,7 @@ from s2gnn.learning.records import RecordsFolder
 from s2gnn.search import SearchConfig, search
 from s2gnn.studies.budget import named_budget
 from s2gnn.studies.measured import MeasuredStudy
+from s2gnn.studies.results import TableResult, table_result
 from s2gnn.studies.schedule import Estimates, Job, run_jobs, unfinished
 from s2gnn.studies.table import AccuracyTable, load_table
 
@@ -40,8 +41,8 @@ class Request:
     minutes: float | None
 
 
-def run_table(request: Request) -> None:
-    """Train what an accuracy table lacks."""
+def run_table(request: Request) -> TableResult:
+    """Train what an accuracy table lacks; the part that was asked for, with the runs of this budget."""
     budget = named_budget(request.budget)
     table = load_table(request.study).chosen(_names(request.data), _names(request.models))
     protocols = table.protocols if request.protocol is None else (_one_of(table, request.protocol),)
@@ -53,6 +54,7 @@ def run_table(request: Request) -> None:
     estimates = Estimates(records, threads_per_run(request.jobs))
     end = None if request.minutes is None else time.time() + 60 * request.minutes
     if budget.trials:
+        request.results.mkdir(parents=True, exist_ok=True)
         storage = request.storage or str(request.results / "search.db")
         wanted = _searched(
             wanted, SearchConfig("random", budget.trials), storage, request.jobs, end, estimates, console
@@ -60,8 +62,9 @@ def run_table(request: Request) -> None:
     parts = unfinished(wanted, records)
     total = sum(len(part.cell.seeds) for part in parts)
     if not total:
-        console.print(f"{request.study}, budget {budget.name}: every run of {len(wanted)} cells is on record")
-        return
+        if wanted:
+            console.print(f"{request.study}, budget {budget.name}: every run of {len(wanted)} cells is on record")
+        return table_result(table, records, [budget])
     with console.status("timing a few epochs of every model that has no record"):
         seconds = sum(estimates.seconds(part.cell) for part in parts) / request.jobs
     bound = "at most about" if budget.patience else "about"
@@ -77,6 +80,7 @@ def run_table(request: Request) -> None:
         for failure in failures:
             print(f"failed: {failure}", file=sys.stderr)
         raise typer.Exit(1)
+    return table_result(table, records, [budget])
 
 
 def _run(parts: list[Job], records: RecordsFolder, jobs: int, end: float | None, console: Console) -> list[str]:
@@ -127,6 +131,8 @@ def _searched(
             result = search(job.cell, config, storage, jobs, left, on_progress)
         if result.best is not None and result.finished == config.trials:
             found.append(replace(job, cell=replace(job.cell, hyperparameters=result.best)))
+        elif result.finished == config.trials:
+            console.print(f"{job.cell.title}: none of {config.trials} trials could be trained; it is left out")
         else:
             console.print(
                 f"{job.cell.title}: {result.finished} of {config.trials} trials; the search goes on next time"

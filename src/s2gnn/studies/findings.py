@@ -7,7 +7,6 @@ import numpy as np
 
 from s2gnn.layout import Block, Entry, Layout, rendered
 from s2gnn.learning.metrics import PairedComparison
-from s2gnn.learning.protocol import Protocol
 from s2gnn.studies.registry import stored_table
 from s2gnn.studies.results import TableResult
 from s2gnn.studies.table import table_names
@@ -54,16 +53,24 @@ def _accuracy(result: TableResult, data: str, model: str) -> Entry:
 
 def _first_places(result: TableResult) -> str:
     table = result.table
-    counts = []
-    for protocol in table.protocols:
-        rankings = [result.ranking(data, protocol) for data in table.data]
-        measured = [ranking for ranking in rankings if "s2gnn" in ranking and len(ranking) > 1]
-        first = sum(ranking[0] == "s2gnn" for ranking in measured)
-        counts.append(f"`{protocol.name}` {first} of {len(measured)}")
-    printed = [_first_in_paper(result, data) for data in table.data]
+    rankings = {data: [result.ranking(data, protocol) for protocol in table.protocols] for data in table.data}
+    measured = {
+        data: found
+        for data, found in rankings.items()
+        if all("s2gnn" in ranking and len(ranking) > 1 for ranking in found)
+    }
+    if not measured:
+        return f"{table.title}: S2-GNN and others have not been run yet."
+    counts = [
+        f"`{protocol.name}` {sum(found[position][0] == 's2gnn' for found in measured.values())}"
+        for position, protocol in enumerate(table.protocols)
+    ]
+    printed = sum(_first_in_paper(result, data) for data in measured)
+    models = sorted({len(ranking) for found in measured.values() for ranking in found})
     return (
-        f"{table.title}: S2-GNN is first of the models run on {', '.join(counts)} data sets, "
-        f"in the paper on {sum(printed)} of {len(printed)}, where there is no MLP."
+        f"{table.title}: on {len(measured)} data sets ({', '.join(measured)}) S2-GNN is the first of the "
+        f"{' to '.join(map(str, dict.fromkeys((models[0], models[-1]))))} models run, by the mean over all seeds: "
+        f"{', '.join(counts)} times; in the paper {printed} times, where there is no MLP."
     )
 
 
@@ -92,7 +99,7 @@ def _leads(result: TableResult) -> Layout:
 
 def _row(result: TableResult, model: str) -> tuple[Entry, ...]:
     table = result.table
-    leads = {data: [_lead(result, data, protocol, model) for protocol in table.protocols] for data in table.data}
+    leads = {data: [result.lead(data, protocol, model) for protocol in table.protocols] for data in table.data}
     common = {data: [lead for lead in found if lead] for data, found in leads.items() if all(found)}
     paper = {(cell.data, cell.model): cell.paper for cell in table.cells}
     printed = [
@@ -104,12 +111,6 @@ def _row(result: TableResult, model: str) -> tuple[Entry, ...]:
     verdicts = [_verdict(found[-1]) for found in common.values()]
     counts = " / ".join(str(verdicts.count(verdict)) for verdict in (1, 0, -1)) if verdicts else "–"
     return tuple(map(Entry, (model, _mean(printed), *means, str(len(common)), counts)))
-
-
-def _lead(result: TableResult, data: str, protocol: Protocol, model: str) -> PairedComparison | None:
-    if (data, model, protocol.name) not in result.places:
-        return None
-    return result.lead(data, protocol, model)
 
 
 def _mean(values: Sequence[float]) -> str:

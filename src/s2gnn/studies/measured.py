@@ -47,6 +47,7 @@ class MeasuredStudy:
         for name in data or ():
             if name not in self.data:
                 raise InputError(f"{self.name} has no data set {name!r}: choose from {', '.join(self.data) or 'none'}")
+        self._check_nothing_is_lost(folder, data)
         content = self.measure(data, report)
         record = {
             "command": command,
@@ -62,6 +63,15 @@ class MeasuredStudy:
         for suffix, written in files.items():
             write_atomically(folder / f"{self.name}.{suffix}", written)
         write_atomically(folder / f"{self.name}.json", f"{text}\n".encode())
+
+    def _check_nothing_is_lost(self, folder: Path, data: tuple[str, ...] | None) -> None:
+        record = self.read(folder) if data else None
+        stored = {row["data"] for row in record["content"]["rows"]} if record else set()
+        if stored - set(data or ()):
+            raise InputError(
+                f"{folder / self.name}.json has more data sets ({', '.join(sorted(stored))}): take another folder with "
+                "--results, or run the study without --data"
+            )
 
     def read(self, folder: Path) -> dict[str, Any] | None:
         """The stored record; `None` if there is none."""

@@ -1,7 +1,7 @@
 """What the records say about a table: for every place the runs behind it, their score, and who leads."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from s2gnn.learning.metrics import Confidence, PairedComparison, bootstrap_confidence, compare_paired
@@ -22,15 +22,21 @@ class PlaceResult:
     Attributes:
         budget: the name of the budget they had; `None` when there are none.
         records: by seed.
+        others: the runs that it has under other budgets, by budget and seed.
     """
 
     budget: str | None
     records: Mapping[int, Record]
+    others: Mapping[str, Mapping[int, Record]] = field(default_factory=dict)
 
     @property
     def accuracies(self) -> dict[int, float]:
         """The test accuracy in % by seed."""
-        return {seed: 100 * record.metrics["test_accuracy"] for seed, record in self.records.items()}
+        return _accuracies(self.records)
+
+    def under(self, budget: str) -> dict[int, float]:
+        """The same of the runs with another budget."""
+        return self.accuracies if budget == self.budget else _accuracies(self.others.get(budget, {}))
 
     @property
     def score(self) -> Confidence | None:
@@ -59,12 +65,17 @@ class TableResult:
         return sorted(scores, key=lambda model: -scores[model])
 
     def lead(self, data: str, protocol: Protocol, other: str, first: str = "s2gnn") -> PairedComparison | None:
-        """The accuracy of `first` minus that of `other`, in points, on the seeds that both have; `None` without."""
-        ours, theirs = (self.places[data, model, protocol.name].accuracies for model in (first, other))
-        common = ours.keys() & theirs.keys()
-        if not common:
+        """The accuracy of `first` minus that of `other`, in points, on the seeds that both have under one budget.
+
+        Of several budgets the one with the most common seeds is taken; `None` where there is none.
+        """
+        ours, theirs = (self.places.get((data, model, protocol.name)) for model in (first, other))
+        if ours is None or theirs is None:
             return None
-        return compare_paired({seed: ours[seed] for seed in common}, {seed: theirs[seed] for seed in common})
+        pairs = [(ours.under(name), theirs.under(name)) for name in reversed(list(BUDGETS))]
+        a, b = max(pairs, key=lambda pair: len(pair[0].keys() & pair[1].keys()))
+        common = a.keys() & b.keys()
+        return compare_paired({s: a[s] for s in common}, {s: b[s] for s in common}) if common else None
 
     @property
     def records(self) -> list[Record]:
@@ -90,8 +101,14 @@ def table_result(table: AccuracyTable, records: Records, budgets: Sequence[Budge
                 PlaceResult(budget.name, known.runs(table.cell(cell, protocol, budget), budget)) for budget in budgets
             ]
             best = max(reversed(candidates), key=lambda candidate: len(candidate.records))
-            places[cell.data, cell.model, protocol.name] = best if best.records else PlaceResult(None, {})
+            others = {found.budget: found.records for found in candidates if found.budget and found is not best}
+            chosen = replace(best, others=others) if best.records else PlaceResult(None, {})
+            places[cell.data, cell.model, protocol.name] = chosen
     return TableResult(table, places)
+
+
+def _accuracies(records: Mapping[int, Record]) -> dict[int, float]:
+    return {seed: 100 * record.metrics["test_accuracy"] for seed, record in records.items()}
 
 
 class _Known:

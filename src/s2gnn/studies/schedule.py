@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 
@@ -138,8 +139,11 @@ class Estimates:
         return sum(known) / len(known) * cell.protocol.epochs * len(cell.seeds)
 
 
-def _costs_like(config: dict[str, object]) -> tuple[object, ...]:
-    return tuple(config[name] for name in ("data", "graph", "k", "model", "recipe"))
+def _costs_like(config: dict[str, Any]) -> tuple[object, ...]:
+    chosen = config["hyperparameters"]["model"]
+    sizes = ("hidden_channels", "num_layers", "alpha", "heads", "K", "powers")
+    place = ("data", "graph", "k", "model", "recipe")
+    return (*(config[name] for name in place), *(chosen.get(name) for name in sizes))
 
 
 def _trained(record: Record) -> int:
@@ -157,7 +161,8 @@ def _seconds_an_epoch(cell: Cell, threads: int) -> float:
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        result = fit(config.model(), data.x, data.op, dataset.y, split.train, split.val, config=short, seed=seed)
+        for _ in range(2):  # the first warms up
+            result = fit(config.model(), data.x, data.op, dataset.y, split.train, split.val, config=short, seed=seed)
     finally:
         torch.set_num_threads(before)
     return result.seconds / _TIMED_EPOCHS

@@ -15,7 +15,7 @@ from s2gnn.nn.models import has_head
 from s2gnn.studies.budget import Budget
 from s2gnn.studies.cell import Cell, make_cell
 
-Source = Literal["published", "searched", "customary"]
+Source = Literal["published", "searched", "transferred", "customary"]
 
 _FOLDER = resources.files("s2gnn.studies") / "tables"
 
@@ -28,8 +28,8 @@ class TableCell:
         data: name of the data set.
         model: name of the model.
         paper: the accuracy and half-width that the paper printed, in %; `None` where it has none.
-        source: of the hyperparameters: "published" by the authors, found by a short search of ours ("searched"), or
-            "customary" values that nobody searched.
+        source: of the hyperparameters: "published" by the authors, found by a search of ours ("searched"), by one on
+            another data set of the table ("transferred"), or "customary" values that nobody searched.
         values: the hyperparameters that differ from `default_hyperparameters`.
     """
 
@@ -146,7 +146,7 @@ def _parse_cell(name: str, content: dict[str, Any]) -> TableCell:
     where = f"{name}, {cell.data} {cell.model}"
     if cell.source not in get_args(Source):
         raise InputError(f"{where}: source is {cell.source!r}, but it must be one of {', '.join(get_args(Source))}")
-    if (cell.source == "searched") != bool(cell.values):
+    if (cell.source in ("searched", "transferred")) != bool(cell.values):
         raise InputError(f"{where}: values are given exactly where they were searched")
     if cell.source == "published" and (cell.model != "s2gnn" or cell.data not in PUBLISHED):
         raise InputError(f"{where}: no hyperparameters were published")

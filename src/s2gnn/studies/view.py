@@ -73,7 +73,8 @@ def _difference(place: PlaceResult, cell: TableCell) -> str:
 def _lead(lead: PairedComparison | None) -> str:
     if lead is None:
         return _NONE
-    return f"{lead.mean_difference:+.2f}" if lead.p_t is None else f"{lead.mean_difference:+.2f} (p {_p(lead.p_t)})"
+    test = f"{lead.n} seed" if lead.p_t is None else f"{lead.n} seeds, p {_p(lead.p_t)}"
+    return f"{lead.mean_difference:+.2f} ({test})"
 
 
 def _p(value: float) -> str:
@@ -87,8 +88,8 @@ def _both(texts: list[str]) -> str:
 def _legend() -> str:
     return (
         "Test accuracy, mean over seeds ± half-width of the bootstrapped 95 % interval; the best and the second best "
-        "of each column are marked. p is of the paired t-test on the seeds that both have. A dash is not run, or not "
-        "in the paper."
+        "of each column are marked, whatever their numbers of seeds. The lead and the p of its paired t-test are on "
+        "the seeds that both have under the same budget, where they have any. A dash is not run, or not in the paper."
     )
 
 
