@@ -5,12 +5,19 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import settings
 
 from s2gnn.cli import main
 
 settings.register_profile("s2gnn", deadline=None, derandomize=True)
 settings.load_profile("s2gnn")
+
+
+@pytest.fixture(autouse=True)
+def _same_random_numbers() -> None:
+    """Let every test draw the same numbers whatever ran before it."""
+    torch.manual_seed(0)
 
 
 @pytest.fixture(scope="session")
