@@ -179,7 +179,7 @@ def test_links_are_refused(folder, tmp_path):
     refused(folder, "is not a plain file")
 
 
-@pytest.mark.parametrize("name", ["../outside.txt", "a/b", "..", "", "/tmp/x", "estimator.json"])
+@pytest.mark.parametrize("name", ["../outside.txt", "a/b", "..", "", "/outside.txt", "estimator.json"])
 def test_further_files_stay_inside(classifier, tmp_path, name):
     with pytest.raises(InputError, match="cannot be a further file"):
         save_estimator(classifier, tmp_path / "model", files={name: b""})

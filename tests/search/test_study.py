@@ -101,7 +101,7 @@ def test_the_test_nodes_are_not_looked_at(cell, db, tmp_path, monkeypatch):
     y = digits.y.copy()
     test = dataset_split(digits, VALIDATION_SEEDS[0]).test
     y[test] = np.random.default_rng(0).permutation(y[test])
-    monkeypatch.setattr("s2gnn.search.study.load_dataset", lambda name: replace(digits, y=y))
+    monkeypatch.setattr("s2gnn.studies.run.load_dataset", lambda name: replace(digits, y=y))
     assert search(cell, RANDOM, tmp_path / "other.db") == result
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.linalg import eigsh
 
+from s2gnn.analysis.density import extreme_eigenvalue
 from s2gnn.analysis.spectrum import EXACT_NODES
 from s2gnn.graphs import Graph
 from s2gnn.operators import sobolev_term
@@ -67,8 +67,4 @@ def _ends(matrix: sp.csr_array, exact_nodes: int) -> tuple[float, float]:
     if matrix.shape[0] <= exact_nodes:
         values = scipy.linalg.eigvalsh(matrix.toarray())
         return float(values[0]), float(values[-1])
-    start = np.ones(matrix.shape[0]) + np.linspace(0, 1, matrix.shape[0])
-    low, high = (
-        float(eigsh(matrix, k=1, which=which, return_eigenvectors=False, v0=start)[0]) for which in ("SA", "LA")
-    )
-    return low, high
+    return extreme_eigenvalue(matrix, "smallest"), extreme_eigenvalue(matrix, "largest")

@@ -1,5 +1,7 @@
 """The eigenvalues of a large symmetric matrix as a distribution, by the kernel polynomial method."""
 
+from typing import Literal
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -11,9 +13,12 @@ MOMENTS = 200
 PROBES = 20
 
 
-def largest_eigenvalue(matrix: sp.csr_array) -> float:
-    """The largest eigenvalue of a symmetric matrix, by Lanczos."""
-    return float(eigsh(matrix, k=1, which="LA", return_eigenvectors=False, v0=np.ones(matrix.shape[0]))[0])
+def extreme_eigenvalue(matrix: sp.csr_array, which: Literal["smallest", "largest"]) -> float:
+    """One end of the spectrum of a symmetric matrix, by Lanczos."""
+    # A constant vector would be an eigenvector of a Laplacian, from which Lanczos gets nowhere.
+    start = np.linspace(1.0, 2.0, matrix.shape[0])
+    end = {"smallest": "SA", "largest": "LA"}[which]
+    return float(eigsh(matrix, k=1, which=end, return_eigenvectors=False, v0=start)[0])
 
 
 def spectral_quantiles(

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from s2gnn.analysis.density import largest_eigenvalue, spectral_quantiles
+from s2gnn.analysis.density import extreme_eigenvalue, spectral_quantiles
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 from s2gnn.operators import sobolev_term
@@ -71,6 +71,6 @@ def _normalised(graph: Graph, order: int, shares: NDArray[np.float64], exact: bo
     if exact:
         values = np.maximum(scipy.linalg.eigvalsh(matrix.toarray()), 0.0)
         return np.asarray(values / values[-1])
-    largest = largest_eigenvalue(matrix)
+    largest = extreme_eigenvalue(matrix, "largest")
     values = spectral_quantiles(matrix, shares, 0.0, largest)
     return np.clip(values / largest, 0.0, 1.0)

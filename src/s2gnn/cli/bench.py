@@ -25,7 +25,7 @@ from s2gnn.bench.record import make_record
 from s2gnn.bench.report import tables
 from s2gnn.bench.scale import LargeTask, time_grid, train_large
 from s2gnn.bench.workloads import REAL, SIZES, workload
-from s2gnn.cli.output import AsJson, print_table
+from s2gnn.cli.output import AsJson, names, print_table
 from s2gnn.data import data_file
 from s2gnn.errors import InputError
 from s2gnn.operators import kernel
@@ -203,15 +203,15 @@ def scale(
 
 
 def _chosen(given: str, choices: tuple[str, ...], what: str) -> list[str]:
-    names = [name.strip() for name in given.split(",")]
-    unknown = [name for name in names if name not in choices]
+    wanted = names(given)
+    unknown = [name for name in wanted if name not in choices]
     if unknown:
         raise InputError(f"there is no {what} {unknown[0]!r}: choose from {', '.join(choices)}")
-    return names
+    return wanted
 
 
 def _numbers(given: str, what: str) -> tuple[int, ...]:
-    numbers = [number.strip() for number in given.split(",")]
+    numbers = names(given)
     unusable = [number for number in numbers if not number.isdecimal() or int(number) < 1]
     if unusable:
         raise InputError(f"--{what} has {unusable[0]!r}, but it wants whole numbers of at least 1, such as 64,16")

@@ -18,7 +18,7 @@ from s2gnn.data import (
     statistics,
     whereabouts,
 )
-from s2gnn.data.catalogue import Kind
+from s2gnn.data.catalogue import Kind, graph_title
 from s2gnn.errors import InputError
 
 app = typer.Typer(help="List, fetch and describe the named data sets.", no_args_is_help=True)
@@ -117,7 +117,7 @@ def info(
             ("source", dataset.source),
             ("licence", found.licence),
             ("citation", found.citation),
-            ("graph", f"{kind}, k = {used_k}" if built else kind),
+            ("graph", graph_title(kind, used_k)),
         ],
     )
     print_table(
@@ -160,7 +160,7 @@ def _described(found: Entry) -> dict[str, Any]:
 
 
 def _graph_text(found: Entry) -> str:
-    return f"knn, k = {found.k}" if found.kind == "knn" else found.kind
+    return graph_title(found.kind, found.k if found.kind == "knn" else None)
 
 
 def _number(value: float) -> str:

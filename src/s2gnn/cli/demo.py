@@ -7,12 +7,10 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 import s2gnn
 from s2gnn import provenance
-from s2gnn.cli.output import AsJson, check_writable, print_table
+from s2gnn.cli.output import AsJson, check_writable, counting_bar, print_table
 from s2gnn.demo import METHODS, Comparison, compare, draw
 
 app = typer.Typer()
@@ -32,7 +30,7 @@ def demo(
     """
     check_writable(out, ".png")
     command = f"s2gnn demo --seeds {seeds}"
-    with _progress() as progress:
+    with counting_bar(description="{task.description:32s}") as progress:
         task = progress.add_task("building the graph", total=seeds * len(METHODS))
         comparison = compare(
             seeds,
@@ -72,14 +70,4 @@ def _print_scores(comparison: Comparison) -> None:
         "S2-GNN, GCN and MLP share width, learning rate, dropout and epochs, the last two chosen for S2-GNN on other\n"
         "draws of the labels, as were the graph's k and S2-GNN's alpha and epsilon. SVM and LabelSpreading have\n"
         f"scikit-learn's defaults. The graph of S2-GNN and GCN took {comparison.data.seconds:.2f} s, not counted here."
-    )
-
-
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("{task.description:32s}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
     )

@@ -1,19 +1,16 @@
 """`s2gnn fit`."""
 
 import json
-import shlex
 import shutil
-import sys
 import textwrap
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
 
-from s2gnn.cli.output import AsJson, check_folder_writable, duration
+from s2gnn.cli.output import AsJson, check_folder_writable, command_line, duration, names
 from s2gnn.cli.predictions import (
     check_names_free,
     check_predictions_file,
@@ -28,24 +25,11 @@ from s2gnn.errors import InputError
 from s2gnn.estimator import ModelCard
 from s2gnn.estimator.folder import DESCRIPTION
 from s2gnn.preprocessing import Columns
+from s2gnn.preprocessing.labels import Task
 
 app = typer.Typer()
 
 INDENT = 22  # of what is said, beside its name
-
-
-class GraphKind(StrEnum):
-    """The graphs that can be built from a table."""
-
-    knn = "knn"
-    smooth = "smooth"
-
-
-class TaskName(StrEnum):
-    """What labels are."""
-
-    classify = "classify"
-    regress = "regress"
 
 
 @app.command()
@@ -57,10 +41,11 @@ def fit(
         str | None, typer.Option(help="The columns to learn from, separated by commas; all that help if left out.")
     ] = None,
     task: Annotated[
-        TaskName | None, typer.Option(help="Labels are classes or quantities; seen in the labels if left out.")
+        Task | None, typer.Option(help="Labels are classes or quantities; seen in the labels if left out.")
     ] = None,
     graph: Annotated[
-        GraphKind | None, typer.Option(help="Nearest neighbours, or a learned smooth graph; knn if left out.")
+        Literal["knn", "smooth"] | None,
+        typer.Option(help="Nearest neighbours, or a learned smooth graph; knn if left out."),
     ] = None,
     k: Annotated[int | None, typer.Option(min=1, help="Neighbours of a row in the graph.")] = None,
     edges: Annotated[
@@ -108,9 +93,9 @@ def fit(
         data,
         Request(
             label=label,
-            features=None if features is None else [name.strip() for name in features.split(",")],
-            task=None if task is None else task.value,
-            graph=None if graph is None else graph.value,
+            features=names(features),
+            task=task,
+            graph=graph,
             k=k,
             edges=edges,
             identifier=identifier,
@@ -119,8 +104,7 @@ def fit(
         ),
         Console(stderr=True, quiet=as_json, highlight=False, soft_wrap=True),
     )
-    command = shlex.join(["s2gnn", *sys.argv[1:]])
-    trained.model.save(out, _card(table, trained, command))
+    trained.model.save(out, _card(table, trained, command_line()))
     if predictions is not None:
         columns = with_predictions(data, label, trained.model.transduction())
         write_predictions(chosen_rows(columns, ~trained.labelled), predictions)

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from scipy.sparse.csgraph import connected_components
 
-from s2gnn.cli.output import AsJson, check_writable, print_table
+from s2gnn.cli.output import AsJson, check_writable, names, print_table
 from s2gnn.data import read_table
 from s2gnn.errors import InputError
 from s2gnn.graphs import (
@@ -77,10 +77,10 @@ def build(
         data.column(label)
     elif "y" in data.columns and table.suffix.lower() == ".npz":
         label = "y"
-    names = [name.strip() for name in features.split(",")] if features is not None else None
-    if names and label in names:
+    chosen = names(features)
+    if chosen and label in chosen:
         raise InputError(f"the column {label!r} is both the label and a feature: leave it out of --features")
-    X = data.features(names, without=[label] if label else [])
+    X = data.features(chosen, without=[label] if label else [])
     reports: list[Any] = []
     if method is BuildMethod.knn:
         graph = knn_graph(X, k, metric.value, report=reports.append)

@@ -1,13 +1,16 @@
 """What the commands share: where they may write, and how they print."""
 
 import errno
+import shlex
+import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, overload
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from s2gnn.errors import InputError
@@ -19,16 +22,14 @@ def check_writable(path: Path, suffix: str) -> None:
     """Refuse a path that cannot be written before the work is done, not after it."""
     if path.suffix.lower() != suffix:
         raise InputError(f"{path} does not end in {suffix}: give a file name that does")
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
     try:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, "Is a directory")
         if path.exists():
             path.open("ab").close()
-        with tempfile.TemporaryFile(dir=folder):
-            pass
+        _try_to_write_beside(path)
     except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}): choose another place") from error
+        raise _unwritable(path, error) from error
 
 
 def check_folder_writable(folder: Path, mark: str) -> None:
@@ -37,12 +38,41 @@ def check_folder_writable(folder: Path, mark: str) -> None:
         raise InputError(f"{folder} is a file or a link, but a model is a folder: choose another name")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / mark).is_file():
         raise InputError(f"{folder} holds other files than a model: choose a new folder")
-    parent = next(parent for parent in folder.absolute().parents if parent.exists())
     try:
-        with tempfile.TemporaryFile(dir=parent):
-            pass
+        _try_to_write_beside(folder)
     except OSError as error:
-        raise InputError(f"{folder} cannot be written ({error.strerror}): choose another place") from error
+        raise _unwritable(folder, error) from error
+
+
+def _try_to_write_beside(path: Path) -> None:
+    """Write a temporary file into the nearest folder above `path` that is there."""
+    parent = next(parent for parent in path.absolute().parents if parent.exists())
+    with tempfile.TemporaryFile(dir=parent):
+        pass
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(f"{path} cannot be written ({error.strerror}): choose another place")
+
+
+def command_line() -> str:
+    """The command that is running, as it was given."""
+    return shlex.join(["s2gnn", *sys.argv[1:]])
+
+
+@overload
+def names(text: str) -> list[str]: ...
+@overload
+def names(text: str | None) -> list[str] | None: ...
+def names(text: str | None) -> list[str] | None:
+    """Names that were given with commas between them; `None` if the option was left out."""
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
+def counting_bar(*further: ProgressColumn, description: str = "{task.description}") -> Progress:
+    """A bar on standard error: what is done, how many of how many, the time, and `further` columns."""
+    columns = (TextColumn(description), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), *further)
+    return Progress(*columns, console=Console(stderr=True))
 
 
 def print_table(title: str, header: Iterable[str], rows: Iterable[Iterable[str]]) -> None:

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from s2gnn import provenance
-from s2gnn.cli.output import AsJson, check_writable, print_table
+from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, print_table
 from s2gnn.data.catalogue import Kind
 from s2gnn.data.splits import VALIDATION_SEEDS
 from s2gnn.learning.protocol import PROTOCOLS, named_protocol
@@ -105,7 +103,7 @@ def _print(result: SearchResult, storage: str) -> None:
 
 def _as_json(result: SearchResult) -> dict[str, object]:
     return {
-        "command": without_password(shlex.join(["s2gnn", *sys.argv[1:]])),
+        "command": without_password(command_line()),
         "commit": provenance.commit(),
         "versions": provenance.versions(),
         "study": result.study,
@@ -130,8 +128,7 @@ def _say_how_to_go_on(result: SearchResult) -> None:
 @contextmanager
 def search_progress(title: str, trials: int) -> Iterator[Callable[[SearchResult], None]]:
     """A bar of the trials that all workers have finished, and the best score so far."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with counting_bar() as bar:
         task = bar.add_task(f"{title}: preparing", total=trials)
 
         def update(result: SearchResult) -> None:

@@ -1,26 +1,23 @@
 """`s2gnn study`: experiments with records that an interruption does not harm."""
 
 import json
-import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import TextColumn
 
 from s2gnn import provenance
 from s2gnn.bench.document import render_benchmark
-from s2gnn.cli.output import AsJson, check_writable, duration, print_table
+from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, duration, print_table
 from s2gnn.cli.search import search
 from s2gnn.cli.tables import Request, run_measured, run_table
-from s2gnn.data.catalogue import Kind
+from s2gnn.data.catalogue import Kind, graph_title
 from s2gnn.data.splits import TEST_SEEDS
 from s2gnn.documents import with_records
 from s2gnn.errors import InputError
@@ -175,28 +172,10 @@ def _run_cell(
         _say_how_to_go_on(result, records)
 
 
-class Format(StrEnum):
-    """How a table is printed."""
-
-    text = "text"
-    markdown = "markdown"
-    latex = "latex"
-    html = "html"
-    json = "json"
-
-
-_FORMATS: dict[Format, FormatName] = {
-    Format.text: "text",
-    Format.markdown: "markdown",
-    Format.latex: "latex",
-    Format.html: "html",
-}
-
-
 @app.command()
 def show(
     study: Annotated[str, typer.Argument(help="A study, or a file of results (.jsonl).")],
-    form: Annotated[Format, typer.Option("--format", help="How to print the table.")] = Format.text,
+    form: Annotated[Literal[FormatName, "json"], typer.Option("--format", help="How to print the table.")] = "text",
     results: Annotated[Path, typer.Option(help="The folder of the records of a study.")] = Path("results"),
 ) -> None:
     """Print the table of a study from its records, beside the numbers of the paper; or sum up one file of records.
@@ -210,8 +189,8 @@ def show(
         return
     check_study(study)
     _check_folder(results)
-    if form is not Format.json:
-        print(rendered(study_layout(study, results), _FORMATS[form]), end="")
+    if form != "json":
+        print(rendered(study_layout(study, results), form), end="")
         return
     stored = MEASURED[study].read(results) if study in MEASURED else table_json(stored_table(study, results))
     if stored is None:
@@ -219,20 +198,20 @@ def show(
     print(json.dumps(stored, indent=2))
 
 
-def _show_file(records: Path, form: Format) -> None:
+def _show_file(records: Path, form: str) -> None:
     if not records.is_file():
         raise InputError(f"{records} is not a file: give one that s2gnn study run has made")
     found = summaries(Records(records))
     if not found:
         raise InputError(f"{records} has no record: give a file that s2gnn study run has made")
-    if form is Format.markdown:
+    if form == "markdown":
         print(render_records(records))
-    elif form is Format.json:
+    elif form == "json":
         print(json.dumps([asdict(summary) for summary in found], indent=2))
-    elif form is Format.text:
+    elif form == "text":
         print_table(f"Records of {records.name}", HEADER, [summary.cells() for summary in found])
     else:
-        raise InputError(f"a file of records is shown as text, markdown or json, not as {form.value}: name a study")
+        raise InputError(f"a file of records is shown as text, markdown or json, not as {form}: name a study")
 
 
 @app.command()
@@ -289,14 +268,13 @@ def _print_row(result: CellResult) -> None:
     cell, confidence, seconds = result.cell, result.confidence, result.seconds
     score = f"{100 * confidence.mean:.2f} ± {100 * confidence.half_width:.2f}" if confidence else "–"
     metric = "ROC-AUC (%)" if result.metric == "test_roc_auc" else "accuracy (%)"
-    graph = cell.graph if cell.k is None else f"{cell.graph}, k = {cell.k}"
     print_table(
         "Mean over seeds on the test nodes ± 95 % half-width",
         ("data", "graph", "model", "protocol", metric, "seeds", "seconds per seed"),
         [
             (
                 cell.data,
-                graph,
+                graph_title(cell.graph, cell.k),
                 cell.model,
                 cell.protocol.name,
                 score,
@@ -309,7 +287,7 @@ def _print_row(result: CellResult) -> None:
 
 def _as_json(result: CellResult, records: Path) -> dict[str, object]:
     return {
-        "command": shlex.join(["s2gnn", *sys.argv[1:]]),
+        "command": command_line(),
         "commit": provenance.commit(),
         "versions": provenance.versions(),
         "records": str(records),
@@ -331,14 +309,7 @@ def _say_how_to_go_on(result: CellResult, records: Path) -> None:
 @contextmanager
 def _progress(cell: Cell) -> Iterator[Callable[[CellProgress], None]]:
     """A bar that names the cell, the seeds in training and the time left."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with counting_bar(TextColumn("{task.fields[left]}")) as bar:
         task = bar.add_task(f"{cell.title}: preparing", total=len(cell.seeds), left="")
 
         def update(progress: CellProgress) -> None:

@@ -1,6 +1,5 @@
 """How `s2gnn study run` runs the studies that are tables: what is missing, how long it takes, progress, failures."""
 
-import shlex
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -8,9 +7,8 @@ from pathlib import Path
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from s2gnn.cli.output import check_writable, duration
+from s2gnn.cli.output import check_writable, command_line, counting_bar, duration, names
 from s2gnn.cli.search import search_progress
 from s2gnn.data.splits import VALIDATION_SEEDS
 from s2gnn.errors import InputError
@@ -44,7 +42,7 @@ class Request:
 def run_table(request: Request) -> TableResult:
     """Train what an accuracy table lacks; the part that was asked for, with the runs of this budget."""
     budget = named_budget(request.budget)
-    table = load_table(request.study).chosen(_names(request.data), _names(request.models))
+    table = load_table(request.study).chosen(names(request.data), names(request.models))
     protocols = table.protocols if request.protocol is None else (_one_of(table, request.protocol),)
     cells = (table.cell(cell, protocol, budget, request.seeds) for cell in table.cells for protocol in protocols)
     wanted = list({cell.config_hash: Job(cell, budget.name) for cell in cells}.values())
@@ -71,7 +69,7 @@ def run_table(request: Request) -> TableResult:
     limit = "" if request.minutes is None else f", stops after {request.minutes:g} min"
     console.print(f"{request.study}, budget {budget.name}: {total} runs to train, {bound} {duration(seconds)}{limit}")
     try:
-        failures = _run(parts, records, request.jobs, end, console)
+        failures = _run(parts, records, request.jobs, end)
     finally:
         left = sum(len(part.cell.seeds) for part in unfinished(wanted, records))
         if left:
@@ -83,11 +81,10 @@ def run_table(request: Request) -> TableResult:
     return table_result(table, records, [budget])
 
 
-def _run(parts: list[Job], records: RecordsFolder, jobs: int, end: float | None, console: Console) -> list[str]:
+def _run(parts: list[Job], records: RecordsFolder, jobs: int, end: float | None) -> list[str]:
     """Run the parts under a bar that names the cells in training; what failed."""
     failures = []
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console) as bar:
+    with counting_bar() as bar:
         task = bar.add_task("starting", total=sum(len(part.cell.seeds) for part in parts))
         running: list[str] = []
 
@@ -147,15 +144,11 @@ def _one_of(table: AccuracyTable, name: str) -> Protocol:
     return known[name]
 
 
-def _names(text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(name.strip() for name in text.split(","))
-
-
 def run_measured(study: MeasuredStudy, results: Path, data: str | None) -> None:
     """Measure a study that is stored whole."""
     check_writable(results / f"{study.name}.json", ".json")
     console = Console(stderr=True)
     with console.status(study.title) as status:
-        study.run(results, shlex.join(["s2gnn", *sys.argv[1:]]), _names(data), status.update)
+        study.run(results, command_line(), names(data), status.update)
     made = "json, csv" if study.draw is None else "json, csv, png and svg"
     console.print(f"wrote {results / study.name} as {made}")

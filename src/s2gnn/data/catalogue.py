@@ -8,6 +8,11 @@ from s2gnn.errors import InputError
 Kind = Literal["knn", "smooth", "diffusion", "given"]
 
 
+def graph_title(kind: str, k: int | None) -> str:
+    """A graph in a few words: its kind, and its k where it has one."""
+    return kind if k is None else f"{kind}, k = {k}"
+
+
 @dataclass(frozen=True)
 class Original:
     """One file as its publisher ships it.

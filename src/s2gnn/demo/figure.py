@@ -11,7 +11,7 @@ from sklearn.manifold import TSNE
 
 from s2gnn.demo.comparison import Comparison
 from s2gnn.nn import S2GNN
-from s2gnn.pictures import save_png
+from s2gnn.pictures import bare, save_png
 
 # Paul Tol's muted scheme, distinguishable with colour-blindness, plus a dark brown for the tenth class.
 COLOURS = (
@@ -81,7 +81,7 @@ def _draw_branches(axes: Axes, model: S2GNN) -> None:
     axes.set_title("learned weight of each branch", fontsize=10)
     axes.margins(y=0.15)
     axes.legend(frameon=False, loc="upper right", ncols=n_layers + 1)
-    axes.spines[["top", "right"]].set_visible(False)
+    bare(axes)
 
 
 def branch_shares(model: S2GNN) -> NDArray[np.float64]:

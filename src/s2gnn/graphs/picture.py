@@ -9,9 +9,9 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from s2gnn.graphs.graph import Graph
-from s2gnn.pictures import save_png
+from s2gnn.pictures import PALETTE, bare, save_png
 
-COLOUR = "#332288"
+COLOUR = PALETTE[0]
 WIDE = 100.0
 BINS = 40
 
@@ -23,7 +23,7 @@ def draw_histograms(graph: Graph, path: str | Path, title: str) -> None:
     _draw_neighbours(left, np.diff(graph.indptr))
     _draw_weights(right, graph.to_edge_list()[1])
     for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
+        bare(axes)
     figure.suptitle(f"{title}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges", fontsize=11)
     save_png(figure, path)
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from s2gnn import provenance
-from s2gnn.data import dataset_graph, load_dataset
 from s2gnn.data.splits import VALIDATION_SEEDS
 from s2gnn.errors import InputError
 from s2gnn.learning.hyperparameters import Hyperparameters
@@ -17,6 +16,7 @@ from s2gnn.learning.space import SearchSpace, search_space
 from s2gnn.nn.arguments import positive_integer
 from s2gnn.search.heartbeat import Heartbeat
 from s2gnn.studies.cell import Cell
+from s2gnn.studies.run import dataset_of
 
 if TYPE_CHECKING:
     from s2gnn.search.trials import Trials
@@ -132,7 +132,7 @@ def search(
         report = _reporter(cell, config, trials, on_progress)
         if summed_up(cell, config, trials).finished < config.trials:
             # Made here so that it is in the cache, once, before processes start.
-            dataset_and_graph = dataset_graph(load_dataset(cell.data), cell.graph, cell.k)
+            dataset_and_graph = dataset_of(cell)
             if jobs == 1:
                 work_here(worker, trials, dataset_and_graph, minutes, report)
             else:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from s2gnn.data import Dataset, dataset_graph, load_dataset
+from s2gnn.data import Dataset
 from s2gnn.data.splits import dataset_split
 from s2gnn.errors import NonFiniteLossError, SeedError
 from s2gnn.graphs import Graph
@@ -26,7 +26,7 @@ from s2gnn.search.heartbeat import Heartbeat
 from s2gnn.search.study import SearchConfig, open_trials, with_values
 from s2gnn.search.trials import Trials, is_unfinished
 from s2gnn.studies.cell import Cell
-from s2gnn.studies.run import materials
+from s2gnn.studies.run import dataset_of, materials
 
 _POLL = 1.0  # seconds between looks at what the other processes do
 _PATIENCE = 10.0  # seconds that a process has to hand its trial back
@@ -65,7 +65,7 @@ def work_here(
     report: Callable[[], None],
 ) -> None:
     """Take part in a search in this process."""
-    _work(worker, trials, dataset_and_graph, _Clock(_end(minutes)), threading.Event(), report)
+    _Shift(worker, dataset_and_graph, _Clock(_end(minutes)), threading.Event(), report).work(trials)
 
 
 def work_in_processes(
@@ -128,8 +128,7 @@ def _work_for_parent(connection: Connection, worker: Worker, threads: int, end: 
             kernel.use(kernel_name),
             closing(open_trials(cell, worker.config, worker.storage, worker.heartbeat)) as trials,
         ):
-            dataset_and_graph = dataset_graph(load_dataset(cell.data), cell.graph, cell.k)
-            _work(worker, trials, dataset_and_graph, _Clock(end), stop, lambda: None)
+            _Shift(worker, dataset_of(cell), _Clock(end), stop, lambda: None).work(trials)
     except _Stop:
         return
     except SeedError as error:
@@ -138,66 +137,62 @@ def _work_for_parent(connection: Connection, worker: Worker, threads: int, end: 
         connection.send(f"a process of the search failed: {type(error).__name__}: {error}")
 
 
-def _work(
-    worker: Worker,
-    trials: Trials,
-    dataset_and_graph: tuple[Dataset, Graph],
-    clock: _Clock,
-    stop: threading.Event,
-    report: Callable[[], None],
-) -> None:
-    """Claim and train until all trials are finished; those of others may yet come back from the dead."""
-    total = worker.config.trials
-    while not clock.is_over() and not stop.is_set():
-        claimed = trials.claim(total)
-        report()
-        if claimed is not None:
-            with claimed.kept_alive():
-                _run_trial(worker, claimed, dataset_and_graph, clock, stop, report)
-        elif any(is_unfinished(trial) for trial in trials.draws()[:total]):
-            stop.wait(_POLL)
-        else:
+@dataclass(frozen=True)
+class _Shift:
+    """One process at work: what it works on, until when, and whom it tells."""
+
+    worker: Worker
+    dataset_and_graph: tuple[Dataset, Graph]
+    clock: _Clock
+    stop: threading.Event
+    report: Callable[[], None]
+
+    def work(self, trials: Trials) -> None:
+        """Claim and train until all trials are finished; those of others may yet come back from the dead."""
+        total = self.worker.config.trials
+        while not self.clock.is_over() and not self.stop.is_set():
+            claimed = trials.claim(total)
+            self.report()
+            if claimed is not None:
+                with claimed.kept_alive():
+                    self._run_trial(claimed)
+            elif any(is_unfinished(trial) for trial in trials.draws()[:total]):
+                self.stop.wait(_POLL)
+            else:
+                return
+
+    def _run_trial(self, claimed: ClaimedTrial) -> None:
+        """Train the seeds of one trial that have no score yet."""
+        seeds = self.worker.config.seeds
+        try:
+            score = _scorer(with_values(self.worker.cell, claimed.values), *self.dataset_and_graph, self.stop)
+            for position, seed in enumerate(seeds):
+                if position in claimed.scores:
+                    continue
+                if self.clock.is_over():
+                    claimed.hand_back()
+                    return
+                start = time.time()
+                try:
+                    worthless = claimed.report(position, score(seed))
+                except NonFiniteLossError as error:
+                    claimed.fail(f"seed {seed}: {error}")
+                    return
+                self.clock.longest = max(self.clock.longest, time.time() - start)
+                self.report()
+                if worthless and len(claimed.scores) < len(seeds):
+                    claimed.prune()
+                    return
+            claimed.complete()
+        except LostTrialError:
             return
-
-
-def _run_trial(
-    worker: Worker,
-    claimed: ClaimedTrial,
-    dataset_and_graph: tuple[Dataset, Graph],
-    clock: _Clock,
-    stop: threading.Event,
-    report: Callable[[], None],
-) -> None:
-    """Train the seeds of one trial that have no score yet."""
-    try:
-        score = _scorer(with_values(worker.cell, claimed.values), *dataset_and_graph, stop)
-        for position, seed in enumerate(worker.config.seeds):
-            if position in claimed.scores:
-                continue
-            if clock.is_over():
-                claimed.hand_back()
-                return
-            start = time.time()
-            try:
-                worthless = claimed.report(position, score(seed))
-            except NonFiniteLossError as error:
-                claimed.fail(f"seed {seed}: {error}")
-                return
-            clock.longest = max(clock.longest, time.time() - start)
-            report()
-            if worthless and len(claimed.scores) < len(worker.config.seeds):
-                claimed.prune()
-                return
-        claimed.complete()
-    except LostTrialError:
-        return
-    except Exception as error:
-        claimed.hand_back()
-        what = f"trial {claimed.index} of the search failed with {claimed.values}"
-        raise SeedError(f"{what}: {type(error).__name__}: {error}") from error
-    except BaseException:
-        claimed.hand_back()
-        raise
+        except Exception as error:
+            claimed.hand_back()
+            what = f"trial {claimed.index} of the search failed with {claimed.values}"
+            raise SeedError(f"{what}: {type(error).__name__}: {error}") from error
+        except BaseException:
+            claimed.hand_back()
+            raise
 
 
 def _scorer(cell: Cell, dataset: Dataset, graph: Graph, stop: threading.Event) -> Callable[[int], float]:

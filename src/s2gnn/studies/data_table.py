@@ -1,11 +1,11 @@
 """The paper's Table I: the sizes of the data sets and their graphs, measured beside published."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from s2gnn.data import CATALOGUE, dataset_graph, load_dataset, statistics
-from s2gnn.data.catalogue import Kind, entry
+from s2gnn.data.catalogue import Kind, entry, graph_title
 from s2gnn.data.statistics import Statistic
 from s2gnn.layout import Block, Entry, Layout
 from s2gnn.studies.measured import MeasuredStudy, Report
@@ -14,7 +14,7 @@ DATA = tuple(name for name, found in CATALOGUE.items() if found.published is not
 _FIGURES = ("nodes", "edges", "features", "classes")
 
 
-def _measure(data: tuple[str, ...] | None, report: Report) -> dict[str, Any]:
+def _measure(data: Sequence[str] | None, report: Report) -> dict[str, Any]:
     rows = []
     for name in data or DATA:
         for kind in _kinds(name):
@@ -46,7 +46,7 @@ def _layout(content: Mapping[str, Any]) -> Layout:
 def _row(row: Mapping[str, Any]) -> tuple[Entry, ...]:
     figures = {figure["name"]: Statistic(**figure) for figure in row["figures"]}
     homophily = f"{figures['homophily'].measured:.4f}" if "homophily" in figures else "–"
-    graph = row["graph"] if row["k"] is None else f"{row['graph']}, k = {row['k']}"
+    graph = graph_title(row["graph"], row["k"])
     return tuple(map(Entry, (row["data"], graph, *(_figure(figures[name]) for name in _FIGURES), homophily)))
 
 

@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any
@@ -107,7 +107,7 @@ def _accuracy(method: str, X: NDArray[np.float64], y: NDArray[np.int64], draw: i
     return float(np.mean(predicted[hidden] == y[hidden]))
 
 
-def _measure(data: tuple[str, ...] | None, report: Report) -> dict[str, Any]:
+def _measure(data: Sequence[str] | None, report: Report) -> dict[str, Any]:
     rows = []
     for name in data or tuple(DATA):
         report(name)

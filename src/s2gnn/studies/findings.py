@@ -30,15 +30,9 @@ def headline(folder: Path) -> str:
     places = [(result, data) for result in results for data in result.table.data]
     rows = tuple((Entry(model), *(_accuracy(*place, model) for place in places)) for model in _HEADLINE_MODELS)
     header = ("accuracy (%)", *(data for _, data in places))
-    seeds = sorted({len(place.records) for result in results for place in result.places.values() if place.records})
-    count = (
-        "no seed yet"
-        if not seeds
-        else f"{seeds[0]} seeds"
-        if len(set(seeds)) == 1
-        else f"{seeds[0]} to {seeds[-1]} seeds"
-    )
-    commits = dict.fromkeys(record.commit or "unknown" for result in results for record in result.records)
+    seeds = [len(place.records) for result in results for place in result.places.values() if place.records]
+    count = f"{_span(seeds)} seeds" if seeds else "no seed yet"
+    commits = dict.fromkeys(commit for result in results for commit in result.commits)
     note = f"`s2gnn study run table2-knn` and `table3`, {count}, commits {', '.join(commits) or '–'}."
     return rendered(Layout("", header, (Block("", rows),), (note,)), "markdown")
 
@@ -66,12 +60,16 @@ def _first_places(result: TableResult) -> str:
         for position, protocol in enumerate(table.protocols)
     ]
     printed = sum(_first_in_paper(result, data) for data in measured)
-    models = sorted({len(ranking) for found in measured.values() for ranking in found})
+    models = [len(ranking) for found in measured.values() for ranking in found]
     return (
         f"{table.title}: on {len(measured)} data sets ({', '.join(measured)}) S2-GNN is the first of the "
-        f"{' to '.join(map(str, dict.fromkeys((models[0], models[-1]))))} models run, by the mean over all seeds: "
+        f"{_span(models)} models run, by the mean over all seeds: "
         f"{', '.join(counts)} times; in the paper {printed} times, where there is no MLP."
     )
+
+
+def _span(counts: Sequence[int]) -> str:
+    return " to ".join(map(str, dict.fromkeys((min(counts), max(counts)))))
 
 
 def _first_in_paper(result: TableResult, data: str) -> bool:

@@ -1,10 +1,10 @@
 """The paper's appendix on homophily: k-NN and learned graphs, k = 10, 20, 30, 40, on the five constructed data sets."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from s2gnn.data import dataset_graph, load_dataset
-from s2gnn.data.catalogue import Kind
+from s2gnn.data.catalogue import Kind, graph_title
 from s2gnn.graphs import node_homophily
 from s2gnn.layout import Block, Entry, Layout
 from s2gnn.studies.measured import MeasuredStudy, Report
@@ -22,14 +22,14 @@ _PAPER = {
 }
 
 
-def _measure(data: tuple[str, ...] | None, report: Report) -> dict[str, Any]:
+def _measure(data: Sequence[str] | None, report: Report) -> dict[str, Any]:
     rows = []
     for name in data or tuple(_PAPER):
         dataset = load_dataset(name)
         for kind in _KINDS:
             values = []
             for k in NEIGHBOURS:
-                report(f"{name} {kind}, k = {k}")
+                report(f"{name} {graph_title(kind, k)}")
                 _, graph = dataset_graph(dataset, kind, k)
                 values.append({"k": k, "edges": graph.n_edges, "homophily": node_homophily(graph, dataset.y)})
             rows.append({"data": name, "graph": kind, "values": values})

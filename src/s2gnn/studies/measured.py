@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,11 +38,11 @@ class MeasuredStudy:
     title: str
     paper: str
     data: tuple[str, ...]
-    measure: Callable[[tuple[str, ...] | None, Report], dict[str, Any]]
+    measure: Callable[[Sequence[str] | None, Report], dict[str, Any]]
     layout: Callable[[Mapping[str, Any]], Layout]
     draw: Callable[[Mapping[str, Any]], Figure] | None = None
 
-    def run(self, folder: Path, command: str, data: tuple[str, ...] | None, report: Report) -> None:
+    def run(self, folder: Path, command: str, data: Sequence[str] | None, report: Report) -> None:
         """Measure and store: NAME.json and NAME.csv, and NAME.png and NAME.svg where there is a picture."""
         for name in data or ():
             if name not in self.data:
@@ -64,7 +64,7 @@ class MeasuredStudy:
             write_atomically(folder / f"{self.name}.{suffix}", written)
         write_atomically(folder / f"{self.name}.json", f"{text}\n".encode())
 
-    def _check_nothing_is_lost(self, folder: Path, data: tuple[str, ...] | None) -> None:
+    def _check_nothing_is_lost(self, folder: Path, data: Sequence[str] | None) -> None:
         record = self.read(folder) if data else None
         stored = {row["data"] for row in record["content"]["rows"]} if record else set()
         if stored - set(data or ()):

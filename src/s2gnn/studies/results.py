@@ -1,7 +1,8 @@
 """What the records say about a table: for every place the runs behind it, their score, and who leads."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from s2gnn.learning.metrics import Confidence, PairedComparison, bootstrap_confidence, compare_paired
@@ -17,28 +18,27 @@ SHOWN = tuple(budget for name, budget in BUDGETS.items() if name != "smoke")
 
 @dataclass(frozen=True)
 class PlaceResult:
-    """The runs of one data set and model under one protocol.
+    """The runs of one data set and model under one protocol, by budget and seed, from the cheapest budget on."""
 
-    Attributes:
-        budget: the name of the budget they had; `None` when there are none.
-        records: by seed.
-        others: the runs that it has under other budgets, by budget and seed.
-    """
+    runs: Mapping[str, Mapping[int, Record]]
 
-    budget: str | None
-    records: Mapping[int, Record]
-    others: Mapping[str, Mapping[int, Record]] = field(default_factory=dict)
+    @property
+    def budget(self) -> str | None:
+        """The budget with the most seeds, of equally many the most thorough; `None` when there are no runs."""
+        best = max(reversed(list(self.runs)), key=lambda name: len(self.runs[name]))
+        return best if self.runs[best] else None
+
+    @property
+    def records(self) -> Mapping[int, Record]:
+        """The runs with that budget, by seed."""
+        return self.runs[self.budget] if self.budget else {}
 
     @property
     def accuracies(self) -> dict[int, float]:
-        """The test accuracy in % by seed."""
+        """Their test accuracy in % by seed."""
         return _accuracies(self.records)
 
-    def under(self, budget: str) -> dict[int, float]:
-        """The same of the runs with another budget."""
-        return self.accuracies if budget == self.budget else _accuracies(self.others.get(budget, {}))
-
-    @property
+    @cached_property
     def score(self) -> Confidence | None:
         """Mean and half-width over seeds in %; `None` without runs."""
         return bootstrap_confidence(list(self.accuracies.values())) if self.records else None
@@ -72,10 +72,12 @@ class TableResult:
         ours, theirs = (self.places.get((data, model, protocol.name)) for model in (first, other))
         if ours is None or theirs is None:
             return None
-        pairs = [(ours.under(name), theirs.under(name)) for name in reversed(list(BUDGETS))]
-        a, b = max(pairs, key=lambda pair: len(pair[0].keys() & pair[1].keys()))
-        common = a.keys() & b.keys()
-        return compare_paired({s: a[s] for s in common}, {s: b[s] for s in common}) if common else None
+        common = {budget: ours.runs[budget].keys() & theirs.runs[budget].keys() for budget in ours.runs}
+        budget = max(reversed(list(common)), key=lambda name: len(common[name]))
+        if not common[budget]:
+            return None
+        a, b = (_accuracies({seed: place.runs[budget][seed] for seed in common[budget]}) for place in (ours, theirs))
+        return compare_paired(a, b)
 
     @property
     def records(self) -> list[Record]:
@@ -87,23 +89,22 @@ class TableResult:
         }
         return list(found.values())
 
+    @property
+    def commits(self) -> list[str]:
+        """Of the code that made them."""
+        return list(dict.fromkeys(record.commit or "unknown" for record in self.records))
+
 
 def table_result(table: AccuracyTable, records: Records, budgets: Sequence[Budget] = SHOWN) -> TableResult:
-    """The runs of every place of `table`.
-
-    Where several budgets have runs, the one with the most seeds is taken, of equally many the most thorough.
-    """
+    """The runs of every place of `table` with these budgets, from the cheapest on."""
     known = _Known(records.read())
-    places = {}
-    for cell in table.cells:
-        for protocol in table.protocols:
-            candidates = [
-                PlaceResult(budget.name, known.runs(table.cell(cell, protocol, budget), budget)) for budget in budgets
-            ]
-            best = max(reversed(candidates), key=lambda candidate: len(candidate.records))
-            others = {found.budget: found.records for found in candidates if found.budget and found is not best}
-            chosen = replace(best, others=others) if best.records else PlaceResult(None, {})
-            places[cell.data, cell.model, protocol.name] = chosen
+    places = {
+        (cell.data, cell.model, protocol.name): PlaceResult(
+            {budget.name: known.runs(table.cell(cell, protocol, budget), budget) for budget in budgets}
+        )
+        for cell in table.cells
+        for protocol in table.protocols
+    }
     return TableResult(table, places)
 
 

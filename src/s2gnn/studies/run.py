@@ -106,7 +106,7 @@ def run_cell(
     if not missing or clock.is_over():
         return cell_result(cell, records)
     threads = threads_per_run(jobs, threads)
-    dataset, graph = dataset_graph(load_dataset(cell.data), cell.graph, cell.k)
+    dataset, graph = dataset_of(cell)
     config, data = materials(cell, dataset, graph)
     commit = provenance.commit()
 
@@ -166,6 +166,11 @@ class _Clock:
 
     def estimate(self, unfinished: int) -> float | None:
         return self.longest * math.ceil(unfinished / self.jobs) if self.done else None
+
+
+def dataset_of(cell: Cell) -> tuple[Dataset, Graph]:
+    """The data set of `cell` on its graph, which is built or taken from the cache."""
+    return dataset_graph(load_dataset(cell.data), cell.graph, cell.k)
 
 
 def materials(cell: Cell, dataset: Dataset, graph: Graph) -> tuple[RunConfig, RunData]:

@@ -6,16 +6,11 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-import torch
-
-from s2gnn.data import dataset_graph, load_dataset
-from s2gnn.data.splits import dataset_split
-from s2gnn.learning.fit import fit
-from s2gnn.learning.many import threads_per_run
+from s2gnn.learning.many import fit_many, threads_per_run
 from s2gnn.learning.pool import in_processes
 from s2gnn.learning.records import Record, Records
 from s2gnn.studies.cell import Cell
-from s2gnn.studies.run import materials, run_cell
+from s2gnn.studies.run import dataset_of, materials, run_cell
 
 # A process reads the data anew for every part of a cell; so many seeds make that cheap, and still divide the work well.
 _SEEDS_A_PART = 5
@@ -153,16 +148,7 @@ def _trained(record: Record) -> int:
 
 
 def _seconds_an_epoch(cell: Cell, threads: int) -> float:
-    dataset, graph = dataset_graph(load_dataset(cell.data), cell.graph, cell.k)
-    config, data = materials(cell, dataset, graph)
-    seed = cell.seeds[0]
-    split = dataset_split(dataset, seed)
-    short = replace(config.fit, epochs=_TIMED_EPOCHS, patience=None)
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        for _ in range(2):  # the first warms up
-            result = fit(config.model(), data.x, data.op, dataset.y, split.train, split.val, config=short, seed=seed)
-    finally:
-        torch.set_num_threads(before)
-    return result.seconds / _TIMED_EPOCHS
+    config, data = materials(cell, *dataset_of(cell))
+    short = replace(config, fit=replace(config.fit, epochs=_TIMED_EPOCHS, patience=None))
+    _, timed = fit_many(short, data, [cell.seeds[0]] * 2, threads=threads)  # the first warms up
+    return timed.result.seconds / _TIMED_EPOCHS

@@ -1,6 +1,6 @@
 """The paper's Table IV: how regular powers of the Laplacian fill up, on the five constructed graphs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from s2gnn.data import dataset_graph, load_dataset
@@ -20,7 +20,7 @@ _PAPER = {
 }
 
 
-def _measure(data: tuple[str, ...] | None, report: Report) -> dict[str, Any]:
+def _measure(data: Sequence[str] | None, report: Report) -> dict[str, Any]:
     rows = []
     for name in data or tuple(_PAPER):
         report(name)

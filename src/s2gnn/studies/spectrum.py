@@ -1,6 +1,6 @@
 """The paper's Figure 3 and Theorem 2: the spectra of regular and Hadamard powers, measured on real graphs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ _PART = 100  # nodes of the subgraph on which the Kronecker product is formed
 _POINTS = 201
 
 
-def _measure(data: tuple[str, ...] | None, report: Report) -> dict[str, Any]:
+def _measure(data: Sequence[str] | None, report: Report) -> dict[str, Any]:
     rows = []
     for name in data or DATA:
         report(f"{name}: penalisation")

@@ -1,6 +1,6 @@
 """The paper's appendix on stability: both sides of Theorem 3 over the signal-to-noise ratio of a perturbation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +50,7 @@ def draw_example(setting: Setting, snr: float, seed: int) -> tuple[StabilityBoun
     return theorem, laplacian_bound(A, E, setting.rho, setting.epsilon)
 
 
-def _measure(data: tuple[str, ...] | None, report: Report) -> dict[str, Any]:
+def _measure(data: Sequence[str] | None, report: Report) -> dict[str, Any]:
     del data  # its graphs are random
     rows = []
     for setting in SETTINGS:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from s2gnn.data.catalogue import graph_title
 from s2gnn.documents import markdown_table
 from s2gnn.learning.hyperparameters import Value, default_hyperparameters
 from s2gnn.learning.metrics import Confidence, bootstrap_confidence
@@ -103,7 +104,7 @@ def _summary(found: Sequence[Record]) -> Summary:
     budgets = {str(record.budget): record.budget for record in found}
     return Summary(
         config["data"],
-        config["graph"] if config["k"] is None else f"{config['graph']}, k = {config['k']}",
+        graph_title(config["graph"], config["k"]),
         config["model"],
         config["protocol"]["name"],
         _changed(config),

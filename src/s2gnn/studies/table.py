@@ -1,7 +1,7 @@
 """The paper's accuracy tables as packaged configurations: every cell with the number that the paper printed."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
@@ -70,7 +70,7 @@ class AccuracyTable:
         """The models in their order."""
         return tuple(dict.fromkeys(cell.model for cell in self.cells))
 
-    def chosen(self, data: tuple[str, ...] | None = None, models: tuple[str, ...] | None = None) -> "AccuracyTable":
+    def chosen(self, data: Sequence[str] | None = None, models: Sequence[str] | None = None) -> "AccuracyTable":
         """The part with these data sets and models, all if left out."""
         for name, wanted, known in (("data set", data, self.data), ("model", models, self.models)):
             for value in wanted or ():
@@ -89,9 +89,8 @@ class AccuracyTable:
         """
         chosen = next(other for other in self.protocols if _same_training(wanted.model, other, protocol))
         chosen = replace(chosen, epochs=budget.epochs, patience=budget.patience)
-        values = dict(wanted.values)
         cell = make_cell(
-            wanted.data, wanted.model, chosen, graph=self.graph, changes=values, seeds=seeds or budget.seeds
+            wanted.data, wanted.model, chosen, graph=self.graph, changes=wanted.values, seeds=seeds or budget.seeds
         )
         heads = cell.hyperparameters.model.get("heads")
         if isinstance(heads, int) and budget.max_heads is not None and heads > budget.max_heads:

@@ -7,7 +7,6 @@ from s2gnn.data.catalogue import entry
 from s2gnn.layout import Block, Entry, Layout
 from s2gnn.learning.metrics import PairedComparison
 from s2gnn.learning.protocol import Protocol
-from s2gnn.learning.records import Record
 from s2gnn.studies.results import PlaceResult, TableResult
 from s2gnn.studies.table import TableCell
 
@@ -99,9 +98,8 @@ def made_by(result: TableResult) -> str:
     command = f"s2gnn study run {result.table.name} --budget BUDGET"
     if not records:
         return f"No run yet: {command}"
-    commits = ", ".join(dict.fromkeys(record.commit or "unknown" for record in records))
     hours = sum(record.seconds for record in records) / 3600
-    return f"{len(records):,} runs, {hours:.1f} hours of training; {command}; commits {commits}."
+    return f"{len(records):,} runs, {hours:.1f} hours of training; {command}; commits {', '.join(result.commits)}."
 
 
 def table_json(result: TableResult) -> dict[str, Any]:
@@ -133,9 +131,5 @@ def _place_json(result: TableResult, cell: TableCell, protocol: Protocol) -> dic
         "budget": place.budget,
         "accuracies": {str(seed): value for seed, value in place.accuracies.items()},
         "s2gnn_leads": asdict(lead) if lead else None,
-        "commits": sorted({_commit(record) for record in place.records.values()}),
+        "commits": sorted({record.commit or "unknown" for record in place.records.values()}),
     }
-
-
-def _commit(record: Record) -> str:
-    return record.commit or "unknown"
