@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from s2gnn import InputError
+from s2gnn.learning.hyperparameters import Hyperparameters
 from s2gnn.learning.space import PAPER_RANGES, Choice, Integers, Uniform, search_space
 from s2gnn.nn.models import MODELS, hyperparameters, make_model
 
@@ -80,3 +81,10 @@ def test_unknown_model():
 def test_ranges_draw_python_values():
     generator = np.random.default_rng(0)
     assert [type(r.draw(generator)) for r in (Uniform(0, 1), Integers(1, 2), Choice((16, 32)))] == [float, int, int]
+
+
+def test_the_nearest_values_of_a_space():
+    space = search_space("gat", max_heads=2)
+    far = Hyperparameters(1.0, 0.0, {"hidden_channels": 48, "num_layers": 1, "dropout": 0.45, "heads": 8})
+    expected = {"lr": 0.02, "weight_decay": 1e-4, "hidden_channels": 16, "num_layers": 2, "dropout": 0.45, "heads": 2}
+    assert space.nearest(far) == expected

@@ -72,6 +72,10 @@ def in_storage(cell, config, db):
         trials.close()
 
 
+def trials_values(trial):
+    return {name: round(value, 4) for name, value in trial.params.items()}
+
+
 def test_a_score_is_the_mean_validation_accuracy_over_the_seeds(cell, db):
     result = search(cell, RANDOM, db)
     assert (result.complete, result.pruned, result.failed, result.retried) == (4, 0, 0, 0)
@@ -133,6 +137,7 @@ def test_searches_share_a_storage_by_what_they_depend_on(cell, db, scored):
     assert len({*names, study_name(cell, RANDOM)}) == 7
     same = replace(cell, hyperparameters=cell.hyperparameters.with_values({"lr": 0.1, "dropout": 0.1}), seeds=(1,))
     assert study_name(same, replace(RANDOM, trials=9, max_heads=2)) == study_name(cell, RANDOM)
+    assert study_name(same, SearchConfig("tpe")) != study_name(cell, SearchConfig("tpe"))  # another first trial
     search(cell, RANDOM, db)
     assert search_result(cell, replace(RANDOM, seed=1), db).finished == 0
     assert search(cell, replace(RANDOM, seed=1), db).complete == 4
@@ -152,6 +157,7 @@ def test_tpe_is_replayable_rounds_and_prunes_what_is_worse_on_every_seed(cell, d
     result = search(cell, config, db)
     draws = in_storage(cell, config, db)
     assert result.finished == 12
+    assert trials_values(draws[0]) == {"lr": 0.01, "weight_decay": 5e-4, **cell.hyperparameters.model}
     assert result.best.model["dropout"] < 0.5
     pruned = [trial for trial in draws if trial.state.name == "PRUNED"]
     assert result.pruned == len(pruned) > 4

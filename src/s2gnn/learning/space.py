@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from s2gnn.learning.hyperparameters import Value
+from s2gnn.learning.hyperparameters import Hyperparameters, Value
 from s2gnn.nn.arguments import positive_integer
 from s2gnn.nn.baselines.network import HeadName
 from s2gnn.nn.models import hyperparameters
@@ -25,6 +25,10 @@ class Uniform:
         """One of them, all with the same probability."""
         return round(float(generator.uniform(self.low, self.high)), DECIMALS)
 
+    def nearest(self, value: Value) -> float:
+        """The one nearest to `value`."""
+        return min(max(float(value), self.low), self.high)
+
 
 @dataclass(frozen=True)
 class Integers:
@@ -37,6 +41,10 @@ class Integers:
         """One of them, all with the same probability."""
         return int(generator.integers(self.low, self.high, endpoint=True))
 
+    def nearest(self, value: Value) -> int:
+        """The one nearest to `value`."""
+        return min(max(int(value), self.low), self.high)
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -47,6 +55,10 @@ class Choice:
     def draw(self, generator: np.random.Generator) -> Value:
         """One of them, all with the same probability."""
         return self.values[int(generator.integers(len(self.values)))]
+
+    def nearest(self, value: Value) -> Value:
+        """`value` if it is one of them, or the first."""
+        return value if value in self.values else self.values[0]
 
 
 Range = Uniform | Integers | Choice
@@ -78,6 +90,11 @@ class SearchSpace:
         """Values of random draw number `index`, which depend on nothing but `seed` and `index`."""
         generator = np.random.default_rng([seed, index])
         return {name: chosen.draw(generator) for name, chosen in self.ranges.items()}
+
+    def nearest(self, hyperparameters: Hyperparameters) -> dict[str, Value]:
+        """The values of the space that are nearest to the given ones."""
+        given = {"lr": hyperparameters.lr, "weight_decay": hyperparameters.weight_decay, **hyperparameters.model}
+        return {name: chosen.nearest(given[name]) for name, chosen in self.ranges.items()}
 
 
 def search_space(model: str, head: HeadName = "plain", *, max_heads: int = 6) -> SearchSpace:

@@ -29,8 +29,9 @@ class SearchConfig:
     """How to search.
 
     Attributes:
-        sampler: "tpe" learns from the trials before and stops those early that are worse on three seeds than the best;
-            "random" is the paper's, where trial i depends on the seed and i only.
+        sampler: "tpe" begins with the cell's own hyperparameters, learns from the trials before and stops those early
+            that are worse on three seeds than the best; "random" is the paper's, where trial i depends on the seed and
+            i only.
         trials: how many in all, by all processes together.
         seeds: a trial's score is the mean over these.
         seed: of the sampler.
@@ -110,7 +111,7 @@ def search(
     trial of a process that was killed is gone on with by another, after the scores that it had.
 
     Args:
-        cell: its seeds, and those of its hyperparameters that are searched, have no effect.
+        cell: its seeds have no effect; of its hyperparameters, those that are searched are the first trial of "tpe".
         config: how to search.
         storage: a file, for SQLite, or an address with "://" that Optuna understands.
         jobs: number of trials at the same time here; 1 trains in this process.
@@ -153,7 +154,8 @@ def open_trials(cell: Cell, config: SearchConfig, storage: str | Path, heartbeat
     """The trials of a search in its storage."""
     from s2gnn.search.trials import Trials
 
-    return Trials(storage, study_name(cell, config), cell_space(cell, config), config.sampler, config.seed, heartbeat)
+    name, space, first = study_name(cell, config), cell_space(cell, config), _first(cell, config)
+    return Trials(storage, name, space, config.sampler, config.seed, heartbeat, first)
 
 
 def cell_space(cell: Cell, config: SearchConfig) -> SearchSpace:
@@ -213,6 +215,7 @@ def _essentials(cell: Cell, config: SearchConfig) -> dict[str, Any]:
     space = cell_space(cell, config)
     fixed = {name: value for name, value in cell.hyperparameters.model.items() if name not in space.ranges}
     ranges = {name: asdict(chosen) for name, chosen in space.ranges.items()}
+    first = _first(cell, config)
     return {
         **{name: value for name, value in cell.config.items() if name != "hyperparameters"},
         "fixed": fixed,
@@ -220,7 +223,13 @@ def _essentials(cell: Cell, config: SearchConfig) -> dict[str, Any]:
         "sampler": config.sampler,
         "seeds": list(config.seeds),
         "seed": config.seed,
+        **({} if first is None else {"first": first}),
     }
+
+
+def _first(cell: Cell, config: SearchConfig) -> dict[str, Any] | None:
+    """The values of the first trial, where they are not drawn."""
+    return cell_space(cell, config).nearest(cell.hyperparameters) if config.sampler == "tpe" else None
 
 
 def _attributes(cell: Cell, config: SearchConfig) -> dict[str, Any]:

@@ -36,15 +36,24 @@ class Trials:
         sampler: "random" or "tpe".
         seed: of the draws.
         heartbeat: how the death of a process is noticed.
+        first: the values of the first draw; sampled as the others if left out.
     """
 
     def __init__(
-        self, storage: str | Path, name: str, space: SearchSpace, sampler: str, seed: int, heartbeat: Heartbeat
+        self,
+        storage: str | Path,
+        name: str,
+        space: SearchSpace,
+        sampler: str,
+        seed: int,
+        heartbeat: Heartbeat,
+        first: Mapping[str, Value] | None = None,
     ) -> None:
         self.name = name
         self._space = space
         self._sampler = sampler
         self._seed = seed
+        self._first = first
         self._heartbeat = heartbeat
         self._storage = open_storage(storage, heartbeat)
         self._cached = optuna.storages.get_storage(self._storage)
@@ -118,7 +127,9 @@ class Trials:
     def _study(self, index: int | None = None) -> optuna.Study:
         """The study, with the sampler of draw `index`: a draw must not depend on which process made those before."""
         sampler: BaseSampler | None = None
-        if index is not None and self._sampler == "random":
+        if index == 0 and self._first is not None:
+            sampler = _Drawn(self._first)
+        elif index is not None and self._sampler == "random":
             sampler = _Drawn(self._space.draw(self._seed, index))
         elif index is not None:
             state = int(np.random.SeedSequence([self._seed, index]).generate_state(1)[0])
