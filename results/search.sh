@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Short searches for the budget quick, one file of results/searches for each model and data set: the customary values and
-# seven draws from the paper's space, two validation seeds. Stopped in any way, it goes on where it was; search.db keeps
+# fifteen draws from the paper's space, two validation seeds. Stopped in any way, it goes on where it was; search.db keeps
 # the trials.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,7 +8,7 @@ mkdir -p results/searches
 search() { # data model protocol
   local out=results/searches/$1-$2.json
   [ -s "$out" ] && return
-  .venv/bin/s2gnn study search --data "$1" --model "$2" --protocol "$3" --trials 8 --seeds 2 \
+  .venv/bin/s2gnn study search --data "$1" --model "$2" --protocol "$3" --trials 16 --seeds 2 \
     --max-heads 2 --patience 100 --jobs 2 --storage search.db --json > "$out.part"
   mv "$out.part" "$out"
 }

@@ -90,19 +90,20 @@ def as_markdown(layout: Layout) -> str:
 
 
 def as_latex(layout: Layout) -> str:
-    """A `table*` for the packages booktabs and, in the preamble, no others; the best in bold, the second underlined."""
+    """A `table*` for the packages booktabs and graphicx, no wider than the text; the best bold, the second underlined."""
     columns = f"l{'r' * (len(layout.header) - 1)}"
     lines = [
         r"\begin{table*}",
         r"\centering",
         rf"\caption{{{_latex(layout.title)}}}",
+        r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%",
         rf"\begin{{tabular}}{{{columns}}}",
     ]
     lines += [r"\toprule", rf"{' & '.join(map(_latex, layout.header))} \\"]
     for block in layout.blocks:
         lines += [r"\midrule", rf"\multicolumn{{{len(layout.header)}}}{{l}}{{\textbf{{{_latex(block.heading)}}}}} \\"]
         lines += [rf"{' & '.join(map(_latex_entry, row))} \\" for row in block.rows]
-    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [r"\bottomrule", r"\end{tabular}}"]
     lines += [rf"\par\footnotesize {_latex(note)}" for note in layout.notes]
     return "\n".join([*lines, r"\end{table*}", ""])
 
@@ -127,11 +128,11 @@ def _latex(text: str) -> str:
 
 _STYLE = """
 :root { color-scheme: light dark; font-family: system-ui, sans-serif; }
-body { margin: 1rem auto; max-width: 70rem; padding: 0 1rem; line-height: 1.5; }
+body { margin: 1rem auto; max-width: 90rem; padding: 0 1rem; line-height: 1.5; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.2rem 0.7rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #8884; }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: Canvas; }
 tbody th { padding-top: 1rem; text-align: left; }
 .second { text-decoration: underline; }
 """.strip()
