@@ -90,7 +90,7 @@ def as_markdown(layout: Layout) -> str:
 
 
 def as_latex(layout: Layout) -> str:
-    """A `table*` for the packages booktabs and graphicx, no wider than the text; the best bold, the second underlined."""
+    """A `table*` for the packages booktabs and graphicx, no wider than text; the best bold, the second underlined."""
     columns = f"l{'r' * (len(layout.header) - 1)}"
     lines = [
         r"\begin{table*}",

@@ -5,9 +5,11 @@ from dataclasses import replace
 import pytest
 
 from s2gnn.data import TEST_SEEDS
+from s2gnn.errors import SeedError
 from s2gnn.learning.protocol import named_protocol
 from s2gnn.learning.records import Records
 from s2gnn.learning.space import search_space
+from s2gnn.search.study import SearchResult
 from s2gnn.studies.budget import BUDGETS
 
 
@@ -197,6 +199,22 @@ def test_the_full_budget_searches_first_and_runs_what_was_found(s2gnn, tmp_path,
     assert records[0].config["hyperparameters"]["lr"] in [values["lr"] for values in drawn]
     code, _, err = s2gnn(*run, "--results", tmp_path)
     assert (code, "every run of 1 cells is on record" in err) == (0, True)
+
+
+def test_a_search_that_fails_does_not_stop_the_others(s2gnn, tmp_path, monkeypatch, data_folder):
+    small = replace(BUDGETS["full"], seeds=1, epochs=2, trials=1)
+    monkeypatch.setattr("s2gnn.cli.tables.named_budget", {"full": small}.get)
+
+    def search(cell, config, *_):
+        if cell.model == "mlp":
+            raise SeedError("trial 0 of the search failed")
+        return SearchResult(cell, "name", 1, complete=1, score=0.5)
+
+    monkeypatch.setattr("s2gnn.cli.tables.search", search)
+    chosen = ("--models", "mlp,sign", "--data", "cancer-b", "--protocol", "fair")
+    code, _, err = s2gnn("study", "run", "table2-knn", *chosen, "--budget", "full", "--results", tmp_path)
+    assert (code, "failed: search of cancer-b knn mlp fair: trial 0 of the search failed" in err) == (1, True)
+    assert [record.config["model"] for record in Records(tmp_path / "table2-knn.jsonl").read()] == ["sign"]
 
 
 def test_what_is_no_document_and_no_record_is_refused(s2gnn, tmp_path):

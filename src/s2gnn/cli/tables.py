@@ -11,7 +11,7 @@ from rich.console import Console
 from s2gnn.cli.output import check_writable, command_line, counting_bar, duration, names
 from s2gnn.cli.search import search_progress
 from s2gnn.data.splits import VALIDATION_SEEDS
-from s2gnn.errors import InputError
+from s2gnn.errors import InputError, SeedError
 from s2gnn.learning.many import threads_per_run
 from s2gnn.learning.protocol import Protocol
 from s2gnn.learning.records import RecordsFolder
@@ -51,17 +51,19 @@ def run_table(request: Request) -> TableResult:
     console = Console(stderr=True)
     estimates = Estimates(records, threads_per_run(request.jobs))
     end = None if request.minutes is None else time.time() + 60 * request.minutes
+    failures: list[str] = []
     if budget.trials:
         request.results.mkdir(parents=True, exist_ok=True)
         storage = request.storage or str(request.results / "search.db")
         wanted = _searched(
-            wanted, SearchConfig("random", budget.trials), storage, request.jobs, end, estimates, console
+            wanted, SearchConfig("random", budget.trials), storage, request.jobs, end, estimates, console, failures
         )
     parts = unfinished(wanted, records)
     total = sum(len(part.cell.seeds) for part in parts)
     if not total:
         if wanted:
             console.print(f"{request.study}, budget {budget.name}: every run of {len(wanted)} cells is on record")
+        _exit_if_any(failures)
         return table_result(table, records, [budget])
     with console.status("timing a few epochs of every model that has no record"):
         seconds = sum(estimates.seconds(part.cell) for part in parts) / request.jobs
@@ -69,16 +71,20 @@ def run_table(request: Request) -> TableResult:
     limit = "" if request.minutes is None else f", stops after {request.minutes:g} min"
     console.print(f"{request.study}, budget {budget.name}: {total} runs to train, {bound} {duration(seconds)}{limit}")
     try:
-        failures = _run(parts, records, request.jobs, end)
+        failures += _run(parts, records, request.jobs, end)
     finally:
         left = sum(len(part.cell.seeds) for part in unfinished(wanted, records))
         if left:
             console.print(f"{total - left} of {total} runs done; the same command goes on from there")
-    if failures:
-        for failure in failures:
-            print(f"failed: {failure}", file=sys.stderr)
-        raise typer.Exit(1)
+    _exit_if_any(failures)
     return table_result(table, records, [budget])
+
+
+def _exit_if_any(failures: list[str]) -> None:
+    for failure in failures:
+        print(f"failed: {failure}", file=sys.stderr)
+    if failures:
+        raise typer.Exit(1)
 
 
 def _run(parts: list[Job], records: RecordsFolder, jobs: int, end: float | None) -> list[str]:
@@ -112,8 +118,12 @@ def _searched(
     end: float | None,
     estimates: Estimates,
     console: Console,
+    failures: list[str],
 ) -> list[Job]:
-    """The cells with the hyperparameters that a search found; those whose search is not finished are left out."""
+    """The cells with the hyperparameters that a search found; those whose search is not finished are left out.
+
+    A search that fails is added to `failures` and does not stop the others.
+    """
     seeds = len(VALIDATION_SEEDS)
     with console.status("timing a few epochs of every model that has no record"):
         one = sum(estimates.seconds(replace(job.cell, seeds=job.cell.seeds[:1])) for job in wanted)
@@ -124,8 +134,12 @@ def _searched(
     found = []
     for job in wanted:
         left = None if end is None else max(0.0, end - time.time()) / 60
-        with search_progress(job.cell.title, config.trials) as on_progress:
-            result = search(job.cell, config, storage, jobs, left, on_progress)
+        try:
+            with search_progress(job.cell.title, config.trials) as on_progress:
+                result = search(job.cell, config, storage, jobs, left, on_progress)
+        except SeedError as error:
+            failures.append(f"search of {job.cell.title}: {error}")
+            continue
         if result.best is not None and result.finished == config.trials:
             found.append(replace(job, cell=replace(job.cell, hyperparameters=result.best)))
         elif result.finished == config.trials:
