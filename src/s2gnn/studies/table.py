@@ -29,7 +29,7 @@ class TableCell:
         model: name of the model.
         paper: the accuracy and half-width that the paper printed, in %; `None` where it has none.
         source: of the hyperparameters: "published" by the authors, found by a search of ours ("searched"), by one on
-            another data set of the table ("transferred"), or "customary" values that nobody searched.
+            another data set or graph ("transferred"), or "customary" values that nobody searched.
         values: the hyperparameters that differ from `default_hyperparameters`.
     """
 
