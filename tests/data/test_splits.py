@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from s2gnn import InputError
 from s2gnn.data import Dataset
@@ -80,6 +82,40 @@ def test_each_data_set_has_its_kind_of_split():
     assert as_lists(dataset_split(several, 3)) == as_lists(random_split(np.flatnonzero(labelled), 3))
 
 
+@given(
+    n=st.integers(40, 300),
+    n_classes=st.integers(2, 12),
+    seed=st.integers(0, 2**32 - 1),
+    shares=st.lists(st.floats(0.01, 0.5), min_size=2, max_size=2).map(sorted),
+)
+def test_training_sets_of_a_share_are_nested_have_every_class_and_leave_the_test_set(n, n_classes, seed, shares):
+    y = np.random.default_rng(seed).integers(n_classes, size=n)
+    paper = paper_split(y, seed)
+    development = np.concatenate([paper.train, paper.val])
+    classes = np.unique(y[development])
+    smaller, larger = (paper_split(y, seed, share=share) for share in shares)
+    assert set(smaller.train) <= set(larger.train)
+    for share, split in zip(shares, (smaller, larger), strict=True):
+        drawn = int(share * n)
+        assert drawn <= len(split.train) <= drawn + len(classes)
+        assert len(np.unique(split.train)) == len(split.train)
+        np.testing.assert_array_equal(np.unique(y[split.train]), classes)
+        np.testing.assert_array_equal(split.test, paper.test)
+        assert sorted([*split.train, *split.val]) == sorted(development)
+        # The paper's draw, at its own share and, as far as it goes, at any other.
+        common = min(drawn, len(paper.train))
+        np.testing.assert_array_equal(split.train[:common], paper.train[:common])
+
+
+def test_the_papers_share_is_the_papers_split_where_every_class_is_drawn():
+    y = np.arange(1250) % 2
+    for seed in TEST_SEEDS[:5]:
+        assert as_lists(paper_split(y, seed, share=0.1)) == as_lists(paper_split(y, seed))
+        by_share = dataset_split(dataset("isolet", y), seed, share=0.02)
+        assert as_lists(by_share) == as_lists(paper_split(y, seed, share=0.02))
+        assert len(by_share.train) == 25
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -88,6 +124,10 @@ def test_each_data_set_has_its_kind_of_split():
         (lambda: paper_split(np.zeros(10, int), 0, n_dev=10), "n_dev is 10, but a development set of 10 nodes"),
         (lambda: paper_split(np.zeros(5, int), 0), "5 nodes are too few: 0 would train"),
         (lambda: paper_split(np.arange(60) % 3, 0, per_class=20), "class 0 has .* nodes .* lower per_class"),
+        (lambda: paper_split(np.arange(60) % 3, 0, share=0.6), "share is 0.6, .* between 0 and 0.55"),
+        (lambda: paper_split(np.arange(60) % 3, 0, share=0.0), "share is 0, .* between 0 and 0.55"),
+        (lambda: paper_split(np.arange(60) % 3, 0, share=0.2, per_class=2), "per_class is 2 and share is 0.2"),
+        (lambda: dataset_split(dataset("cora", np.arange(60) % 3), 0, share=0.2), "of cora are not drawn by share"),
         (lambda: random_split(100, 0, shares=(0.6, 0.2)), "three positive numbers"),
         (lambda: random_split(100, 0, shares=(0.6, 0.6, -0.2)), "three positive numbers"),
         (lambda: random_split(2, 0), "2 nodes are too few"),

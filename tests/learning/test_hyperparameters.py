@@ -32,6 +32,7 @@ def test_defaults_elsewhere():
     assert "epsilon" not in default_hyperparameters("no-hadamard", "har").model
     proteins = default_hyperparameters("s2gnn", "ppi-human")
     assert (proteins.lr, proteins.model["hidden_channels"], proteins.model["num_layers"]) == (1e-3, 8, 3)
+    assert default_hyperparameters("svm", "har") == Hyperparameters(0.0, 0.0, {"C": 1.0})
 
 
 def test_given_values_replace_and_leave_the_rest():

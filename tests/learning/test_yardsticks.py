@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from s2gnn import Graph, InputError, knn_graph
-from s2gnn.learning.yardsticks import SVM, YARDSTICKS, LabelSpreading
+from s2gnn.learning.yardsticks import SVM, YARDSTICKS, LabelSpreading, make_yardstick, yardstick_defaults
 from tests.random_graphs import random_graph
 
 
@@ -101,3 +101,12 @@ def test_unusable_input():
         LabelSpreading(alpha=1.0)
     with pytest.raises(InputError, match="C is 0"):
         SVM(C=0)
+
+
+def test_yardsticks_by_name():
+    assert make_yardstick("label-spreading", alpha=0.9) == LabelSpreading(alpha=0.9)
+    assert make_yardstick("svm", **yardstick_defaults("svm")) == SVM()
+    with pytest.raises(InputError, match="svm has no hyperparameter 'alpha': allowed are C"):
+        make_yardstick("svm", alpha=0.9)
+    with pytest.raises(InputError, match="alpha is 'much', but it must be a number"):
+        make_yardstick("label-spreading", alpha="much")

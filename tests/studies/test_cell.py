@@ -1,5 +1,6 @@
 import pickle
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -8,7 +9,11 @@ from s2gnn import InputError
 from s2gnn.data import CATALOGUE, TEST_SEEDS
 from s2gnn.learning.hyperparameters import PUBLISHED
 from s2gnn.learning.protocol import FAIR, RELEASED
+from s2gnn.learning.records import Records
+from s2gnn.learning.yardsticks import LabelSpreading
 from s2gnn.studies import make_cell
+
+STORED = Path(__file__).parents[2] / "results" / "table2-knn.jsonl"
 
 
 def test_defaults_are_the_papers():
@@ -80,6 +85,8 @@ def test_supergat_is_released_without_its_own_loss():
         ({"changes": {"dropout": "abc"}}, "dropout is 'abc', but it must be a number"),
         ({"seeds": 51}, r"seeds is 51, but it must be 1..50"),
         ({"seeds": (1, 1)}, "at least one seed and each once"),
+        ({"share": 0.6}, "share is 0.6, but it must lie between 0 and 0.55"),
+        ({"model": "svm", "changes": {"C": -1}}, "C is -1.0, but it must be positive"),
     ],
 )
 def test_unusable_cells(arguments, message):
@@ -93,3 +100,25 @@ def test_early_stopping_is_another_configuration_and_its_absence_changes_no_hash
     assert "patience" not in cell.config["protocol"]
     assert hurried.config["protocol"]["patience"] == 100
     assert cell.config_hash != hurried.config_hash
+
+
+def test_another_share_is_another_configuration_and_the_papers_changes_no_hash():
+    cell = make_cell("cancer-b", "gcn", "fair")
+    assert make_cell("cancer-b", "gcn", "fair", share=0.1) == cell
+    assert "share" not in cell.config
+    few = make_cell("cancer-b", "gcn", "fair", share=0.005)
+    assert few.config["share"] == 0.005
+    assert few.config_hash != cell.config_hash
+    assert few.title == "cancer-b knn gcn fair 0.5 % labelled"
+
+
+def test_hashes_of_stored_records_are_those_of_their_cells():
+    (record, *_) = [r for r in Records(STORED).read() if r.config["model"] == "s2gnn" and r.config["data"] == "har"]
+    patience = record.config["protocol"].get("patience")
+    assert make_cell("har", "s2gnn", replace(RELEASED, patience=patience)).config_hash == record.config_hash
+
+
+def test_a_yardstick_is_a_cell_without_a_learning_rate():
+    cell = make_cell("digits", "label-spreading", changes={"alpha": 0.9})
+    assert cell.new_yardstick() == LabelSpreading(alpha=0.9)
+    assert cell.hyperparameters.lr == 0

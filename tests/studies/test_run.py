@@ -14,6 +14,7 @@ from s2gnn.learning import fit, predict_logits
 from s2gnn.learning.metrics import bootstrap_confidence
 from s2gnn.learning.protocol import FAIR, RELEASED
 from s2gnn.learning.records import Records
+from s2gnn.learning.yardsticks import LabelSpreading
 from s2gnn.nn import make_model
 from s2gnn.studies import make_cell, run_cell
 
@@ -113,12 +114,40 @@ def test_several_processes_give_the_same_table(records, tmp_path):
     assert alone.confidence == together.confidence
 
 
+def test_another_share_of_the_nodes_trains_and_is_counted(records):
+    cell = make_cell("digits", "mlp", QUICK, k=10, seeds=2, share=0.004)
+    result = run_cell(cell, records)
+    dataset = load_dataset("digits")
+    for seed, record in result.records.items():
+        split = paper_split(dataset.y, seed, share=0.004)
+        assert record.metrics["train_nodes"] == len(split.train) > int(0.004 * len(dataset.y))
+        model = make_model("mlp", 64, 10, hidden_channels=32, num_layers=2, dropout=0.5)
+        x, op = model.prepare(dataset.x, dataset_graph(dataset, "knn", 10)[1])
+        fit(model, x, op, dataset.y, split.train, split.val, config=QUICK.fit_config(0.01, 5e-4), seed=seed)
+        predicted = predict_logits(model, x, op).argmax(dim=1).numpy()
+        assert record.metrics["test_accuracy"] == np.mean(predicted[split.test] == dataset.y[split.test])
+
+
+def test_a_yardstick_is_run_and_kept_like_a_model(records):
+    cell = make_cell("digits", "label-spreading", QUICK, k=10, seeds=2)
+    result = run_cell(cell, records)
+    dataset, graph = dataset_graph(load_dataset("digits"), "knn", 10)
+    for seed, record in result.records.items():
+        split = paper_split(dataset.y, seed)
+        predicted = LabelSpreading().fit_predict(None, graph, dataset.y, split.train, seed).argmax(axis=1)
+        assert record.metrics["test_accuracy"] == np.mean(predicted[split.test] == dataset.y[split.test])
+        assert record.metrics["val_accuracy"] == np.mean(predicted[split.val] == dataset.y[split.val])
+    again = run_cell(cell, records, on_progress=lambda _: pytest.fail("nothing is left to do"))
+    assert again == result
+
+
 # One process that has imported everything forks the runs, so that ten of them start in no time.
 KILLED_RUNS = """
 import json, os, random, signal, sys, time
 from dataclasses import replace
 from s2gnn.learning.protocol import FAIR
 from s2gnn.learning.records import Records
+from s2gnn.learning.yardsticks import LabelSpreading
 from s2gnn.studies import make_cell, run_cell
 from s2gnn.studies.run import cell_result
 

@@ -83,3 +83,10 @@ def test_an_estimate_knows_that_a_run_stopped_early(records):
     trained = record.metrics["epoch"] + 2
     assert trained < 40
     assert Estimates(records, 1).seconds(stops) == pytest.approx(40 * record.seconds / trained)
+
+
+def test_a_yardstick_takes_no_epochs(records):
+    spreading = cell("label-spreading", seeds=3, protocol=FAIR)
+    assert 0 < Estimates(records, 1).seconds(spreading) < 10
+    run_cell(replace(spreading, seeds=spreading.seeds[:1]), records, threads=1)
+    assert Estimates(records, 1).seconds(spreading) == pytest.approx(3 * records.read()[0].seconds)

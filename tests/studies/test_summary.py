@@ -32,6 +32,8 @@ def test_one_line_for_each_configuration_beside_the_papers_number(records):
     assert (first.seeds, first.changed, first.published) == (2, {"epsilon": 0.5}, (93.39, 0.41))
     assert first.score.mean == pytest.approx(0.91)
     assert dict(zip(HEADER, first.cells(), strict=True))["difference"] == "-2.39"
+    write(records, make_cell("digits", "label-spreading", share=0.05), [0.7])
+    assert summaries(Records(records))[2].changed == {"share": 0.05}
     assert second.cells()[4:] == ("–", "80.00 ± 0.00", "–", "–", "1", "2.0")
 
 

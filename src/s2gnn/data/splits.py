@@ -27,6 +27,8 @@ TEST_SEEDS = (
 CITATION_NETWORKS = ("cora", "citeseer", "pubmed")
 CITATION_DEVELOPMENT = 1500
 CITATION_PER_CLASS = 20
+DEVELOPMENT_SHARE = 0.55
+TRAINING_SHARE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +40,9 @@ class Split:
     test: NDArray[np.int64]
 
 
-def paper_split(y: ArrayLike, seed: int, *, n_dev: int | None = None, per_class: int | None = None) -> Split:
+def paper_split(
+    y: ArrayLike, seed: int, *, n_dev: int | None = None, per_class: int | None = None, share: float | None = None
+) -> Split:
     """The split of the paper's experiments for one seed.
 
     A development set, the same for every seed, is drawn from all nodes; the rest, in increasing order, is the test set.
@@ -50,18 +54,30 @@ def paper_split(y: ArrayLike, seed: int, *, n_dev: int | None = None, per_class:
         n_dev: size of the development set; int(0.55 N) if left out, 1,500 for the citation networks.
         per_class: draw so many training nodes of each class, class by class, 20 for the citation networks; if left out,
             int(0.1 N) nodes are drawn at once.
+        share: train on the first int(share · N) nodes of the order whose first int(0.1 N) the paper takes, and on the
+            first node of every class that is not among them, so that each class has a label. The training nodes of a
+            smaller share are among those of a larger one.
     """
     labels = np.asarray(y)
     if labels.ndim != 1 or labels.dtype.kind not in "iu":
         raise InputError(f"y has shape {labels.shape} and dtype {labels.dtype}, expected integer labels (N,)")
     n = len(labels)
-    n_dev = int(0.55 * n) if n_dev is None else n_dev
+    n_dev = int(DEVELOPMENT_SHARE * n) if n_dev is None else n_dev
     if not 0 < n_dev < n:
         raise InputError(f"n_dev is {n_dev}, but a development set of {n} nodes has 1..{n - 1}")
     development = np.random.RandomState(DEVELOPMENT_SEED).choice(n, n_dev, replace=False)
     draw = np.random.RandomState(seed)
-    if per_class is None:
-        train = draw.choice(development, int(0.1 * n), replace=False)
+    if share is not None:
+        if per_class is not None:
+            raise InputError(f"per_class is {per_class} and share is {share:g}: give one of them")
+        if not 0 < share < n_dev / n:
+            raise InputError(
+                f"share is {share:g}, but of a development set of {n_dev} of {n} nodes it must lie between 0 and "
+                f"{n_dev / n:g}"
+            )
+        train = _of_every_class(draw.permutation(development), int(share * n), labels)
+    elif per_class is None:
+        train = draw.choice(development, int(TRAINING_SHARE * n), replace=False)
     else:
         members = [development[labels[development] == c] for c in range(int(labels.max()) + 1)]
         for c, nodes in enumerate(members):
@@ -77,17 +93,27 @@ def paper_split(y: ArrayLike, seed: int, *, n_dev: int | None = None, per_class:
     return Split(train, val, np.setdiff1d(np.arange(n), development))
 
 
-def dataset_split(dataset: Dataset, seed: int) -> Split:
+def _of_every_class(order: NDArray[np.int64], count: int, labels: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The first `count` nodes of `order`, and the first of every class after them."""
+    _, firsts = np.unique(labels[order], return_index=True)
+    chosen: NDArray[np.int64] = order[np.union1d(np.arange(count), firsts)]
+    return chosen
+
+
+def dataset_split(dataset: Dataset, seed: int, share: float | None = None) -> Split:
     """The split of a named data set for one seed: the paper's, or 60/20/20 where a row may have several labels.
 
-    Rows without a label are in no part.
+    Rows without a label are in no part. The training nodes may be another `share` of the nodes than the paper's, see
+    `paper_split`, where the paper draws them by share.
     """
+    if share is not None and (dataset.several_labels or dataset.name in CITATION_NETWORKS):
+        raise InputError(f"share is {share:g}, but the training nodes of {dataset.name} are not drawn by share")
     if dataset.several_labels:
         return random_split(np.flatnonzero(dataset.labelled), seed)
     if dataset.name in CITATION_NETWORKS:
         split = paper_split(dataset.y, seed, n_dev=CITATION_DEVELOPMENT, per_class=CITATION_PER_CLASS)
     else:
-        split = paper_split(dataset.y, seed)
+        split = paper_split(dataset.y, seed, share=share)
     return Split(*(part[dataset.labelled[part]] for part in (split.train, split.val, split.test)))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from s2gnn.errors import InputError
+from s2gnn.learning.yardsticks import YARDSTICKS, yardstick_defaults
 from s2gnn.nn.models import hyperparameters, model_defaults
 
 Value = int | float | str
@@ -82,8 +83,10 @@ def default_hyperparameters(model: str, data: str) -> Hyperparameters:
 
     For S2-GNN and its ablations the values published for S2-GNN, for the data sets that have them. Otherwise lr 0.01,
     weight decay 5e-4, 32 hidden channels, 2 layers, dropout 0.5, S2-GNN with an MLP fusion, α = 4 and ε = 1.5, and the
-    defaults of the model's class for what it alone has.
+    defaults of the model's class for what it alone has. A yardstick has its own defaults and no learning rate.
     """
+    if model in YARDSTICKS:
+        return Hyperparameters(0.0, 0.0, yardstick_defaults(model))
     accepted = hyperparameters(model)
     chosen = _CUSTOMARY
     if model in ("s2gnn", "no-hadamard", "regular-sobolev"):

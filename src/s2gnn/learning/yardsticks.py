@@ -1,5 +1,6 @@
 """Methods that are no networks, to compare with: label spreading on the graph, and a support vector machine."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -116,7 +117,25 @@ class SVM:
         return scores
 
 
-YARDSTICKS: Mapping[str, type[Yardstick]] = MappingProxyType({"label-spreading": LabelSpreading, "svm": SVM})
+YARDSTICKS: Mapping[str, type[LabelSpreading] | type[SVM]] = MappingProxyType(
+    {"label-spreading": LabelSpreading, "svm": SVM}
+)
+
+
+def yardstick_defaults(name: str) -> dict[str, Any]:
+    """The parameters of the yardstick called `name`, each with its default."""
+    return dataclasses.asdict(YARDSTICKS[name]())
+
+
+def make_yardstick(name: str, **given: Any) -> Yardstick:
+    """The yardstick called `name`, with the `given` numbers in place of the defaults."""
+    allowed = yardstick_defaults(name)
+    for key, value in given.items():
+        if key not in allowed:
+            raise InputError(f"{name} has no hyperparameter {key!r}: allowed are {', '.join(allowed)}")
+        if not isinstance(value, int | float):
+            raise InputError(f"{key} is {value!r}, but it must be a number")
+    return YARDSTICKS[name](**given)
 
 
 def _checked(graph: Graph, y: ArrayLike, train: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:

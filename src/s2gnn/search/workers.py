@@ -204,7 +204,7 @@ def _scorer(cell: Cell, dataset: Dataset, graph: Graph, stop: threading.Event) -
             raise _Stop
 
     def score(seed: int) -> float:
-        split = dataset_split(dataset, seed)
+        split = dataset_split(dataset, seed, cell.share)
         with seeded(seed):
             model = config.model()
         result = fit(

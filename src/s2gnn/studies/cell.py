@@ -9,11 +9,12 @@ import torch
 from torch import nn
 
 from s2gnn.data.catalogue import Kind, entry
-from s2gnn.data.splits import TEST_SEEDS
+from s2gnn.data.splits import DEVELOPMENT_SHARE, TEST_SEEDS, TRAINING_SHARE
 from s2gnn.errors import InputError
 from s2gnn.learning.hyperparameters import Hyperparameters, Value, default_hyperparameters
 from s2gnn.learning.protocol import Protocol, named_protocol
 from s2gnn.learning.records import config_hash
+from s2gnn.learning.yardsticks import YARDSTICKS, Yardstick, make_yardstick
 from s2gnn.nn.models import make_model
 
 
@@ -29,6 +30,7 @@ class Cell:
         hyperparameters: of model and optimiser.
         protocol: how models are trained and tested.
         seeds: one run each.
+        share: of the nodes that train, see `paper_split`; `None` for the paper's.
     """
 
     data: str
@@ -38,16 +40,20 @@ class Cell:
     hyperparameters: Hyperparameters
     protocol: Protocol
     seeds: tuple[int, ...] = TEST_SEEDS
+    share: float | None = None
 
     @property
     def title(self) -> str:
         """The cell in a few words."""
-        return f"{self.data} {self.graph} {self.model} {self.protocol.name}"
+        labelled = "" if self.share is None else f" {100 * self.share:g} % labelled"
+        return f"{self.data} {self.graph} {self.model} {self.protocol.name}{labelled}"
 
     @property
     def config(self) -> dict[str, Any]:
         """All but the seeds: what a record keeps, and what makes two results comparable."""
         content = {name: value for name, value in asdict(self).items() if name != "seeds"}
+        if self.share is None:
+            del content["share"]
         protocol = {name: value for name, value in content["protocol"].items() if value is not None}
         return {**content, "protocol": protocol, "recipe": entry(self.data).recipe}
 
@@ -60,6 +66,10 @@ class Cell:
         """A model of this cell for data of these sizes."""
         arguments = {"head": self.protocol.head, **self.hyperparameters.model}
         return make_model(self.model, in_channels, out_channels, **arguments)
+
+    def new_yardstick(self) -> Yardstick:
+        """The yardstick of this cell, where it has one in place of a model."""
+        return make_yardstick(self.model, **self.hyperparameters.model)
 
     def model_factory(self, in_channels: int, out_channels: int) -> partial[nn.Module]:
         """`new_model` with its arguments, as something that another process can call."""
@@ -75,17 +85,19 @@ def make_cell(
     k: int | None = None,
     changes: Mapping[str, Value] | None = None,
     seeds: int | tuple[int, ...] = TEST_SEEDS,
+    share: float | None = None,
 ) -> Cell:
     """A cell with defaults for what is left out, checked.
 
     Args:
         data: name of a data set.
-        model: name of a model.
+        model: name of a model or of a yardstick.
         protocol: a protocol or its name.
         graph: the kind of the paper's Table I for this data set if left out.
         k: the paper's if left out.
         changes: hyperparameters that differ from `default_hyperparameters`.
         seeds: which, or how many of the 50 test seeds.
+        share: of the nodes that train; the paper's if left out.
     """
     found = entry(data)
     kind = found.kind if graph is None else graph
@@ -102,13 +114,19 @@ def make_cell(
         seeds = TEST_SEEDS[:seeds]
     if len(set(seeds)) < len(seeds) or not seeds:
         raise InputError(f"seeds is {seeds}, but a cell has at least one seed and each once")
+    if share is not None and not 0 < share < DEVELOPMENT_SHARE:
+        raise InputError(f"share is {share:g}, but it must lie between 0 and {DEVELOPMENT_SHARE:g}")
     if "head" in (changes or {}):
         raise InputError("the head belongs to the protocol: choose another protocol in place of head")
     hyperparameters = default_hyperparameters(model, data)
     if model == "supergat" and chosen.head == "released":
         # The released code leaves SuperGAT's self-supervised loss out.
         hyperparameters = hyperparameters.with_values({"attention_loss": 0.0})
-    cell = Cell(data, kind, k, model, hyperparameters.with_values(changes or {}), chosen, seeds)
+    chosen_share = None if share == TRAINING_SHARE else share
+    cell = Cell(data, kind, k, model, hyperparameters.with_values(changes or {}), chosen, seeds, chosen_share)
+    if model in YARDSTICKS:
+        cell.new_yardstick()
+        return cell
     chosen.fit_config(cell.hyperparameters.lr, cell.hyperparameters.weight_decay)
     with torch.device("meta"):  # its arguments are checked, its memory is not taken
         cell.new_model(found.features, found.classes)

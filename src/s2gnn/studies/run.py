@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,15 +10,18 @@ from functools import partial
 from types import MappingProxyType
 
 import numpy as np
+import torch
 
 from s2gnn import provenance
 from s2gnn.data import Dataset, dataset_graph, load_dataset
-from s2gnn.data.splits import Split, dataset_split
+from s2gnn.data.splits import dataset_split
 from s2gnn.graphs import Graph
+from s2gnn.learning.fit import FitResult, History
 from s2gnn.learning.many import Run, RunConfig, RunData, fit_many, threads_per_run
 from s2gnn.learning.metrics import Confidence, accuracy, bootstrap_confidence, macro_f1, mean_roc_auc
 from s2gnn.learning.records import Record, Records
 from s2gnn.learning.seeding import seeded
+from s2gnn.learning.yardsticks import YARDSTICKS
 from s2gnn.studies.cell import Cell
 
 
@@ -107,7 +110,6 @@ def run_cell(
         return cell_result(cell, records)
     threads = threads_per_run(jobs, threads)
     dataset, graph = dataset_of(cell)
-    config, data = materials(cell, dataset, graph)
     commit = provenance.commit()
 
     def report() -> None:
@@ -125,14 +127,14 @@ def run_cell(
             yield seed
 
     cost = {"epochs": cell.protocol.epochs, "threads": threads, **budget}
-    with closing(fit_many(config, data, seeds_in_time(), jobs, threads=threads)) as runs:
+    with closing(runs_of(cell, dataset, graph, seeds_in_time(), jobs, threads)) as runs:
         for run in runs:
             clock.finish(run.seed)
             record = Record(
                 config_hash=cell.config_hash,
                 seed=run.seed,
                 config=cell.config,
-                metrics=_metrics(dataset, dataset_split(dataset, run.seed), run),
+                metrics=_metrics(cell, dataset, run),
                 seconds=run.result.seconds,
                 budget=cost,
                 finished=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -173,6 +175,28 @@ def dataset_of(cell: Cell) -> tuple[Dataset, Graph]:
     return dataset_graph(load_dataset(cell.data), cell.graph, cell.k)
 
 
+def runs_of(
+    cell: Cell, dataset: Dataset, graph: Graph, seeds: Iterable[int], jobs: int = 1, threads: int | None = None
+) -> Generator[Run, None, None]:
+    """Train `cell` with each of `seeds`, see `fit_many`; a yardstick is over at once and takes no other process."""
+    if cell.model in YARDSTICKS:
+        return _fit_yardstick(cell, dataset, graph, seeds)
+    return fit_many(*materials(cell, dataset, graph), seeds, jobs, threads=threads)
+
+
+def _fit_yardstick(cell: Cell, dataset: Dataset, graph: Graph, seeds: Iterable[int]) -> Generator[Run, None, None]:
+    """Runs of a single epoch, whose logits are the scores of the yardstick."""
+    yardstick = cell.new_yardstick()
+    for seed in seeds:
+        split = dataset_split(dataset, seed, cell.share)
+        start = time.perf_counter()
+        scores = yardstick.fit_predict(dataset.x, graph, dataset.y, split.train, seed)
+        seconds = time.perf_counter() - start
+        val_accuracy = accuracy(dataset.y[split.val], scores[split.val].argmax(axis=1))
+        history = History(val_accuracy=[val_accuracy])
+        yield Run(seed, {}, torch.as_tensor(scores), FitResult(history, 0, seconds))
+
+
 def materials(cell: Cell, dataset: Dataset, graph: Graph) -> tuple[RunConfig, RunData]:
     """What is trained for `cell`, and what on, given its data set and graph."""
     chosen = cell.hyperparameters
@@ -180,19 +204,25 @@ def materials(cell: Cell, dataset: Dataset, graph: Graph) -> tuple[RunConfig, Ru
     new_model = cell.model_factory(dataset.x.shape[1], len(dataset.class_names))
     with seeded(0):
         x, op = new_model().prepare(dataset.x, graph)  # type: ignore[operator]
-    return RunConfig(new_model, fit_config), RunData(x, op, dataset.y, partial(dataset_split, dataset))
+    split = partial(dataset_split, dataset, share=cell.share)
+    return RunConfig(new_model, fit_config), RunData(x, op, dataset.y, split)
 
 
-def _metrics(dataset: Dataset, split: Split, run: Run) -> dict[str, float]:
-    """The scores of a run on the test nodes, and of its epoch on the validation nodes."""
+def _metrics(cell: Cell, dataset: Dataset, run: Run) -> dict[str, float]:
+    """The scores of a run on the test nodes, and of its epoch on the validation nodes.
+
+    Where another share of the nodes trains than the paper's, also how many that are.
+    """
+    split = dataset_split(dataset, run.seed, cell.share)
     y, logits, history = dataset.y[split.test], run.logits[split.test].numpy(), run.result.history
     epoch = run.result.best_epoch
     if dataset.several_labels:
         return {"test_roc_auc": mean_roc_auc(y, logits), "val_roc_auc": history.val_auc[epoch], "epoch": epoch}
     predicted = logits.argmax(axis=1)
-    return {
+    scores = {
         "test_accuracy": accuracy(y, predicted),
         "test_macro_f1": macro_f1(y, predicted),
         "val_accuracy": history.val_accuracy[epoch],
         "epoch": epoch,
     }
+    return scores if cell.share is None else {**scores, "train_nodes": len(split.train)}

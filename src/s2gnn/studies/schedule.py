@@ -6,11 +6,12 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from s2gnn.learning.many import fit_many, threads_per_run
+from s2gnn.learning.many import threads_per_run
 from s2gnn.learning.pool import in_processes
 from s2gnn.learning.records import Record, Records
+from s2gnn.learning.yardsticks import YARDSTICKS
 from s2gnn.studies.cell import Cell
-from s2gnn.studies.run import dataset_of, materials, run_cell
+from s2gnn.studies.run import dataset_of, run_cell, runs_of
 
 # A process reads the data anew for every part of a cell; so many seeds make that cheap, and still divide the work well.
 _SEEDS_A_PART = 5
@@ -131,7 +132,7 @@ class Estimates:
         if like not in self._seconds:
             self._seconds[like] = [_seconds_an_epoch(cell, self._threads)]
         known = self._seconds[like]
-        return sum(known) / len(known) * cell.protocol.epochs * len(cell.seeds)
+        return sum(known) / len(known) * _epochs(cell.config) * len(cell.seeds)
 
 
 def _costs_like(config: dict[str, Any]) -> tuple[object, ...]:
@@ -141,14 +142,18 @@ def _costs_like(config: dict[str, Any]) -> tuple[object, ...]:
     return (*(config[name] for name in place), *(chosen.get(name) for name in sizes))
 
 
+def _epochs(config: dict[str, Any]) -> int:
+    """At most so many are trained; a yardstick counts as one."""
+    return 1 if config["model"] in YARDSTICKS else int(config["protocol"]["epochs"])
+
+
 def _trained(record: Record) -> int:
     """The number of epochs that a run took."""
-    epochs, patience = record.config["protocol"]["epochs"], record.config["protocol"].get("patience")
+    epochs, patience = _epochs(record.config), record.config["protocol"].get("patience")
     return int(epochs if patience is None else min(epochs, record.metrics["epoch"] + 1 + patience))
 
 
 def _seconds_an_epoch(cell: Cell, threads: int) -> float:
-    config, data = materials(cell, *dataset_of(cell))
-    short = replace(config, fit=replace(config.fit, epochs=_TIMED_EPOCHS, patience=None))
-    _, timed = fit_many(short, data, [cell.seeds[0]] * 2, threads=threads)  # the first warms up
-    return timed.result.seconds / _TIMED_EPOCHS
+    short = replace(cell, protocol=replace(cell.protocol, epochs=_TIMED_EPOCHS, patience=None))
+    _, timed = runs_of(short, *dataset_of(cell), [cell.seeds[0]] * 2, threads=threads)  # the first warms up
+    return timed.result.seconds / _epochs(short.config)

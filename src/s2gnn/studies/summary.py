@@ -35,7 +35,7 @@ class Summary:
         graph: kind of the graph, with its k.
         model: name of the model.
         protocol: name of the protocol.
-        changed: the hyperparameters that differ from the default.
+        changed: the hyperparameters that differ from the default, and the share of training nodes where it does.
         metric: the score, such as "test_accuracy".
         score: its mean and half-width over seeds, as a share.
         seeds: number of seeds.
@@ -124,4 +124,5 @@ def _changed(config: dict[str, Any]) -> dict[str, Value]:
     usual = {"lr": default.lr, "weight_decay": default.weight_decay, **default.model}
     chosen = config["hyperparameters"]
     used = {"lr": chosen["lr"], "weight_decay": chosen["weight_decay"], **chosen["model"]}
-    return {name: value for name, value in used.items() if usual.get(name) != value}
+    share = {"share": config["share"]} if "share" in config else {}
+    return {name: value for name, value in used.items() if usual.get(name) != value} | share
