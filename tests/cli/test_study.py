@@ -11,6 +11,7 @@ from s2gnn.learning.records import Records
 from s2gnn.learning.space import search_space
 from s2gnn.search.study import SearchResult
 from s2gnn.studies.budget import BUDGETS
+from s2gnn.studies.sweeps.stored import SWEEPS
 
 
 @pytest.fixture(autouse=True)
@@ -151,7 +152,10 @@ def test_the_table_of_data_sets_is_measured_and_shown(s2gnn, tmp_path, data_fold
 def test_studies_and_budgets_are_listed(s2gnn):
     code, out, _ = s2gnn("study", "list")
     assert code == 0
-    assert all(name in out for name in ("table1", "table2-knn", "table2-learned", "table3", "smoke", "quick", "full"))
+    assert all(
+        name in out
+        for name in ("table1", "table2-knn", "table2-learned", "table3", "epsilon", "smoke", "quick", "full")
+    )
     code, out, _ = s2gnn("study", "list", "--json")
     assert json.loads(out)["budgets"][1]["patience"] == 100
 
@@ -172,6 +176,8 @@ def test_studies_and_budgets_are_listed(s2gnn):
         (("show", "table3"), "results is not a folder"),
         (("run", "table3", "--model", "gcn"), "--model is for one cell"),
         (("run", "table1", "--seeds", "3"), "--seeds means nothing to table1"),
+        (("run", "epsilon", "--models", "gcn"), "epsilon has no model 'gcn': choose from s2gnn"),
+        (("run", "label-efficiency", "--protocol", "released"), "no protocol 'released': choose from fair"),
         (("run", "--data", "cora", "--records", "x.jsonl", "--budget", "long"), "--budget is for a study"),
         (("show", "/dev/null.jsonl"), "is not a file"),
     ],
@@ -215,6 +221,47 @@ def test_a_search_that_fails_does_not_stop_the_others(s2gnn, tmp_path, monkeypat
     code, _, err = s2gnn("study", "run", "table2-knn", *chosen, "--budget", "full", "--results", tmp_path)
     assert (code, "failed: search of cancer-b knn mlp fair: trial 0 of the search failed" in err) == (1, True)
     assert [record.config["model"] for record in Records(tmp_path / "table2-knn.jsonl").read()] == ["sign"]
+
+
+@pytest.fixture
+def digits_sweep(monkeypatch):
+    """A sweep of two models over k, on data that needs no folder, trained for a few epochs."""
+    sweep = replace(SWEEPS["neighbours"], values=(5, 10), models={"s2gnn": "k", "gcn": "k"}, data=("digits",))
+    monkeypatch.setattr("s2gnn.cli.tables.SWEEPS", {"neighbours": sweep})
+    monkeypatch.setattr("s2gnn.studies.sweeps.stored.SWEEPS", {"neighbours": sweep})
+    short = replace(BUDGETS["quick"], seeds=2, epochs=3, patience=None)
+    monkeypatch.setattr("s2gnn.studies.sweeps.sweep.named_budget", lambda name: replace(short, name=name))
+    return sweep
+
+
+def test_a_sweep_runs_goes_on_and_is_drawn(s2gnn, tmp_path, digits_sweep):
+    run = ("study", "run", "neighbours", "--results", tmp_path)
+    code, _, err = s2gnn(*run, "--models", "s2gnn", "--budget", "smoke")
+    assert code == 0, err
+    assert "neighbours, budget smoke: 4 runs to train, about" in err
+    code, out, err = s2gnn(*run, "--budget", "smoke")
+    assert code == 0, err
+    assert "neighbours, budget smoke: 8 runs to train" in err
+    assert f"wrote {tmp_path / 'neighbours'} as csv, png, svg" in err.replace("\n", "")
+    assert "gcn, released" in out
+    records = Records(tmp_path / "neighbours.jsonl").read()
+    assert [(r.config["model"], r.config["k"]) for r in records[::2]] == [
+        ("s2gnn", 5),
+        ("s2gnn", 10),
+        *(("gcn", k) for _ in ("released", "fair") for k in (5, 10)),
+    ]
+    code, out, err = s2gnn(*run, "--budget", "smoke", "--protocol", "fair", "--json")
+    assert "every run of 4 cells is on record" in err
+    assert [point["protocol"] for point in json.loads(out)["points"]] == ["fair"] * 4
+
+
+def test_a_sweep_has_no_search_and_is_shown_without_records(s2gnn, tmp_path):
+    code, out, err = s2gnn("study", "run", "alpha", "--budget", "full", "--results", tmp_path, "--storage", "x.db")
+    assert (code, "--storage means nothing to alpha, which has no search" in err) == (2, True)
+    code, out, _ = s2gnn("study", "show", "alpha", "--results", tmp_path)
+    assert (code, "No record yet: s2gnn study run alpha" in out) == (0, True)
+    code, out, _ = s2gnn("study", "show", "alpha", "--results", tmp_path, "--format", "json")
+    assert json.loads(out)["points"] == []
 
 
 def test_what_is_no_document_and_no_record_is_refused(s2gnn, tmp_path):

@@ -16,7 +16,7 @@ from s2gnn import provenance
 from s2gnn.bench.document import render_benchmark
 from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, duration, print_table
 from s2gnn.cli.search import search
-from s2gnn.cli.tables import Request, run_measured, run_table
+from s2gnn.cli.tables import Request, run_measured, run_sweep, run_table
 from s2gnn.data.catalogue import Kind, graph_title
 from s2gnn.data.splits import TEST_SEEDS
 from s2gnn.documents import with_records
@@ -33,6 +33,8 @@ from s2gnn.studies.findings import FINDINGS, HEADLINE, findings, headline
 from s2gnn.studies.registry import MEASURED, check_study, stored_table, studies, study_layout
 from s2gnn.studies.run import cell_result
 from s2gnn.studies.summary import HEADER, render_records, summaries
+from s2gnn.studies.sweeps.stored import SWEEPS, stored_sweep
+from s2gnn.studies.sweeps.view import sweep_json, sweep_layout
 from s2gnn.studies.view import table_json, table_layout
 
 app = typer.Typer(help="Run experiments of the paper; what is done is kept.", no_args_is_help=True)
@@ -113,8 +115,13 @@ def run(
             layout, content = study_layout(study, results), MEASURED[study].read(results)
         else:
             request = Request(study, results, budget or "quick", data, models, protocol, seeds, storage, jobs, minutes)
-            result = run_table(request)
-            layout, content = table_layout(result), table_json(result)
+            if study in SWEEPS:
+                _refuse({"--storage": storage}, f"means nothing to {study}, which has no search: leave it out")
+                swept = run_sweep(request)
+                layout, content = sweep_layout(swept), sweep_json(swept)
+            else:
+                result = run_table(request)
+                layout, content = table_layout(result), table_json(result)
         print(json.dumps(content, indent=2) if as_json else rendered(layout, "text"))
         return
     if data is None or records is None:
@@ -192,7 +199,13 @@ def show(
     if form != "json":
         print(rendered(study_layout(study, results), form), end="")
         return
-    stored = MEASURED[study].read(results) if study in MEASURED else table_json(stored_table(study, results))
+    stored: dict[str, Any] | None
+    if study in MEASURED:
+        stored = MEASURED[study].read(results)
+    elif study in SWEEPS:
+        stored = sweep_json(stored_sweep(study, results))
+    else:
+        stored = table_json(stored_table(study, results))
     if stored is None:
         raise InputError(f"{results} has no record of {study}: make it with s2gnn study run {study}")
     print(json.dumps(stored, indent=2))

@@ -1,7 +1,8 @@
-"""How `s2gnn study run` runs the studies that are tables: what is missing, how long it takes, progress, failures."""
+"""How `s2gnn study run` runs a study: what is missing, how long it takes, progress, failures."""
 
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,10 +17,14 @@ from s2gnn.learning.many import threads_per_run
 from s2gnn.learning.protocol import Protocol
 from s2gnn.learning.records import RecordsFolder
 from s2gnn.search import SearchConfig, search
-from s2gnn.studies.budget import named_budget
+from s2gnn.studies.budget import Budget, named_budget
+from s2gnn.studies.cell import Cell
 from s2gnn.studies.measured import MeasuredStudy
 from s2gnn.studies.results import TableResult, table_result
 from s2gnn.studies.schedule import Estimates, Job, run_jobs, unfinished
+from s2gnn.studies.sweeps import SweepResult, sweep_result
+from s2gnn.studies.sweeps.stored import SWEEPS, write_files
+from s2gnn.studies.sweeps.sweep import sweep_budget
 from s2gnn.studies.table import AccuracyTable, load_table
 
 
@@ -45,8 +50,29 @@ def run_table(request: Request) -> TableResult:
     table = load_table(request.study).chosen(names(request.data), names(request.models))
     protocols = table.protocols if request.protocol is None else (_one_of(table, request.protocol),)
     cells = (table.cell(cell, protocol, budget, request.seeds) for cell in table.cells for protocol in protocols)
-    wanted = list({cell.config_hash: Job(cell, budget.name) for cell in cells}.values())
     records = RecordsFolder(request.results, request.study)
+    _exit_if_any(_train(request, budget, cells, records))
+    return table_result(table, records, [budget])
+
+
+def run_sweep(request: Request) -> SweepResult:
+    """Train what a sweep lacks, draw its curves; the part that was asked for, with the runs of this budget."""
+    budget, console = sweep_budget(request.budget), Console(stderr=True)
+    if budget.name != request.budget:
+        console.print(f"{request.study} holds all hyperparameters but one: {request.budget} is {budget.name} here")
+    sweep = SWEEPS[request.study].chosen(names(request.data), names(request.models), request.protocol)
+    records = RecordsFolder(request.results, request.study)
+    failures = _train(request, budget, sweep.cells(budget, request.seeds), records)
+    written = write_files(request.study, request.results, budget)
+    if written:
+        console.print(f"wrote {request.results / request.study} as {', '.join(written)}")
+    _exit_if_any(failures)
+    return sweep_result(sweep, records, [budget])
+
+
+def _train(request: Request, budget: Budget, cells: Iterable[Cell], records: RecordsFolder) -> list[str]:
+    """Train the seeds of `cells` that have no record, after a search where the budget has one; what failed."""
+    wanted = list({cell.config_hash: Job(cell, budget.name) for cell in cells}.values())
     check_writable(records.path, ".jsonl")
     console = Console(stderr=True)
     estimates = Estimates(records, threads_per_run(request.jobs))
@@ -63,21 +89,18 @@ def run_table(request: Request) -> TableResult:
     if not total:
         if wanted:
             console.print(f"{request.study}, budget {budget.name}: every run of {len(wanted)} cells is on record")
-        _exit_if_any(failures)
-        return table_result(table, records, [budget])
+        return failures
     with console.status("timing a few epochs of every model that has no record"):
         seconds = sum(estimates.seconds(part.cell) for part in parts) / request.jobs
     bound = "at most about" if budget.patience else "about"
     limit = "" if request.minutes is None else f", stops after {request.minutes:g} min"
     console.print(f"{request.study}, budget {budget.name}: {total} runs to train, {bound} {duration(seconds)}{limit}")
     try:
-        failures += _run(parts, records, request.jobs, end)
+        return failures + _run(parts, records, request.jobs, end)
     finally:
         left = sum(len(part.cell.seeds) for part in unfinished(wanted, records))
         if left:
             console.print(f"{total - left} of {total} runs done; the same command goes on from there")
-    _exit_if_any(failures)
-    return table_result(table, records, [budget])
 
 
 def _exit_if_any(failures: list[str]) -> None:

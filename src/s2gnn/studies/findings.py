@@ -6,14 +6,12 @@ from pathlib import Path
 import numpy as np
 
 from s2gnn.layout import Block, Entry, Layout, rendered
-from s2gnn.learning.metrics import PairedComparison
 from s2gnn.studies.registry import stored_table
-from s2gnn.studies.results import TableResult
+from s2gnn.studies.results import LEVEL, TableResult, verdict
 from s2gnn.studies.table import table_names
 
 FINDINGS = "findings"
 HEADLINE = "headline"
-LEVEL = 0.05
 _HEADLINE_TABLES = ("table2-knn", "table3")
 _HEADLINE_MODELS = ("s2gnn", "mlp", "gcn", "sgc", "sign", "cheby")
 
@@ -106,17 +104,10 @@ def _row(result: TableResult, model: str) -> tuple[Entry, ...]:
         if (ours := paper.get((data, "s2gnn"))) and (theirs := paper.get((data, model)))
     ]
     means = [_mean([found[position].mean_difference for found in common.values()]) for position in range(2)]
-    verdicts = [_verdict(found[-1]) for found in common.values()]
-    counts = " / ".join(str(verdicts.count(verdict)) for verdict in (1, 0, -1)) if verdicts else "–"
+    verdicts = [verdict(found[-1]) for found in common.values()]
+    counts = " / ".join(str(verdicts.count(sign)) for sign in (1, 0, -1)) if verdicts else "–"
     return tuple(map(Entry, (model, _mean(printed), *means, str(len(common)), counts)))
 
 
 def _mean(values: Sequence[float]) -> str:
     return f"{np.mean(values):+.2f}" if values else "–"
-
-
-def _verdict(lead: PairedComparison) -> int:
-    """1 where S2-GNN is ahead, -1 where it is behind, 0 where the seeds do not tell."""
-    if lead.p_t is None or lead.p_t >= LEVEL:
-        return 0
-    return 1 if lead.mean_difference > 0 else -1

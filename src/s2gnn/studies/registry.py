@@ -12,6 +12,8 @@ from s2gnn.studies import data_table, few_labels, homophily, sparsity, spectrum,
 from s2gnn.studies.budget import Budget
 from s2gnn.studies.measured import MeasuredStudy
 from s2gnn.studies.results import SHOWN, TableResult, table_result
+from s2gnn.studies.sweeps.stored import SWEEPS, stored_sweep
+from s2gnn.studies.sweeps.view import sweep_layout
 from s2gnn.studies.table import load_table, table_names
 from s2gnn.studies.view import table_layout
 
@@ -30,7 +32,7 @@ class StudyInfo:
 
 
 def studies() -> tuple[StudyInfo, ...]:
-    """All studies: those that are measured at once, then the accuracy tables."""
+    """All studies: those that are measured at once, then the accuracy tables and the sweeps."""
     found = [
         StudyInfo(
             study.name, f"{study.title} ({study.paper})", "a table" if study.draw is None else "a table, a picture"
@@ -41,6 +43,9 @@ def studies() -> tuple[StudyInfo, ...]:
         table = load_table(name)
         size = f"{len(table.models)} models × {len(table.data)} data sets × {len(table.protocols)} protocols"
         found.append(StudyInfo(name, f"{table.title} ({table.paper})", size))
+    for sweep in SWEEPS.values():
+        size = f"{len(sweep.lines)} lines × {len(sweep.values)} values × {len(sweep.data)} data sets, a picture"
+        found.append(StudyInfo(sweep.name, f"{sweep.title} ({sweep.paper})", size))
     return tuple(found)
 
 
@@ -61,4 +66,6 @@ def study_layout(name: str, folder: Path) -> Layout:
     check_study(name)
     if name in MEASURED:
         return MEASURED[name].stored(folder)
+    if name in SWEEPS:
+        return sweep_layout(stored_sweep(name, folder))
     return table_layout(stored_table(name, folder))

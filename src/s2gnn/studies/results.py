@@ -15,6 +15,9 @@ from s2gnn.studies.table import AccuracyTable, TableCell
 # What a table shows; smoke only tells whether things run.
 SHOWN = tuple(budget for name, budget in BUDGETS.items() if name != "smoke")
 
+# A lead counts where the p of its paired t-test is below this.
+LEVEL = 0.05
+
 
 @dataclass(frozen=True)
 class PlaceResult:
@@ -95,9 +98,16 @@ class TableResult:
         return list(dict.fromkeys(record.commit or "unknown" for record in self.records))
 
 
+def verdict(lead: PairedComparison) -> int:
+    """1 where the first model is ahead, -1 where it is behind, 0 where the seeds do not tell."""
+    if lead.p_t is None or lead.p_t >= LEVEL:
+        return 0
+    return 1 if lead.mean_difference > 0 else -1
+
+
 def table_result(table: AccuracyTable, records: Records, budgets: Sequence[Budget] = SHOWN) -> TableResult:
     """The runs of every place of `table` with these budgets, from the cheapest on."""
-    known = _Known(records.read())
+    known = KnownRuns(records.read())
     places = {
         (cell.data, cell.model, protocol.name): PlaceResult(
             {budget.name: known.runs(table.cell(cell, protocol, budget), budget) for budget in budgets}
@@ -112,8 +122,8 @@ def _accuracies(records: Mapping[int, Record]) -> dict[int, float]:
     return {seed: 100 * record.metrics["test_accuracy"] for seed, record in records.items()}
 
 
-class _Known:
-    """Records by what a place of a table asks for."""
+class KnownRuns:
+    """Records by what a place of a table or of a curve asks for."""
 
     def __init__(self, records: Iterable[Record]) -> None:
         self._by_config: dict[str, dict[int, Record]] = {}

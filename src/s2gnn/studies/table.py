@@ -11,6 +11,7 @@ from s2gnn.data.catalogue import Kind, entry
 from s2gnn.errors import InputError
 from s2gnn.learning.hyperparameters import PUBLISHED, Value
 from s2gnn.learning.protocol import Protocol, named_protocol
+from s2gnn.learning.yardsticks import YARDSTICKS
 from s2gnn.nn.models import has_head
 from s2gnn.studies.budget import Budget
 from s2gnn.studies.cell import Cell, make_cell
@@ -87,7 +88,7 @@ class AccuracyTable:
         Protocols that differ by their head alone train a model without a head in the same way; it is then run under
         the first of them and stands in both columns.
         """
-        chosen = next(other for other in self.protocols if _same_training(wanted.model, other, protocol))
+        chosen = next(other for other in self.protocols if same_training(wanted.model, other, protocol))
         chosen = replace(chosen, epochs=budget.epochs, patience=budget.patience)
         cell = make_cell(
             wanted.data, wanted.model, chosen, graph=self.graph, changes=wanted.values, seeds=seeds or budget.seeds
@@ -99,8 +100,10 @@ class AccuracyTable:
         return cell
 
 
-def _same_training(model: str, first: Protocol, second: Protocol) -> bool:
-    return first == second or (not has_head(model) and replace(first, name=second.name, head=second.head) == second)
+def same_training(model: str, first: Protocol, second: Protocol) -> bool:
+    """Whether two protocols train a model in the same way: they differ by a head, and it has none."""
+    headless = model in YARDSTICKS or not has_head(model)
+    return first == second or (headless and replace(first, name=second.name, head=second.head) == second)
 
 
 def table_names() -> tuple[str, ...]:

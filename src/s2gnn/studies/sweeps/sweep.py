@@ -1,0 +1,135 @@
+"""Sweep: the accuracy of models on k-NN graphs over one value that varies, all else held."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from s2gnn.errors import InputError
+from s2gnn.learning.hyperparameters import PUBLISHED, Value
+from s2gnn.learning.protocol import FAIR, PROTOCOLS, RELEASED, Protocol
+from s2gnn.studies.budget import BUDGETS, Budget, named_budget
+from s2gnn.studies.cell import Cell, make_cell
+from s2gnn.studies.table import same_training
+
+if TYPE_CHECKING:
+    from s2gnn.studies.sweeps.results import SweepResult
+
+# The five data sets on constructed graphs.
+CONSTRUCTED = tuple(PUBLISHED)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve of every panel.
+
+    Attributes:
+        model: name of a model or of a yardstick.
+        takes: what the swept value is to it: "k" of the graph, the "share" of labelled nodes in %, or a hyperparameter;
+            `None` where it plays no part, so that the line is level.
+        protocol: how it is trained.
+        label: for people.
+    """
+
+    model: str
+    takes: str | None
+    protocol: Protocol
+    label: str
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A figure: one panel for each data set, one line for each model and protocol, over the same values.
+
+    Attributes:
+        name: as on the command line.
+        title: what it shows.
+        paper: where in the paper.
+        axis: what varies, with its unit.
+        values: that it takes, in increasing order.
+        models: for each model what the value is to it, see `Line.takes`.
+        printed: what the paper says about it.
+        conclude: what the records say about it, in a sentence or two.
+        data: the data sets.
+        protocols: side by side, where they make a difference.
+        hops: how far the network of a cell sees; `None` where that is not the question.
+        logarithmic: whether the axis is.
+    """
+
+    name: str
+    title: str
+    paper: str
+    axis: str
+    values: tuple[float, ...]
+    models: Mapping[str, str | None]
+    printed: str
+    conclude: Callable[["SweepResult"], str]
+    data: tuple[str, ...] = CONSTRUCTED
+    protocols: tuple[Protocol, ...] = (RELEASED, FAIR)
+    hops: Callable[[Cell], int] | None = None
+    logarithmic: bool = False
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """The curves in their order: a model once for all protocols that train it in the same way."""
+        lines = []
+        for model, takes in self.models.items():
+            different = [p for p in self.protocols if self._first_alike(model, p, self.protocols) == p]
+            for protocol in different:
+                label = f"{model}, {protocol.name}" if len(different) > 1 else model
+                lines.append(Line(model, takes, protocol, label))
+        return tuple(lines)
+
+    def line(self, model: str, protocol: Protocol = FAIR) -> Line | None:
+        """The curve of `model` under `protocol`; `None` if it was not asked for."""
+        return next((x for x in self.lines if x.model == model and same_training(model, x.protocol, protocol)), None)
+
+    def chosen(
+        self, data: Sequence[str] | None = None, models: Sequence[str] | None = None, protocol: str | None = None
+    ) -> "Sweep":
+        """The part with these data sets, models and protocol, all if left out."""
+        protocols = {known.name: known for known in self.protocols}
+        wanted_protocols = None if protocol is None else (protocol,)
+        for name, wanted, known in (
+            ("data set", data, self.data),
+            ("model", models, self.models),
+            ("protocol", wanted_protocols, protocols),
+        ):
+            for value in wanted or ():
+                if value not in known:
+                    raise InputError(f"{self.name} has no {name} {value!r}: choose from {', '.join(known)}")
+        return replace(
+            self,
+            data=tuple(name for name in self.data if name in (data or self.data)),
+            models={name: takes for name, takes in self.models.items() if name in (models or self.models)},
+            protocols=self.protocols if protocol is None else (protocols[protocol],),
+        )
+
+    def cell(self, data: str, line: Line, value: float, budget: Budget, seeds: int | None = None) -> Cell:
+        """What to run for one point; it is the same cell as in the accuracy tables where all values are the same."""
+        protocol = self._first_alike(line.model, line.protocol, tuple(PROTOCOLS.values()))
+        changes: dict[str, Value] = {} if line.takes in (None, "k", "share") else {str(line.takes): value}
+        return make_cell(
+            data,
+            line.model,
+            replace(protocol, epochs=budget.epochs, patience=budget.patience),
+            graph="knn",
+            k=int(value) if line.takes == "k" else None,
+            changes=changes,
+            seeds=seeds or budget.seeds,
+            share=value / 100 if line.takes == "share" else None,
+        )
+
+    def cells(self, budget: Budget, seeds: int | None = None) -> list[Cell]:
+        """All that there is to run, each cell once."""
+        points = ((data, line, value) for data in self.data for line in self.lines for value in self.values)
+        return list({cell.config_hash: cell for cell in (self.cell(*p, budget, seeds) for p in points)}.values())
+
+    @staticmethod
+    def _first_alike(model: str, protocol: Protocol, protocols: tuple[Protocol, ...]) -> Protocol:
+        return next(other for other in protocols if same_training(model, other, protocol))
+
+
+def sweep_budget(name: str) -> Budget:
+    """The budget called `name`; a sweep holds the other hyperparameters, so that "full" has no search and is "long"."""
+    budget = named_budget(name)
+    return BUDGETS["long"] if budget.trials else budget
