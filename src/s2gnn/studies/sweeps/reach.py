@@ -27,7 +27,7 @@ SWEEP = Sweep(
     axis="order (α, powers of SIGN, K of Cheby)",
     values=(1, 2, 3, 4, 5, 6),
     models={"s2gnn": "alpha", "regular-sobolev": "alpha", "sign": "powers", "cheby": "K"},
-    printed="calls Hadamard powers higher-order; it searches K of Cheby and the powers of SIGN in 1..3.",
+    printed="Hadamard powers are called higher-order; K of Cheby and the powers of SIGN are searched in 1..3.",
     conclude=_conclude,
     hops=hops,
 )
