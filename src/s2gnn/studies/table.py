@@ -155,6 +155,11 @@ def _parse_cell(name: str, content: dict[str, Any]) -> TableCell:
     return cell
 
 
+def chosen_values(name: str, data: str, model: str) -> Mapping[str, Value]:
+    """The hyperparameters that a place of a table has other than by default; none where the table has no such place."""
+    return next((cell.values for cell in load_table(name).cells if (cell.data, cell.model) == (data, model)), {})
+
+
 @cache
 def paper_scores() -> Mapping[tuple[str, str, str], tuple[float, float]]:
     """What the paper printed, accuracy and half-width in %, by data set, kind of graph and model."""

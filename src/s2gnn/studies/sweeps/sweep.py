@@ -9,7 +9,7 @@ from s2gnn.learning.hyperparameters import PUBLISHED, Value
 from s2gnn.learning.protocol import FAIR, PROTOCOLS, RELEASED, Protocol
 from s2gnn.studies.budget import BUDGETS, Budget, named_budget
 from s2gnn.studies.cell import Cell, make_cell
-from s2gnn.studies.table import same_training
+from s2gnn.studies.table import chosen_values, same_training
 
 if TYPE_CHECKING:
     from s2gnn.studies.sweeps.results import SweepResult
@@ -105,9 +105,11 @@ class Sweep:
         )
 
     def cell(self, data: str, line: Line, value: float, budget: Budget, seeds: int | None = None) -> Cell:
-        """What to run for one point; it is the same cell as in the accuracy tables where all values are the same."""
+        """What to run for one point: a place of Table II on k-NN graphs, but for the value."""
         protocol = self._first_alike(line.model, line.protocol, tuple(PROTOCOLS.values()))
-        changes: dict[str, Value] = {} if line.takes in (None, "k", "share") else {str(line.takes): value}
+        changes: dict[str, Value] = dict(chosen_values("table2-knn", data, line.model))
+        if line.takes not in (None, "k", "share"):
+            changes[str(line.takes)] = value
         return make_cell(
             data,
             line.model,
