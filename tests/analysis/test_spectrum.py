@@ -4,9 +4,8 @@ import scipy.sparse as sp
 from scipy import stats
 
 from s2gnn import Graph, InputError, knn_graph
-from s2gnn.analysis import conditioning, kronecker_form, penalisation
+from s2gnn.analysis import kronecker_form, penalisation
 from s2gnn.analysis.density import spectral_quantiles
-from s2gnn.operators import sobolev_term
 from tests.dense import shift
 
 
@@ -69,26 +68,6 @@ def test_the_eigenvalues_of_a_hadamard_power_are_not_products(graph):
     form = kronecker_form(graph, 2)
     squares = np.linalg.eigvalsh(laplacian(graph)) ** 2
     assert np.abs(form.eigenvalues - squares).max() > 0.1
-
-
-def test_definite_where_the_paper_says(graph):
-    found = conditioning(graph, (1, 2, 3), (0.0, 0.1, 2.0))
-    assert found.definite[:, 1:].all()
-    assert not found.definite[0, 0]
-    assert found.numbers[0, 0] == np.inf
-    for row, rho in enumerate(found.orders):
-        assert found.numbers[row, 2] == pytest.approx(np.linalg.cond(sobolev_term(graph, rho, 2.0).toarray()))
-    normalised = conditioning(graph, (1, 2, 3), (0.5, 1.01), "normalized_adjacency")
-    assert normalised.definite[:, 1].all()
-    bipartite = Graph.from_edge_index([[0, 1], [1, 0]], n_nodes=2)
-    assert not conditioning(bipartite, (1,), (0.5,), "normalized_adjacency").definite.any()
-
-
-def test_lanczos_finds_the_same_ends(graph):
-    exact = conditioning(graph, (1, 2), (0.5,))
-    lanczos = conditioning(graph, (1, 2), (0.5,), exact_nodes=10)
-    np.testing.assert_allclose(lanczos.smallest, exact.smallest, rtol=1e-6)
-    np.testing.assert_allclose(lanczos.largest, exact.largest, rtol=1e-6)
 
 
 def test_what_has_no_spectrum_is_refused(graph):

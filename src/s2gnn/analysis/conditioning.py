@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -12,12 +13,12 @@ from s2gnn.analysis.density import extreme_eigenvalue
 from s2gnn.analysis.spectrum import EXACT_NODES
 from s2gnn.graphs import Graph
 from s2gnn.operators import sobolev_term
-from s2gnn.operators.shifts import Shift
+from s2gnn.operators.shifts import Shift, shift_matrix, with_diagonal
 
 
 @dataclass(frozen=True)
 class Conditioning:
-    """The ends of the spectrum of (M + εI)^(ρ) for orders ρ (R,) and values ε (E,).
+    """The ends of the spectrum of (M + εI)^(ρ) for orders ρ (R,) and values ε (E,), and its definiteness.
 
     Attributes:
         orders: ρ.
@@ -25,6 +26,7 @@ class Conditioning:
         nodes: N.
         smallest: eigenvalue, (R, E).
         largest: eigenvalue, (R, E).
+        definite: whether the matrix is positive definite, (R, E), see `is_definite`.
     """
 
     orders: tuple[int, ...]
@@ -32,18 +34,13 @@ class Conditioning:
     nodes: int
     smallest: NDArray[np.float64]
     largest: NDArray[np.float64]
+    definite: NDArray[np.bool_]
 
     @property
     def numbers(self) -> NDArray[np.float64]:
-        """κ = largest / smallest, (R, E); infinite where the matrix is not positive definite."""
-        definite = self.definite
-        return np.where(definite, self.largest / np.where(definite, self.smallest, 1.0), np.inf)
-
-    @property
-    def definite(self) -> NDArray[np.bool_]:
-        """Whether the smallest eigenvalue is positive beyond rounding, (R, E)."""
-        rounding = self.nodes * np.finfo(np.float64).eps * np.abs(self.largest)
-        return np.asarray(self.smallest > rounding)
+        """κ = largest / smallest, (R, E); infinite where the smallest eigenvalue is lost in the largest's rounding."""
+        resolved = self.smallest > _rounding(self.nodes, self.largest)
+        return np.where(resolved, self.largest / np.where(resolved, self.smallest, 1.0), np.inf)
 
 
 def conditioning(
@@ -60,7 +57,38 @@ def conditioning(
     ends = np.array(
         [[_ends(sobolev_term(graph, order, epsilon, shift), exact_nodes) for epsilon in epsilons] for order in orders]
     )
-    return Conditioning(tuple(orders), tuple(epsilons), graph.n_nodes, ends[..., 0], ends[..., 1])
+    definite = np.array(
+        [[is_definite(graph, order, epsilon, shift, exact_nodes) for epsilon in epsilons] for order in orders]
+    )
+    return Conditioning(tuple(orders), tuple(epsilons), graph.n_nodes, ends[..., 0], ends[..., 1], definite)
+
+
+def is_definite(
+    graph: Graph, rho: int, epsilon: float, shift: Shift = "laplacian", exact_nodes: int = EXACT_NODES
+) -> bool:
+    r"""Whether (M + εI)^(ρ), M being `shift`, is positive definite, beyond rounding.
+
+    Hadamard powers commute with diagonal scaling: for :math:`B = M + \epsilon I` with the diagonal D,
+
+    .. math:: (D^{-1/2} B D^{-1/2})^{(\rho)} = (D^\rho)^{-1/2} B^{(\rho)} (D^\rho)^{-1/2},
+
+    a congruence, which keeps the signs of the eigenvalues. The left-hand side has a unit diagonal however many
+    magnitudes the entries of :math:`B^{(\rho)}` span, so that its smallest eigenvalue, unlike that of
+    :math:`B^{(\rho)}`, is not lost beside the largest. For the Laplacian it is at least ε over the largest entry of D.
+    """
+    matrix = shift_matrix(graph, epsilon, shift)
+    if np.any(matrix.diagonal == 0):
+        return False
+    root = np.sqrt(matrix.diagonal)
+    scaled = matrix.magnitudes / (root[graph.rows()] * root[graph.indices])
+    low, high = _ends(with_diagonal(graph, matrix.sign**rho * scaled**rho, np.ones(graph.n_nodes)), exact_nodes)
+    # The diagonal is a sum of up to N weights, the scaling takes four more operations; a power multiplies the error.
+    return bool(low > _rounding(rho * (graph.n_nodes + 4), high))
+
+
+def _rounding(operations: int, largest: Any) -> Any:
+    """What the error of a computed eigenvalue may reach after so many operations, given the largest eigenvalue."""
+    return operations * np.finfo(np.float64).eps * np.abs(largest)
 
 
 def _ends(matrix: sp.csr_array, exact_nodes: int) -> tuple[float, float]:

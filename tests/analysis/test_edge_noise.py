@@ -1,0 +1,104 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from s2gnn import Graph, InputError
+from s2gnn.analysis import EdgeNoise, added_edges, dropped_edges, edge_noises, perturbed_weights
+from tests.random_graphs import graphs, random_graph
+
+
+def dense(graph):
+    return graph.to_scipy().toarray()
+
+
+def ratio(A, E):
+    return 10 * np.log10((A**2).sum() / (E**2).sum())
+
+
+@given(graphs(max_nodes=9), st.floats(0, 60), st.integers(0, 10**6))
+def test_perturbed_weights_are_in_the_papers_set_and_have_the_ratio(graph, snr, seed):
+    if graph.n_edges == 0:
+        return
+    A = dense(graph)
+    noisy = dense(perturbed_weights(graph, snr, np.random.default_rng(seed)))
+    E = noisy - A
+    np.testing.assert_array_equal(noisy, noisy.T)
+    assert np.all(np.abs(E) <= A * (1 + 1e-12))
+    assert ratio(A, E) == pytest.approx(snr, abs=1e-6)
+
+
+def test_one_draw_grows_with_the_noise():
+    graph = random_graph(40)
+    changes = [dense(perturbed_weights(graph, snr, np.random.default_rng(3))) - dense(graph) for snr in (40, 30, 20)]
+    for weaker, stronger in pairwise(changes):
+        assert np.all(weaker * stronger >= 0)
+        assert np.all(np.abs(stronger) >= np.abs(weaker))
+
+
+def test_dropped_edges_are_that_many_and_the_others_stay():
+    graph = random_graph(40)
+    noisy = dropped_edges(graph, 0.25, np.random.default_rng(0))
+    assert noisy.n_nodes == 40
+    assert noisy.n_edges == graph.n_edges - round(0.25 * graph.n_edges)
+    kept = dense(noisy) > 0
+    np.testing.assert_array_equal(dense(noisy)[kept], dense(graph)[kept])
+    assert dropped_edges(graph, 1.0, np.random.default_rng(0)).n_edges == 0
+
+
+@given(graphs(max_nodes=9, weights=(0.1, 1.0)), st.floats(0.01, 1.0), st.integers(0, 10**6))
+def test_added_edges_join_what_was_not_joined(graph, share, seed):
+    n, wanted = graph.n_nodes, round(share * graph.n_edges)
+    generator = np.random.default_rng(seed)
+    if wanted > n * (n - 1) // 2 - graph.n_edges:
+        with pytest.raises(InputError, match=f"{wanted} edges are to be added, but only"):
+            added_edges(graph, share, generator)
+        return
+    noisy = added_edges(graph, share, generator)
+    assert noisy.n_edges == graph.n_edges + wanted
+    before = dense(graph) > 0
+    np.testing.assert_array_equal(dense(noisy)[before], dense(graph)[before])
+    assert set(noisy.weights) <= set(graph.weights)
+
+
+def test_every_missing_pair_is_added_as_often():
+    graph = Graph.from_edge_list([(0, 1), (1, 2), (2, 4), (0, 4)], n_nodes=5)
+    counts = np.zeros((5, 5))
+    for seed in range(600):
+        counts += dense(added_edges(graph, 0.25, np.random.default_rng(seed))) - dense(graph)
+    missing = np.triu(dense(graph) == 0, 1)
+    assert missing.sum() == 6
+    assert np.all(np.abs(counts[missing] - 100) < 45)
+    assert counts[np.triu(~missing, 1)].sum() == 0
+
+
+def test_noises_by_name():
+    labels = [noise.label for noise in edge_noises((40, 5), (0.05,))]
+    assert labels == ["weights at 40 dB", "weights at 5 dB", "5 % dropped", "5 % added"]
+    graph = random_graph(30)
+    for noise in edge_noises():
+        one, again, other = (noise.applied(graph, np.random.default_rng(seed)) for seed in (1, 1, 2))
+        assert one == again
+        assert one != other
+
+
+@pytest.mark.parametrize(
+    ("kind", "level", "message"),
+    [
+        ("rewired", 0.1, "the kind of noise is 'rewired', but it must be one of weights, dropped, added"),
+        ("weights", -1, "the signal-to-noise ratio is -1 dB, but it must be at least 0"),
+        ("weights", np.nan, "the signal-to-noise ratio is nan dB"),
+        ("dropped", 0, r"the share of edges dropped is 0, but it must be in \(0, 1\]"),
+        ("added", 1.5, "the share of edges added is 1.5"),
+    ],
+)
+def test_no_such_noise(kind, level, message):
+    with pytest.raises(InputError, match=message):
+        EdgeNoise(kind, level)
+
+
+def test_a_graph_without_edges_is_refused():
+    with pytest.raises(InputError, match="the graph has no edges, so there are none to put noise on"):
+        EdgeNoise("weights", 10).applied(Graph.from_edge_list([], n_nodes=3), np.random.default_rng(0))
