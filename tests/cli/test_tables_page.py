@@ -19,3 +19,8 @@ def test_the_worked_example(s2gnn, tmp_path, monkeypatch):
     code, out, _ = s2gnn(*predict, "--json")
     assert code == 0
     assert json.loads(out)["scores"][0]["value"] > 0.8
+    (analyse,) = (shlex.split(line)[1:] for line in re.findall(r"^s2gnn analyse .*$", PAGE, re.MULTILINE))
+    code, out, _ = s2gnn(*analyse, "--seeds", 1)
+    assert code == 0
+    assert "the 28 rows of new.csv, 0 of them there in training and 28 with a label" in " ".join(out.split())
+    assert (tmp_path / "robustness" / "stability.png").is_file()

@@ -15,6 +15,7 @@ COMMANDS = {
     "predict": "Predict the label of every row of a table.",
     "data": "List, fetch and describe the named data sets.",
     "graph": "Build a graph from a table, diffuse it, look at it.",
+    "analyse": "Look into a graph or a trained model: its spectrum, its stability.",
     "study": "Run experiments of the paper; what is done is kept.",
     "bench": "Measure time and memory on this machine.",
 }

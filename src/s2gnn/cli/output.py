@@ -44,6 +44,16 @@ def check_folder_writable(folder: Path, mark: str) -> None:
         raise _unwritable(folder, error) from error
 
 
+def check_results_folder(folder: Path) -> None:
+    """Refuse a folder for results that is something else or cannot be made, before the work is done."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file, but results are written into a folder: choose another name")
+    try:
+        _try_to_write_beside(folder / "results")
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
 def _try_to_write_beside(path: Path) -> None:
     """Write a temporary file into the nearest folder above `path` that is there."""
     parent = next(parent for parent in path.absolute().parents if parent.exists())

@@ -65,16 +65,23 @@ class TableModel:
     def _most_likely(self, probabilities: NDArray[np.float64]) -> Prediction:
         return Prediction(self.estimator.classes_[probabilities.argmax(axis=1)], probabilities.max(axis=1))
 
-    def scores(self, table: Table, prediction: Prediction, how: str) -> tuple[CardScore, ...]:
-        """The scores of a prediction on the rows of a table that have a label; none if no row has one."""
+    def truth(self, table: Table) -> tuple[NDArray[Any], NDArray[np.bool_]] | None:
+        """The labels of a table, (n,), and the rows that have one, (n,); `None` if no row has one."""
         if self.label not in table.columns or table.missing(self.label).all():
-            return ()
+            return None
         rows = ~table.missing(self.label)
         if self.task == "classify":
-            truth = as_categories(table.column(self.label)).astype(object)
-            return classification_scores(truth[rows], prediction.values[rows], how)
-        truth = table.numbers(self.label, "a quantity", "mend the value or empty it")
-        return regression_scores(truth[rows], prediction.values[rows], how)
+            return as_categories(table.column(self.label)).astype(object), rows
+        return table.numbers(self.label, "a quantity", "mend the value or empty it"), rows
+
+    def scores(self, table: Table, prediction: Prediction, how: str) -> tuple[CardScore, ...]:
+        """The scores of a prediction on the rows of a table that have a label; none if no row has one."""
+        found = self.truth(table)
+        if found is None:
+            return ()
+        truth, rows = found
+        measure = classification_scores if self.task == "classify" else regression_scores
+        return measure(truth[rows], prediction.values[rows], how)
 
     def save(self, folder: Path, card: ModelCard) -> None:
         """Write the model into a folder, which appears whole or not at all."""

@@ -17,6 +17,7 @@ from s2gnn.layout import Layout
 from s2gnn.pictures import picture
 
 Report = Callable[[str], None]
+Content = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -48,21 +49,7 @@ class MeasuredStudy:
             if name not in self.data:
                 raise InputError(f"{self.name} has no data set {name!r}: choose from {', '.join(self.data) or 'none'}")
         self._check_nothing_is_lost(folder, data)
-        content = self.measure(data, report)
-        record = {
-            "command": command,
-            "commit": provenance.commit(),
-            "versions": provenance.versions(),
-            "content": content,
-        }
-        text = json.dumps(record, indent=1, allow_nan=False)
-        content = json.loads(text)["content"]  # as it will be read
-        files = {"csv": _csv(self.layout(content))}
-        if self.draw is not None:
-            files |= {form: picture(self.draw(content), form) for form in ("png", "svg")}
-        for suffix, written in files.items():
-            write_atomically(folder / f"{self.name}.{suffix}", written)
-        write_atomically(folder / f"{self.name}.json", f"{text}\n".encode())
+        write_record(folder, self.name, made_record(command, self.measure(data, report)), self.layout, self.draw)
 
     def _check_nothing_is_lost(self, folder: Path, data: Sequence[str] | None) -> None:
         record = self.read(folder) if data else None
@@ -94,6 +81,29 @@ class MeasuredStudy:
         layout = self.layout(record["content"])
         made = f"{record['command']}; commit {record['commit']}."
         return Layout(title, layout.header, layout.blocks, (*layout.notes, made))
+
+
+def made_record(command: str, content: Content) -> dict[str, Any]:
+    """What was measured together with what made it, as it is read from a file."""
+    record = {"command": command, "commit": provenance.commit(), "versions": provenance.versions(), "content": content}
+    plain: dict[str, Any] = json.loads(json.dumps(record, allow_nan=False))
+    return plain
+
+
+def write_record(
+    folder: Path,
+    name: str,
+    record: Mapping[str, Any],
+    layout: Callable[[Content], Layout],
+    draw: Callable[[Content], Figure] | None = None,
+) -> None:
+    """Write a record as NAME.json, its content as a table NAME.csv and, where it is drawn, as NAME.png and NAME.svg."""
+    files = {"csv": _csv(layout(record["content"]))}
+    if draw is not None:
+        files |= {form: picture(draw(record["content"]), form) for form in ("png", "svg")}
+    for suffix, written in files.items():
+        write_atomically(folder / f"{name}.{suffix}", written)
+    write_atomically(folder / f"{name}.json", f"{json.dumps(record, indent=1)}\n".encode())
 
 
 def _csv(layout: Layout) -> bytes:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from s2gnn.errors import InputError
 from s2gnn.layout import Layout
 from s2gnn.learning.records import RecordsFolder
-from s2gnn.studies import data_table, few_labels, homophily, sparsity, spectrum, stability
+from s2gnn.studies import data_table, few_labels, homophily, sparsity, spectrum, stability, trained_stability
 from s2gnn.studies.budget import Budget
 from s2gnn.studies.measured import MeasuredStudy
 from s2gnn.studies.results import SHOWN, TableResult, table_result
@@ -18,7 +18,10 @@ from s2gnn.studies.table import load_table, table_names
 from s2gnn.studies.view import table_layout
 
 MEASURED: Mapping[str, MeasuredStudy] = MappingProxyType(
-    {study.STUDY.name: study.STUDY for study in (data_table, sparsity, homophily, spectrum, stability, few_labels)}
+    {
+        study.STUDY.name: study.STUDY
+        for study in (data_table, sparsity, homophily, spectrum, stability, trained_stability, few_labels)
+    }
 )
 
 

@@ -26,24 +26,32 @@ def _measure(data: Sequence[str] | None, report: Report) -> dict[str, Any]:
     for name in data or DATA:
         report(f"{name}: penalisation")
         _, graph = dataset_graph(load_dataset(name), "knn")
-        found = penalisation(graph, ORDERS)
-        shares = np.linspace(0, 1, _POINTS)
-        forms = [kronecker_form(_first_nodes(graph), rho) for rho in ORDERS[1:]]
-        rows.append(
-            {
-                "data": name,
-                "method": found.method,
-                "shares": shares.tolist(),
-                "regular": [np.interp(shares, found.shares, curve).tolist() for curve in found.regular],
-                "sparse": [np.interp(shares, found.shares, curve).tolist() for curve in found.sparse],
-                "distances": found.distances.tolist(),
-                "correlations": found.correlations.tolist(),
-                "conditioning": _conditioning(graph) if graph.n_nodes <= EXACT_NODES else None,
-                "kronecker_errors": [form.error for form in forms],
-                "interlaces": [form.interlaces for form in forms],
-            }
-        )
-    return {"orders": ORDERS, "epsilons": EPSILONS, "rows": rows}
+        rows.append(spectrum_row(name, graph))
+    return spectrum_content(rows)
+
+
+def spectrum_content(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The rows of `spectrum_row`, with what they have in common."""
+    return {"orders": ORDERS, "epsilons": EPSILONS, "rows": list(rows)}
+
+
+def spectrum_row(name: str, graph: Graph) -> dict[str, Any]:
+    """All that is measured of one graph, under a name."""
+    found = penalisation(graph, ORDERS)
+    shares = np.linspace(0, 1, _POINTS)
+    forms = [kronecker_form(_first_nodes(graph), rho) for rho in ORDERS[1:]]
+    return {
+        "data": name,
+        "method": found.method,
+        "shares": shares.tolist(),
+        "regular": [np.interp(shares, found.shares, curve).tolist() for curve in found.regular],
+        "sparse": [np.interp(shares, found.shares, curve).tolist() for curve in found.sparse],
+        "distances": found.distances.tolist(),
+        "correlations": found.correlations.tolist(),
+        "conditioning": _conditioning(graph) if graph.n_nodes <= EXACT_NODES else None,
+        "kronecker_errors": [form.error for form in forms],
+        "interlaces": [form.interlaces for form in forms],
+    }
 
 
 def _conditioning(graph: Graph) -> dict[str, Any]:
@@ -61,7 +69,8 @@ def _first_nodes(graph: Graph) -> Graph:
     return Graph.from_scipy(graph.to_scipy()[:_PART, :_PART])
 
 
-def _layout(content: Mapping[str, Any]) -> Layout:
+def spectrum_layout(content: Mapping[str, Any], kind: str | None = "k-NN") -> Layout:
+    """Distances, correlations and condition numbers by order, and what the theorems say; `kind` is of the graphs."""
     rows = content["rows"]
     orders = tuple(f"ρ = {rho}" for rho in content["orders"])
 
@@ -76,7 +85,7 @@ def _layout(content: Mapping[str, Any]) -> Layout:
     )
     return Layout(
         "",
-        ("graph (k-NN)", *orders),
+        ("graph" if kind is None else f"graph ({kind})", *orders),
         (
             block(
                 "Distance of the normalised spectra of L^ρ and L^(ρ): mean difference over all frequencies",
@@ -133,7 +142,7 @@ def _methods(content: Mapping[str, Any]) -> str:
     return f"The paper finds the spectra of L^ρ and L^(ρ) very alike. Eigenvalues: {methods}."
 
 
-def _draw(content: Mapping[str, Any]) -> Figure:
+def draw_spectrum(content: Mapping[str, Any], kind: str | None = "k-NN") -> Figure:
     """The curves of the first graph: regular powers left, Hadamard powers right."""
     row = content["rows"][0]
     figure = Figure(figsize=(7.2, 3.0), layout="constrained")
@@ -148,10 +157,17 @@ def _draw(content: Mapping[str, Any]) -> Figure:
         bare(axes)
     panels[0].set_ylabel("eigenvalue / largest eigenvalue")
     panels[0].legend(frameon=False, fontsize=8)
-    figure.suptitle(f"Penalisation of frequencies, {row['data']} k-NN graph", fontsize=10)
+    title = row["data"] if kind is None else f"{row['data']} ({kind})"
+    figure.suptitle(f"Penalisation of frequencies, {title}", fontsize=10)
     return figure
 
 
 STUDY = MeasuredStudy(
-    "spectrum", "Spectra of regular and Hadamard powers", "Figure 3, Theorem 2", DATA, _measure, _layout, _draw
+    "spectrum",
+    "Spectra of regular and Hadamard powers",
+    "Figure 3, Theorem 2",
+    DATA,
+    _measure,
+    spectrum_layout,
+    draw_spectrum,
 )

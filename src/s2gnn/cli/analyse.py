@@ -1,0 +1,150 @@
+"""`s2gnn analyse`: look into a graph or a trained model."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from matplotlib.figure import Figure
+
+from s2gnn.analysis import edge_noises
+from s2gnn.cli.output import AsJson, check_results_folder, command_line
+from s2gnn.data import CATALOGUE, Kind, dataset_graph, load_dataset, read_table
+from s2gnn.data.catalogue import entry, graph_title
+from s2gnn.errors import InputError
+from s2gnn.estimator.folder import load_estimator
+from s2gnn.estimator.stability import estimator_stability, rows_seen
+from s2gnn.estimator.stability_report import draw_stability, stability_content, stability_layout
+from s2gnn.estimator.table_model import TableModel
+from s2gnn.graphs import Graph, load_graph
+from s2gnn.layout import Layout, rendered
+from s2gnn.progress import progress_bar
+from s2gnn.studies.measured import made_record, write_record
+from s2gnn.studies.spectrum import draw_spectrum, spectrum_content, spectrum_layout, spectrum_row
+
+app = typer.Typer(help="Look into a graph or a trained model: its spectrum, its stability.", no_args_is_help=True)
+
+Out = Annotated[
+    Path | None, typer.Option(help="A folder to write the numbers (JSON, CSV) and the picture (PNG, SVG) into.")
+]
+
+
+@app.command()
+def stability(
+    model: Annotated[Path, typer.Argument(help="A model folder that s2gnn fit, or save_estimator, wrote.")],
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            help="Look at the rows of this table, which may be new, in place of those of training; where it has the "
+            "label, the accuracy is measured too."
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Draws of each noise.")] = 10,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how far the predictions of a model change when the edges of its graph are noisy.
+
+    Noise on the weights at ratios of 40 to 5 dB, edges dropped, edges added. A model folder has no labels: give a table
+    that has them for the accuracy.
+
+    Example: [bold]s2gnn analyse stability model/ --table new.csv --out robustness/[/bold]
+    """
+    if out is not None:
+        check_results_folder(out)
+    estimator, _ = load_estimator(model)
+    X, truth, looked_at = None, None, f"the {estimator.graph_.n_nodes:,} training rows"
+    if table is not None:
+        X, truth, looked_at = _rows_of(TableModel.load(model), table)
+    labels, known = (None, None) if truth is None else truth
+    with progress_bar("noise on the edges", shown=not as_json) as show:
+        found = estimator_stability(
+            estimator,
+            X,
+            labels,
+            known,
+            seeds=range(seeds),
+            on_draw=lambda draw: show(draw / (seeds * len(edge_noises()))),
+        )
+    _finish(
+        "stability", stability_content(found, str(model), looked_at), stability_layout, draw_stability, out, as_json
+    )
+
+
+def _rows_of(model: TableModel, path: Path) -> tuple[Any, Any, str]:
+    """The features of a table, its labels with the rows that have one, or `None`, and what there is to say of them."""
+    table = read_table(path)
+    X = model.encoder.transform(table)
+    truth = model.truth(table)
+    labelled = 0 if truth is None else int(truth[1].sum())
+    said = (
+        f"the {table.n_rows:,} rows of {path}, {rows_seen(model.estimator, X):,} of them there in training and "
+        f"{labelled:,} with a label"
+    )
+    return X, truth, said
+
+
+@app.command()
+def spectrum(
+    graph: Annotated[str, typer.Argument(help="A graph file (.npz) written by s2gnn, or the name of a data set.")],
+    kind: Annotated[
+        Kind | None, typer.Option(help="Of a data set: kind of the graph; that of the paper's Table I if left out.")
+    ] = None,
+    k: Annotated[int | None, typer.Option(min=1, help="Of a data set: neighbours; the paper's if left out.")] = None,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the spectra of the Laplacian's matrix powers and Hadamard powers on a graph.
+
+    Their distance and correlation, condition numbers, definiteness, and Theorem 2 of the paper.
+
+    Example: [bold]s2gnn analyse spectrum iris.npz --out spectrum/[/bold]
+    """
+    if out is not None:
+        check_results_folder(out)
+    loaded, title = _graph(graph, kind, k)
+    content = spectrum_content([spectrum_row(Path(graph).stem if title is None else graph, loaded)])
+
+    def layout(content: Mapping[str, Any]) -> Layout:
+        return replace(spectrum_layout(content, title), title=f"Spectra of {graph}")
+
+    _finish("spectrum", content, layout, partial(draw_spectrum, kind=title), out, as_json)
+
+
+def _graph(given: str, kind: Kind | None, k: int | None) -> tuple[Graph, str | None]:
+    """The graph of a data set and its kind, or the graph of a file and `None`."""
+    if given in CATALOGUE:
+        kind = kind or entry(given).kind
+        if kind in ("knn", "smooth"):
+            k = entry(given).k if k is None else k
+        return dataset_graph(load_dataset(given), kind, k, progress=True)[1], graph_title(kind, k)
+    if not Path(given).is_file():
+        raise InputError(
+            f"{given} is neither a file nor a data set: give a graph file, or one of {', '.join(CATALOGUE)}"
+        )
+    if kind is not None or k is not None:
+        raise InputError(f"--kind and --k are for a data set, but {given} is a graph already: leave them out")
+    return load_graph(given), None
+
+
+def _finish(
+    name: str,
+    content: Mapping[str, Any],
+    layout: Callable[[Mapping[str, Any]], Layout],
+    draw: Callable[[Mapping[str, Any]], Figure],
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Write the files that are asked for, and print."""
+    record = made_record(command_line(), content)
+    if out is not None:
+        write_record(out, name, record, layout, draw)
+    if as_json:
+        print(json.dumps(record, indent=1))
+        return
+    print(rendered(layout(content), "text"), end="")
+    if out is not None:
+        print(f"Numbers and picture: {out / name}.json, .csv, .png and .svg")

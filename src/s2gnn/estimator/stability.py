@@ -1,0 +1,111 @@
+"""How robust a fitted estimator is: what noise on the edges of its graph does to its answers."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from s2gnn.analysis import EdgeNoise, NoiseStability, edge_noise_stability
+from s2gnn.errors import InputError
+from s2gnn.estimator.classifier import S2GNNClassifier
+from s2gnn.estimator.other_graph import on_graph
+from s2gnn.graphs import Graph
+
+# Noise that a graph of real data may well have; the verdict is on the worst of these.
+MODERATE = (EdgeNoise("weights", 10.0), EdgeNoise("dropped", 0.1), EdgeNoise("added", 0.1))
+# Up to which share of changed classes, and change of quantities relative to their spread, a model is called so.
+ROBUST, FAIRLY_ROBUST = 0.01, 0.05
+ROBUST_CHANGE, FAIRLY_ROBUST_CHANGE = 0.05, 0.2
+
+
+def estimator_stability(
+    estimator: Any,
+    X: Any = None,
+    truth: NDArray[Any] | None = None,
+    known: NDArray[np.bool_] | None = None,
+    *,
+    noises: Sequence[EdgeNoise] | None = None,
+    seeds: Sequence[int] = range(10),
+    on_draw: Callable[[int], None] | None = None,
+) -> NoiseStability:
+    """Measure a fitted `S2GNNClassifier` or `S2GNNRegressor` with noise on the edges of its training graph.
+
+    The outputs are the probabilities of the classes, or the quantities less their mean. The edges that join a row that
+    is new to the training rows are without noise; what it hears over them is not.
+
+    Args:
+        estimator: fitted, with one network or several.
+        X: the rows (Q, M) to look at; those of training if left out.
+        truth: their labels or values (Q,), for the score: the accuracy, or the mean absolute error.
+        known: the rows that `truth` holds for, (Q,); all if left out.
+        noises: see `edge_noise_stability`.
+        seeds: see `edge_noise_stability`.
+        on_draw: see `edge_noise_stability`.
+    """
+    classifies = isinstance(estimator, S2GNNClassifier)
+
+    def answers(graph: Graph) -> NDArray[np.float64]:
+        other = on_graph(estimator, graph)
+        if classifies:
+            return np.asarray(other.label_distributions_ if X is None else other.predict_proba(X))
+        return np.asarray(other.transduction_ if X is None else other.predict(X))[:, None]
+
+    clean = answers(estimator.graph_)
+    rows = np.ones(len(clean), dtype=np.bool_) if known is None else known
+    if truth is not None and (len(truth) != len(clean) or not rows.any()):
+        raise InputError(f"there are {len(truth)} labels for {len(clean)} rows, {rows.sum()} of them known")
+    centre = 0.0 if classifies else float(clean.mean())
+
+    def score(outputs: NDArray[np.float64]) -> float:
+        assert truth is not None
+        if classifies:
+            return float(np.mean(estimator.classes_[outputs[rows].argmax(axis=1)] == truth[rows]))
+        return float(np.mean(np.abs(outputs[rows, 0] + centre - truth[rows])))
+
+    return edge_noise_stability(
+        lambda graph: answers(graph) - centre,
+        estimator.graph_,
+        None if truth is None else score,
+        noises=noises,
+        seeds=seeds,
+        on_draw=on_draw,
+    )
+
+
+def rows_seen(estimator: Any, X: Any) -> int:
+    """How many rows of `X` (Q, M) were there in training, labelled or not."""
+    return int(np.sum(estimator._trained_.seen.find(estimator._checked(X, reset=False)) >= 0))
+
+
+def verdict(found: NoiseStability) -> str:
+    """One sentence on how robust a model is: by the classes that the worst of `MODERATE` noise changes.
+
+    Of a model of quantities, by how far they move, relative to their spread.
+    """
+    rows = [row for row, noise in enumerate(found.noises) if noise in MODERATE]
+    if len(rows) < len(MODERATE):
+        raise InputError(f"a model is judged by {_names(MODERATE)}, but only {_names(found.noises)} were measured")
+    if found.flips is None:
+        worst, few, more = float(found.changes[rows].mean(axis=1).max()), ROBUST_CHANGE, FAIRLY_ROBUST_CHANGE
+        effect = f"moves the predictions by at most {100 * worst:.1f} % of their spread"
+    else:
+        worst, few, more = float(found.flips[rows].mean(axis=1).max()), ROBUST, FAIRLY_ROBUST
+        effect = f"changes at most {100 * worst:.1f} % of the predicted classes"
+    word = "robust" if worst <= few else "fairly robust" if worst <= more else "sensitive to its graph"
+    return f"The model is {word}: noise on its edges ({_names(MODERATE)}) {effect}{_score(found, rows)}."
+
+
+def _names(noises: Sequence[EdgeNoise]) -> str:
+    return ", ".join(noise.label for noise in noises)
+
+
+def _score(found: NoiseStability, rows: list[int]) -> str:
+    """The worst mean score of the noises in `rows`, beside that without noise."""
+    if found.scores is None or found.clean_score is None:
+        return ""
+    means = found.scores[rows].mean(axis=1)
+    if found.flips is None:
+        return f"; the mean absolute error is {found.clean_score:.4g} without it and at worst {means.max():.4g} with it"
+    clean, worst = 100 * found.clean_score, 100 * means.min()
+    return f"; the accuracy is {clean:.1f} % without it and at worst {worst:.1f} % with it"

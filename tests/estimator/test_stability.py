@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor
+from s2gnn.analysis import EdgeNoise, NoiseStability
+from s2gnn.estimator.other_graph import on_graph
+from s2gnn.estimator.stability import MODERATE, estimator_stability, rows_seen, verdict
+from s2gnn.estimator.stability_report import draw_stability, stability_content, stability_layout
+from s2gnn.layout import rendered
+
+QUICK = {"max_epochs": 10, "n_networks": 2, "random_state": 0}
+X, Y = load_iris(return_X_y=True)
+NAMES = np.array(["setosa", "versicolor", "virginica"], dtype=object)[Y]
+HALF = EdgeNoise("dropped", 0.5)
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return S2GNNClassifier(**QUICK).fit(X, np.where(np.arange(150) % 5 == 0, NAMES, None))
+
+
+@pytest.mark.parametrize("new", [False, True])
+def test_a_classifier_is_measured_on_its_rows_or_on_others(classifier, new):
+    rows = X + 0.02 if new else None
+    known = np.arange(150) % 3 == 0
+    found = estimator_stability(classifier, rows, NAMES, known, noises=(HALF,), seeds=(7,))
+    noisy = on_graph(classifier, HALF.applied(classifier.graph_, np.random.default_rng(7)))
+    before, after = ((one.predict_proba(X + 0.02 if new else X)) for one in (classifier, noisy))
+    assert found.flips[0, 0] == np.mean(before.argmax(1) != after.argmax(1))
+    assert found.changes[0, 0] == pytest.approx(np.linalg.norm(after - before) / np.linalg.norm(before), rel=1e-4)
+    predicted = classifier.classes_[after.argmax(1)]
+    assert found.scores[0, 0] == np.mean(predicted[known] == NAMES[known])
+
+
+def test_a_regressor_is_measured_relative_to_the_spread():
+    values = Y + 10.5
+    regressor = S2GNNRegressor(**QUICK).fit(X, np.where(np.arange(150) % 3 == 0, values, np.nan))
+    found = estimator_stability(regressor, None, values, noises=(HALF,), seeds=(7,))
+    noisy = on_graph(regressor, HALF.applied(regressor.graph_, np.random.default_rng(7))).transduction_
+    before = regressor.transduction_
+    change = np.sqrt(np.mean((noisy - before) ** 2)) / before.std()
+    assert found.flips is None
+    assert found.changes[0, 0] == pytest.approx(change, rel=1e-4)
+    assert found.scores[0, 0] == pytest.approx(np.abs(noisy - values).mean())
+    assert found.clean_score == pytest.approx(np.abs(before - values).mean(), rel=1e-5)
+
+
+def measured(level, score=None, *, flips=True):
+    values = np.outer(level, [0.5, 1.5])
+    scores = None if score is None else np.outer(score, [1.0, 1.0])
+    return NoiseStability(MODERATE, (0, 1), values, values if flips else None, None if score is None else 0.9, scores)
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (measured([0.0, 0.001, 0.01]), "The model is robust: noise on its edges (weights at 10 dB, 10 % dropped, "
+         "10 % added) changes at most 1.0 % of the predicted classes."),
+        (measured([0.02, 0.001, 0.01], [0.8, 0.9, 0.85]), "The model is fairly robust: noise on its edges (weights at "
+         "10 dB, 10 % dropped, 10 % added) changes at most 2.0 % of the predicted classes; the accuracy is 90.0 % "
+         "without it and at worst 80.0 % with it."),
+        (measured([0.0, 0.06, 0.01]), "The model is sensitive to its graph: noise"),
+        (measured([0.0, 0.06, 0.01], flips=False), "The model is fairly robust: noise on its edges (weights at 10 dB, "
+         "10 % dropped, 10 % added) moves the predictions by at most 6.0 % of their spread."),
+        (measured([0.3, 0.0, 0.0], [1.5, 1.2, 1.1], flips=False), "the mean absolute error is 0.9 without it and at "
+         "worst 1.5 with it."),
+    ],
+)  # fmt: skip
+def test_the_verdict_is_on_the_worst_of_moderate_noise(found, text):
+    assert text in verdict(found)
+
+
+def test_a_verdict_needs_all_moderate_noise():
+    found = NoiseStability((HALF,), (0,), np.zeros((1, 1)), None, None, None)
+    with pytest.raises(InputError, match="a model is judged by weights at 10 dB, .*, but only 50 % dropped were"):
+        verdict(found)
+
+
+def test_the_report(classifier):
+    found = estimator_stability(classifier, None, NAMES, seeds=(0, 1))
+    content = stability_content(found, "model", "150 rows")
+    layout = stability_layout(content)
+    text = rendered(layout, "markdown")
+    assert layout.notes[0] == content["verdict"]
+    assert [len(block.rows) for block in layout.blocks] == [5, 5, 5]
+    worst = found.flips[4]
+    assert f"| weights at 5 dB | {100 * worst.mean():.2f} ± {100 * worst.std():.2f} |" in text
+    assert f"Without noise: accuracy {100 * found.clean_score:.1f} %." in text
+    panels = draw_stability(content).axes
+    assert [axes.get_ylabel() for axes in panels if axes.get_ylabel()] == ["classes changed (%)", "accuracy (%)"]
+    assert all(axes.get_xlabel() for axes in panels)
+    unscored = stability_content(estimator_stability(classifier, seeds=(0,)), "model", "150 rows")
+    assert len(draw_stability(unscored).axes) == 3
+    assert "accuracy" not in rendered(stability_layout(unscored), "text")
+
+
+def test_rows_that_were_there_in_training(classifier):
+    assert rows_seen(classifier, np.concatenate([X[:5], X[:3] + 0.01])) == 5
+
+
+def test_labels_of_other_rows_are_refused(classifier):
+    with pytest.raises(InputError, match="there are 3 labels for 150 rows"):
+        estimator_stability(classifier, None, NAMES[:3])
