@@ -52,6 +52,8 @@ def test_dropped_edges_are_that_many_and_the_others_stay():
 def test_added_edges_join_what_was_not_joined(graph, share, seed):
     n, wanted = graph.n_nodes, round(share * graph.n_edges)
     generator = np.random.default_rng(seed)
+    fits = EdgeNoise("added", share).fits(graph)
+    assert fits == (graph.n_edges > 0 and wanted <= n * (n - 1) // 2 - graph.n_edges)
     if wanted > n * (n - 1) // 2 - graph.n_edges:
         with pytest.raises(InputError, match=f"{wanted} edges are to be added, but only"):
             added_edges(graph, share, generator)

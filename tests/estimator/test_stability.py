@@ -71,7 +71,16 @@ def test_the_verdict_is_on_the_worst_of_moderate_noise(found, text):
     assert text in verdict(found)
 
 
-def test_a_verdict_needs_all_moderate_noise():
+def test_a_graph_without_room_for_more_edges_is_measured_without_them():
+    rows = np.arange(0, 150, 15)
+    found = estimator_stability(S2GNNClassifier(k=9, **QUICK).fit(X[rows], NAMES[rows]), seeds=(0,))
+    assert [noise.kind for noise in found.noises] == ["weights"] * 5 + ["dropped"] * 5
+    content = stability_content(found, "model", "10 rows")
+    assert "noise on its edges (weights at 10 dB, 10 % dropped) changes" in content["verdict"]
+    assert len(stability_layout(content).blocks) == len(draw_stability(content).axes) == 2
+
+
+def test_a_verdict_needs_moderate_noise():
     found = NoiseStability((HALF,), (0,), np.zeros((1, 1)), None, None, None)
     with pytest.raises(InputError, match="a model is judged by weights at 10 dB, .*, but only 50 % dropped were"):
         verdict(found)

@@ -48,6 +48,11 @@ class EdgeNoise:
         """The noise in a few words."""
         return f"weights at {self.level:g} dB" if self.kind == "weights" else f"{100 * self.level:g} % {self.kind}"
 
+    def fits(self, graph: Graph) -> bool:
+        """Whether `graph` has room for it: edges, and pairs of nodes that are not joined for those to be added."""
+        joined, pairs = graph.n_edges, graph.n_nodes * (graph.n_nodes - 1) // 2
+        return joined > 0 and (self.kind != "added" or round(self.level * joined) <= pairs - joined)
+
     def applied(self, graph: Graph, generator: np.random.Generator) -> Graph:
         """`graph` under a draw of this noise."""
         if graph.n_edges == 0:

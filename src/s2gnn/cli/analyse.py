@@ -55,10 +55,13 @@ def stability(
     """
     if out is not None:
         check_results_folder(out)
-    estimator, _ = load_estimator(model)
-    X, truth, looked_at = None, None, f"the {estimator.graph_.n_nodes:,} training rows"
-    if table is not None:
-        X, truth, looked_at = _rows_of(TableModel.load(model), table)
+    if table is None:
+        estimator, _ = load_estimator(model)
+        X, truth, looked_at = None, None, f"the {estimator.graph_.n_nodes:,} training rows"
+    else:
+        loaded = TableModel.load(model)
+        estimator = loaded.estimator
+        X, truth, looked_at = _rows_of(loaded, table)
     labels, known = (None, None) if truth is None else truth
     with progress_bar("noise on the edges", shown=not as_json) as show:
         found = estimator_stability(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from s2gnn.analysis import EdgeNoise, NoiseStability, edge_noise_stability
+from s2gnn.analysis import EdgeNoise, NoiseStability, edge_noise_stability, edge_noises
 from s2gnn.errors import InputError
 from s2gnn.estimator.classifier import S2GNNClassifier
 from s2gnn.estimator.other_graph import on_graph
@@ -39,11 +39,13 @@ def estimator_stability(
         X: the rows (Q, M) to look at; those of training if left out.
         truth: their labels or values (Q,), for the score: the accuracy, or the mean absolute error.
         known: the rows that `truth` holds for, (Q,); all if left out.
-        noises: see `edge_noise_stability`.
+        noises: see `edge_noise_stability`; if left out, those of `edge_noises()` that the graph has room for.
         seeds: see `edge_noise_stability`.
         on_draw: see `edge_noise_stability`.
     """
     classifies = isinstance(estimator, S2GNNClassifier)
+    if noises is None and estimator.graph_.n_edges:
+        noises = [noise for noise in edge_noises() if noise.fits(estimator.graph_)]
 
     def answers(graph: Graph) -> NDArray[np.float64]:
         other = on_graph(estimator, graph)
@@ -84,8 +86,9 @@ def verdict(found: NoiseStability) -> str:
     Of a model of quantities, by how far they move, relative to their spread.
     """
     rows = [row for row, noise in enumerate(found.noises) if noise in MODERATE]
-    if len(rows) < len(MODERATE):
+    if not rows:
         raise InputError(f"a model is judged by {_names(MODERATE)}, but only {_names(found.noises)} were measured")
+    noises = _names([found.noises[row] for row in rows])
     if found.flips is None:
         worst, few, more = float(found.changes[rows].mean(axis=1).max()), ROBUST_CHANGE, FAIRLY_ROBUST_CHANGE
         effect = f"moves the predictions by at most {100 * worst:.1f} % of their spread"
@@ -93,7 +96,7 @@ def verdict(found: NoiseStability) -> str:
         worst, few, more = float(found.flips[rows].mean(axis=1).max()), ROBUST, FAIRLY_ROBUST
         effect = f"changes at most {100 * worst:.1f} % of the predicted classes"
     word = "robust" if worst <= few else "fairly robust" if worst <= more else "sensitive to its graph"
-    return f"The model is {word}: noise on its edges ({_names(MODERATE)}) {effect}{_score(found, rows)}."
+    return f"The model is {word}: noise on its edges ({noises}) {effect}{_score(found, rows)}."
 
 
 def _names(noises: Sequence[EdgeNoise]) -> str:

@@ -41,14 +41,14 @@ def stability_content(found: NoiseStability, model: str, looked_at: str) -> dict
 
 
 def stability_layout(content: Mapping[str, Any]) -> Layout:
-    """One block for each kind of noise, one row for each strength; the verdict is the first note."""
+    """One block for each kind of noise that was measured, one row for each strength; the verdict is the first note."""
     scored, classifies = content["score"] is not None, content["task"] == "classify"
     header = ["noise"]
     header += ["classes changed (%)", "change of probabilities (%)"] if classifies else ["change (% of the spread)"]
     header += [_score_name(content)] if scored else []
     blocks = [
         Block(title, tuple(_row(row, content) for row in content["rows"] if row["kind"] == kind))
-        for kind, title in TITLES.items()
+        for kind, title in _titles(content).items()
     ]
     note = (
         f"Mean ± standard deviation over {len(content['seeds'])} draws of the noise, on {content['looked_at']}. "
@@ -57,6 +57,11 @@ def stability_layout(content: Mapping[str, Any]) -> Layout:
         "again."
     )
     return Layout(f"Edge noise on {content['model']}", tuple(header), tuple(blocks), (content["verdict"], note))
+
+
+def _titles(content: Mapping[str, Any]) -> dict[str, str]:
+    """The kinds of noise that were measured; a graph whose nodes are all joined has no room for more edges."""
+    return {kind: TITLES[kind] for kind in dict.fromkeys(row["kind"] for row in content["rows"])}
 
 
 def _row(row: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[Entry, ...]:
@@ -84,11 +89,12 @@ def draw_stability(content: Mapping[str, Any]) -> Figure:
     noises = [EdgeNoise(row["kind"], row["level"]) for row in content["rows"]]
     classifies, scored = content["task"] == "classify", content["score"] is not None
     figure = Figure(figsize=(7.2, 4.4 if scored else 2.5), layout="constrained")
-    grid = figure.subplots(1 + scored, len(TITLES), sharey="row", squeeze=False)
+    titles = _titles(content).values()
+    grid = figure.subplots(1 + scored, len(titles), sharey="row", squeeze=False)
     key, what = ("flips", "classes changed (%)") if classifies else ("changes", "change (% of the spread)")
     changes = [[100 * value for value in row[key]] for row in content["rows"]]
     draw_noise_row(grid[0], noises, [Curve("with noise", changes)], what)
-    for axes, title in zip(grid[0], TITLES.values(), strict=True):
+    for axes, title in zip(grid[0], titles, strict=True):
         axes.set_title(title, fontsize=9)
     if scored:
         factor = 100 if classifies else 1
