@@ -70,9 +70,9 @@ def _row(row: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[Entry, ...
     shown.append(("changes", 100.0))
     texts += [f"{factor * np.mean(row[key]):.2f} ± {factor * np.std(row[key]):.2f}" for key, factor in shown]
     if row["scores"] is not None:
-        factor, form = (100.0, ".1f") if content["task"] == "classify" else (1.0, ".4g")
+        factor, form, spread = (100.0, ".1f", ".1f") if content["task"] == "classify" else (1.0, ".4g", ".2g")
         mean, deviation = factor * np.mean(row["scores"]), factor * np.std(row["scores"])
-        texts.append(f"{mean:{form}} ± {deviation:{form}}")
+        texts.append(f"{mean:{form}} ± {deviation:{spread}}")
     return tuple(map(Entry, texts))
 
 
