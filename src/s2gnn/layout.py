@@ -117,7 +117,7 @@ _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
         "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "–": "--", "−": "$-$", "<": "$<$",
-        "α": r"$\alpha$", "ε": r"$\epsilon$", "ρ": r"$\rho$", "`": "'",
+        "α": r"$\alpha$", "ε": r"$\epsilon$", "ρ": r"$\rho$", "μ": r"$\mu$", "`": "'",
     }
 )  # fmt: skip
 

@@ -6,9 +6,6 @@ import sys
 import numpy as np
 import pytest
 
-from s2gnn.demo.figure import branch_shares
-from s2gnn.nn import S2GNN
-
 
 def s2gnn(*arguments):
     command = [sys.executable, "-m", "s2gnn.cli", *arguments]
@@ -70,9 +67,3 @@ s2gnn.cli.main()
     assert result.returncode == 130
     assert "Traceback" not in result.stderr
     assert list(tmp_path.iterdir()) == []
-
-
-def test_branch_shares_sum_to_one():
-    shares = branch_shares(S2GNN(3, 4, 2, num_layers=3, alpha=5))
-    assert shares.shape == (3, 6)
-    np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-6)

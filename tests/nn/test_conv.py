@@ -145,7 +145,9 @@ def test_parameters_repr_reset_and_state_dict(op, x):
 def test_branch_strengths_are_the_size_of_each_block():
     conv = double_conv("mlp")
     blocks = conv.fusion.weight.detach().numpy().reshape(ALPHA + 1, OUT, OUT)
-    np.testing.assert_allclose(conv.fusion.branch_strengths().numpy(), [np.linalg.norm(b) for b in blocks])
+    np.testing.assert_allclose(
+        conv.fusion.branch_strengths().numpy(), [np.linalg.norm(b) / np.sqrt(OUT) for b in blocks]
+    )
     linear = double_conv("linear").fusion
     np.testing.assert_allclose(linear.branch_strengths().numpy(), np.abs(linear.mu.detach().numpy()))
 

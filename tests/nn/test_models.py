@@ -57,7 +57,7 @@ def test_sparse_and_dense_features_give_the_same_logits_and_gradients(name):
         torch.testing.assert_close(first, second, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", [name for name in BASELINES if name != "regular-sobolev"])
+@pytest.mark.parametrize("name", BASELINES)
 def test_sparse_features_stay_sparse_and_give_what_propagated_ones_give(name):
     X = sp.random_array((80, 300), density=0.02, rng=np.random.default_rng(0), format="csr")
     graph = random_graph(80, 0.02)

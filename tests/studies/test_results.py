@@ -13,12 +13,13 @@ from s2gnn.studies.budget import BUDGETS
 from s2gnn.studies.findings import findings
 from s2gnn.studies.registry import stored_table, study_layout
 from s2gnn.studies.results import table_result
-from s2gnn.studies.table import load_table
+from s2gnn.studies.table import Column, load_table
 from s2gnn.studies.view import table_json, table_layout
 
 ROOT = Path(__file__).parents[2]
 TABLE = load_table("table2-knn")
 RELEASED, FAIR = TABLE.protocols
+CANCER, HAR = Column("cancer-b", "knn"), Column("har", "knn")
 
 
 def place(data, model):
@@ -47,29 +48,29 @@ def folder(tmp_path):
 
 def test_places_are_ranked_by_their_mean(folder):
     result = stored_table("table2-knn", folder)
-    assert result.ranking("cancer-b", RELEASED) == ["s2gnn", "gcn"]
-    assert result.ranking("cancer-b", FAIR) == ["mlp", "s2gnn", "gcn"]
-    assert result.ranking("har", FAIR) == []
+    assert result.ranking(CANCER, RELEASED) == ["s2gnn", "gcn"]
+    assert result.ranking(CANCER, FAIR) == ["mlp", "s2gnn", "gcn"]
+    assert result.ranking(HAR, FAIR) == []
 
 
 def test_the_lead_is_a_paired_test_on_common_seeds(folder):
-    lead = stored_table("table2-knn", folder).lead("cancer-b", FAIR, "gcn")
+    lead = stored_table("table2-knn", folder).lead(CANCER, FAIR, "gcn")
     assert lead.mean_difference == pytest.approx(1.0)
     assert lead.p_t == pytest.approx(stats.ttest_rel([93, 94, 95], [92, 92.5, 94.5]).pvalue)
-    assert stored_table("table2-knn", folder).lead("har", FAIR, "gcn") is None
+    assert stored_table("table2-knn", folder).lead(HAR, FAIR, "gcn") is None
 
 
 def test_a_lead_is_taken_under_one_budget(folder):
     write(folder, "cancer-b", "s2gnn", RELEASED, [90.0] * 20, budget="long")
     result = stored_table("table2-knn", folder)
     assert result.at(place("cancer-b", "s2gnn"), FAIR).budget == "long"
-    lead = result.lead("cancer-b", FAIR, "gcn")
+    lead = result.lead(CANCER, FAIR, "gcn")
     assert (lead.n, lead.mean_difference) == (3, pytest.approx(1.0))
     write(folder, "cancer-b", "sgc", FAIR, [80.0, 81.0], budget="long")
-    assert stored_table("table2-knn", folder).lead("cancer-b", FAIR, "sgc").mean_difference == pytest.approx(9.5)
+    assert stored_table("table2-knn", folder).lead(CANCER, FAIR, "sgc").mean_difference == pytest.approx(9.5)
     write(folder, "har", "s2gnn", RELEASED, [90.0] * 3, budget="long")
     write(folder, "har", "gcn", FAIR, [80.0] * 3, budget="quick")
-    assert stored_table("table2-knn", folder).lead("har", FAIR, "gcn") is None
+    assert stored_table("table2-knn", folder).lead(HAR, FAIR, "gcn") is None
 
 
 def test_of_several_budgets_the_one_with_most_seeds_then_the_most_thorough(folder):
@@ -101,7 +102,7 @@ def test_measured_beside_published_and_released_beside_fair(folder):
         in text
     )
     assert (
-        "| mlp | – | **97.00 ± 1.00** | – | – | – | -3.00 (3 seeds, p = 0.035) | – / 3 | – / quick | customary |"
+        "| mlp | – | **97.00 ± 1.00** | – | – | – | -3.00 (3 seeds, p = 0.035) | – / 3 | – / quick | searched |"
         in text
     )
     assert "12 runs, 0.1 hours of training; s2gnn study run table2-knn --budget BUDGET; commits abc." in text

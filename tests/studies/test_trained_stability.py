@@ -8,8 +8,9 @@ from s2gnn.data import dataset_graph, dataset_split, load_dataset
 from s2gnn.layout import rendered
 from s2gnn.learning import FitConfig, fit, predict_logits
 from s2gnn.learning.protocol import Protocol
-from s2gnn.nn import GCN
+from s2gnn.nn.models import make_model
 from s2gnn.studies import trained_stability
+from s2gnn.studies.table import chosen_values
 from s2gnn.studies.trained_stability import STUDY
 
 SEED = trained_stability.TRAINING_SEEDS[0]
@@ -77,8 +78,9 @@ def test_a_network_is_measured_as_it_was_trained(tmp_path, monkeypatch, data_fol
     gcn = found["rows"][1]
     dataset, graph = dataset_graph(load_dataset("cancer-b"), "knn")
     split = dataset_split(dataset, SEED)
-    model = GCN(dataset.x.shape[1], 32, 2)
-    config = FitConfig(lr=0.01, weight_decay=5e-4, epochs=3, patience=None)
+    values = dict(chosen_values("table2-knn", "cancer-b", "gcn"))
+    config = FitConfig(lr=values.pop("lr"), weight_decay=values.pop("weight_decay"), epochs=3, patience=None)
+    model = make_model("gcn", dataset.x.shape[1], 2, **values)
     fit(model, *model.prepare(dataset.x, graph), dataset.y, split.train, split.val, config=config, seed=SEED)
     before, after = (
         predict_logits(model, *model.prepare(dataset.x, one)).double().numpy()

@@ -1,5 +1,6 @@
-"""Mathematics on graphs and operators: spectrum, conditioning, stability."""
+"""Mathematics on graphs, operators and trained networks: spectrum, conditioning, stability, weights of branches."""
 
+from s2gnn.analysis.branches import branch_shares, branch_weights
 from s2gnn.analysis.conditioning import Conditioning, conditioning, is_definite
 from s2gnn.analysis.edge_noise import EdgeNoise, added_edges, dropped_edges, edge_noises, perturbed_weights
 from s2gnn.analysis.kronecker import KroneckerForm, kronecker_form
@@ -15,6 +16,8 @@ __all__ = [
     "Penalisation",
     "StabilityBound",
     "added_edges",
+    "branch_shares",
+    "branch_weights",
     "conditioning",
     "dropped_edges",
     "edge_noise_stability",

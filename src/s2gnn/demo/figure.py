@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from sklearn.manifold import TSNE
 
+from s2gnn.analysis import branch_shares
 from s2gnn.demo.comparison import Comparison
 from s2gnn.nn import S2GNN
 from s2gnn.pictures import bare, save_png
@@ -82,10 +82,3 @@ def _draw_branches(axes: Axes, model: S2GNN) -> None:
     axes.margins(y=0.15)
     axes.legend(frameon=False, loc="upper right", ncols=n_layers + 1)
     bare(axes)
-
-
-def branch_shares(model: S2GNN) -> NDArray[np.float64]:
-    """The strength of every branch in each layer's fusion, as a share of the layer's sum, (layers, α + 1)."""
-    strengths = np.stack([conv.fusion.branch_strengths().numpy() for conv in model.convs])  # type: ignore[operator, union-attr]
-    shares: NDArray[np.float64] = strengths / strengths.sum(axis=1, keepdims=True)
-    return shares

@@ -71,6 +71,9 @@ PUBLISHED: Mapping[str, Hyperparameters] = MappingProxyType(
     }
 )
 
+# S2-GNN without one of its parts: trained with the hyperparameters of S2-GNN.
+VARIANTS = ("no-hadamard", "regular-sobolev")
+
 # Customary values inside the paper's search space; of ogbn-proteins, for which ppi-human stands in, the paper's script
 # shows the learning rate and the sizes.
 _CUSTOMARY = Hyperparameters(0.01, 5e-4, {"hidden_channels": 32, "num_layers": 2, "dropout": 0.5})
@@ -89,7 +92,7 @@ def default_hyperparameters(model: str, data: str) -> Hyperparameters:
         return Hyperparameters(0.0, 0.0, yardstick_defaults(model))
     accepted = hyperparameters(model)
     chosen = _CUSTOMARY
-    if model in ("s2gnn", "no-hadamard", "regular-sobolev"):
+    if model in ("s2gnn", *VARIANTS):
         chosen = _S2GNN_PROTEINS if data == "ppi-human" else PUBLISHED.get(data, _S2GNN)
     fitting = {name: value for name, value in chosen.model.items() if name in accepted}
     return replace(chosen, model={**model_defaults(model), **fitting})

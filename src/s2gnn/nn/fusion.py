@@ -75,10 +75,10 @@ class MLPFusion(nn.Module):
 
     @torch.no_grad()
     def branch_strengths(self) -> Tensor:
-        """The Frobenius norm of the block of `weight` that reads branch ρ = 0..α, (α + 1,)."""
+        """‖W_ρ‖_F / √out of the block W_ρ of `weight` that reads branch ρ = 0..α, (α + 1,); |μ_ρ| for W_ρ = μ_ρ I."""
         blocks = self.weight.view(self.alpha + 1, -1)
         norms: Tensor = torch.linalg.vector_norm(blocks, dim=1)
-        return norms
+        return norms / math.sqrt(self.weight.shape[1])
 
 
 def make_fusion(name: FusionName, alpha: int, channels: int) -> LinearFusion | MLPFusion:

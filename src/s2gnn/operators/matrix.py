@@ -58,6 +58,35 @@ class ConstantMatrix:
         return product
 
 
+@dataclass(frozen=True, eq=False)
+class MatrixProduct:
+    """A constant M = F_1 F_2 ⋯ F_n that is not formed: `M @ h` multiplies by one factor after the other.
+
+    Attributes:
+        factors: F_1, …, F_n.
+    """
+
+    factors: tuple[ConstantMatrix, ...]
+
+    @property
+    def shape(self) -> torch.Size:
+        """(rows, columns)."""
+        return torch.Size((self.factors[0].shape[0], self.factors[-1].shape[1]))
+
+    @property
+    def n_stored(self) -> int:
+        """The number of entries that a product reads."""
+        return sum(factor.n_stored for factor in self.factors)
+
+    def __matmul__(self, h: Tensor) -> Tensor:
+        for factor in reversed(self.factors):
+            h = factor @ h
+        return h
+
+
+Matrix = ConstantMatrix | MatrixProduct
+
+
 def _as_tensor(matrix: Any, like: Tensor) -> Tensor:
     rows, columns = matrix.shape
     if matrix.nnz > SPARSE_BELOW * rows * columns:

@@ -8,7 +8,7 @@ import numpy as np
 from s2gnn.layout import Block, Entry, Layout, rendered
 from s2gnn.studies.registry import stored_table
 from s2gnn.studies.results import LEVEL, TableResult, verdict
-from s2gnn.studies.table import table_names
+from s2gnn.studies.table import Column, load_table, table_names
 
 FINDINGS = "findings"
 HEADLINE = "headline"
@@ -17,17 +17,18 @@ _HEADLINE_MODELS = ("s2gnn", "mlp", "gcn", "sgc", "sign", "cheby")
 
 
 def findings(folder: Path) -> str:
-    """Of every accuracy table, in Markdown: where S2-GNN is first, and by how much it leads each other model."""
-    results = [stored_table(name, folder) for name in table_names()]
+    """Of every comparison with other models, in Markdown: where S2-GNN is first, and by how much it leads each."""
+    comparisons = (name for name in table_names() if load_table(name).variant is None)
+    results = [stored_table(name, folder) for name in comparisons]
     return "\n".join(f"{_first_places(result)}\n\n{rendered(_leads(result), 'markdown')}" for result in results)
 
 
 def headline(folder: Path) -> str:
     """One small table in Markdown: the models that all data sets have, under the fair protocols."""
     results = [stored_table(name, folder) for name in _HEADLINE_TABLES]
-    places = [(result, data) for result in results for data in result.table.data]
+    places = [(result, column) for result in results for column in result.table.columns]
     rows = tuple((Entry(model), *(_accuracy(*place, model) for place in places)) for model in _HEADLINE_MODELS)
-    header = ("accuracy (%)", *(data for _, data in places))
+    header = ("accuracy (%)", *(column.data for _, column in places))
     seeds = [len(place.records) for result in results for place in result.places.values() if place.records]
     count = f"{_span(seeds)} seeds" if seeds else "no seed yet"
     commits = dict.fromkeys(commit for result in results for commit in result.commits)
@@ -35,20 +36,20 @@ def headline(folder: Path) -> str:
     return rendered(Layout("", header, (Block("", rows),), (note,)), "markdown")
 
 
-def _accuracy(result: TableResult, data: str, model: str) -> Entry:
+def _accuracy(result: TableResult, column: Column, model: str) -> Entry:
     fair = result.table.protocols[-1]
-    place = result.places.get((data, model, fair.name))
+    place = result.places.get((column, model, fair.name))
     if place is None or place.score is None:
         return Entry("–")
-    return Entry(f"{place.score.mean:.1f}", 1 if result.ranking(data, fair)[0] == model else None)
+    return Entry(f"{place.score.mean:.1f}", 1 if result.ranking(column, fair)[0] == model else None)
 
 
 def _first_places(result: TableResult) -> str:
     table = result.table
-    rankings = {data: [result.ranking(data, protocol) for protocol in table.protocols] for data in table.data}
+    rankings = {column: [result.ranking(column, protocol) for protocol in table.protocols] for column in table.columns}
     measured = {
-        data: found
-        for data, found in rankings.items()
+        column: found
+        for column, found in rankings.items()
         if all("s2gnn" in ranking and len(ranking) > 1 for ranking in found)
     }
     if not measured:
@@ -57,11 +58,11 @@ def _first_places(result: TableResult) -> str:
         f"`{protocol.name}` {sum(found[position][0] == 's2gnn' for found in measured.values())}"
         for position, protocol in enumerate(table.protocols)
     ]
-    printed = sum(_first_in_paper(result, data) for data in measured)
+    printed = sum(_first_in_paper(result, column) for column in measured)
     models = [len(ranking) for found in measured.values() for ranking in found]
     return (
-        f"{table.title}: on {len(measured)} data sets ({', '.join(measured)}) S2-GNN is the first of the "
-        f"{_span(models)} models run, by the mean over all seeds: "
+        f"{table.title}: on {len(measured)} data sets ({', '.join(column.data for column in measured)}) "
+        f"S2-GNN is the first of the {_span(models)} models run, by the mean over all seeds: "
         f"{', '.join(counts)} times; in the paper {printed} times, where there is no MLP."
     )
 
@@ -70,8 +71,8 @@ def _span(counts: Sequence[int]) -> str:
     return " to ".join(map(str, dict.fromkeys((min(counts), max(counts)))))
 
 
-def _first_in_paper(result: TableResult, data: str) -> bool:
-    scores = {cell.model: cell.paper[0] for cell in result.table.cells if cell.data == data and cell.paper}
+def _first_in_paper(result: TableResult, column: Column) -> bool:
+    scores = {cell.model: cell.paper[0] for cell in result.table.cells if cell.column == column and cell.paper}
     return max(scores, key=lambda model: scores[model]) == "s2gnn"
 
 
@@ -95,14 +96,9 @@ def _leads(result: TableResult) -> Layout:
 
 def _row(result: TableResult, model: str) -> tuple[Entry, ...]:
     table = result.table
-    leads = {data: [result.lead(data, protocol, model) for protocol in table.protocols] for data in table.data}
-    common = {data: [lead for lead in found if lead] for data, found in leads.items() if all(found)}
-    paper = {(cell.data, cell.model): cell.paper for cell in table.cells}
-    printed = [
-        ours[0] - theirs[0]
-        for data in common
-        if (ours := paper.get((data, "s2gnn"))) and (theirs := paper.get((data, model)))
-    ]
+    leads = {column: [result.lead(column, under, model) for under in table.protocols] for column in table.columns}
+    common = {column: [lead for lead in found if lead] for column, found in leads.items() if all(found)}
+    printed = [lead for column in common if (lead := table.printed_lead(column, model)) is not None]
     means = [_mean([found[position].mean_difference for found in common.values()]) for position in range(2)]
     verdicts = [verdict(found[-1]) for found in common.values()]
     counts = " / ".join(str(verdicts.count(sign)) for sign in (1, 0, -1)) if verdicts else "–"

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from s2gnn.errors import InputError
 from s2gnn.layout import Layout
 from s2gnn.learning.records import RecordsFolder
-from s2gnn.studies import data_table, few_labels, homophily, sparsity, spectrum, stability, trained_stability
+from s2gnn.studies import branches, data_table, few_labels, homophily, sparsity, spectrum, stability, trained_stability
 from s2gnn.studies.budget import Budget
 from s2gnn.studies.measured import MeasuredStudy
 from s2gnn.studies.results import SHOWN, TableResult, table_result
@@ -20,7 +20,7 @@ from s2gnn.studies.view import table_layout
 MEASURED: Mapping[str, MeasuredStudy] = MappingProxyType(
     {
         study.STUDY.name: study.STUDY
-        for study in (data_table, sparsity, homophily, spectrum, stability, trained_stability, few_labels)
+        for study in (data_table, sparsity, homophily, spectrum, stability, trained_stability, branches, few_labels)
     }
 )
 
@@ -44,7 +44,8 @@ def studies() -> tuple[StudyInfo, ...]:
     ]
     for name in table_names():
         table = load_table(name)
-        size = f"{len(table.models)} models × {len(table.data)} data sets × {len(table.protocols)} protocols"
+        graphs = f" × {len(table.graphs)} kinds of graph" if len(table.graphs) > 1 else ""
+        size = f"{len(table.models)} models × {len(table.data)} data sets{graphs} × {len(table.protocols)} protocols"
         found.append(StudyInfo(name, f"{table.title} ({table.paper})", size))
     for sweep in SWEEPS.values():
         size = f"{len(sweep.lines)} lines × {len(sweep.values)} values × {len(sweep.data)} data sets, a picture"

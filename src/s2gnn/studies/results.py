@@ -10,7 +10,7 @@ from s2gnn.learning.protocol import Protocol
 from s2gnn.learning.records import Record, Records, canonical_json
 from s2gnn.studies.budget import BUDGETS, Budget
 from s2gnn.studies.cell import Cell
-from s2gnn.studies.table import AccuracyTable, TableCell
+from s2gnn.studies.table import AccuracyTable, Column, TableCell
 
 # What a table shows; smoke only tells whether things run.
 SHOWN = tuple(budget for name, budget in BUDGETS.items() if name != "smoke")
@@ -21,7 +21,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class PlaceResult:
-    """The runs of one data set and model under one protocol, by budget and seed, from the cheapest budget on."""
+    """The runs of one place of a table under one protocol, by budget and seed, from the cheapest budget on."""
 
     runs: Mapping[str, Mapping[int, Record]]
 
@@ -49,30 +49,30 @@ class PlaceResult:
 
 @dataclass(frozen=True)
 class TableResult:
-    """A table and the runs behind it, by data set, model and name of the protocol."""
+    """A table and the runs behind it, by column, model and name of the protocol."""
 
     table: AccuracyTable
-    places: Mapping[tuple[str, str, str], PlaceResult]
+    places: Mapping[tuple[Column, str, str], PlaceResult]
 
     def at(self, cell: TableCell, protocol: Protocol) -> PlaceResult:
         """The runs of one place."""
-        return self.places[cell.data, cell.model, protocol.name]
+        return self.places[cell.column, cell.model, protocol.name]
 
-    def ranking(self, data: str, protocol: Protocol) -> list[str]:
+    def ranking(self, column: Column, protocol: Protocol) -> list[str]:
         """The models that have runs, best first."""
         scores = {
             model: place.score.mean
             for (where, model, under), place in self.places.items()
-            if (where, under) == (data, protocol.name) and place.score is not None
+            if (where, under) == (column, protocol.name) and place.score is not None
         }
         return sorted(scores, key=lambda model: -scores[model])
 
-    def lead(self, data: str, protocol: Protocol, other: str, first: str = "s2gnn") -> PairedComparison | None:
+    def lead(self, column: Column, protocol: Protocol, other: str, first: str = "s2gnn") -> PairedComparison | None:
         """The accuracy of `first` minus that of `other`, in points, on the seeds that both have under one budget.
 
         Of several budgets the one with the most common seeds is taken; `None` where there is none.
         """
-        ours, theirs = (self.places.get((data, model, protocol.name)) for model in (first, other))
+        ours, theirs = (self.places.get((column, model, protocol.name)) for model in (first, other))
         if ours is None or theirs is None:
             return None
         common = {budget: ours.runs[budget].keys() & theirs.runs[budget].keys() for budget in ours.runs}
@@ -109,7 +109,7 @@ def table_result(table: AccuracyTable, records: Records, budgets: Sequence[Budge
     """The runs of every place of `table` with these budgets, from the cheapest on."""
     known = KnownRuns(records.read())
     places = {
-        (cell.data, cell.model, protocol.name): PlaceResult(
+        (cell.column, cell.model, protocol.name): PlaceResult(
             {budget.name: known.runs(table.cell(cell, protocol, budget), budget) for budget in budgets}
         )
         for cell in table.cells

@@ -7,59 +7,81 @@ from functools import cache
 from importlib import resources
 from typing import Any, Literal, get_args
 
-from s2gnn.data.catalogue import Kind, entry
+from s2gnn.data.catalogue import Kind, entry, graph_title
 from s2gnn.errors import InputError
-from s2gnn.learning.hyperparameters import PUBLISHED, Value
+from s2gnn.learning.hyperparameters import PUBLISHED, VARIANTS, Value
 from s2gnn.learning.protocol import Protocol, named_protocol
 from s2gnn.learning.yardsticks import YARDSTICKS
 from s2gnn.nn.models import has_head
 from s2gnn.studies.budget import Budget
 from s2gnn.studies.cell import Cell, make_cell
 
-Source = Literal["published", "searched", "transferred", "customary"]
+Source = Literal["published", "borrowed", "searched", "transferred", "customary"]
 
 _FOLDER = resources.files("s2gnn.studies") / "tables"
 
 
 @dataclass(frozen=True)
+class Column:
+    """What the models of a table compete on, a column of the paper's tables: a data set on one kind of graph."""
+
+    data: str
+    graph: Kind
+
+    @property
+    def title(self) -> str:
+        """The data set and the graph in a few words."""
+        k = entry(self.data).k if self.graph in ("knn", "smooth") else None
+        return f"{self.data}, {graph_title(self.graph, k)}"
+
+
+@dataclass(frozen=True)
 class TableCell:
-    """One data set and model of a table.
+    """One data set, graph and model of a table.
 
     Attributes:
         data: name of the data set.
+        graph: the kind of graph.
         model: name of the model.
         paper: the accuracy and half-width that the paper printed, in %; `None` where it has none.
-        source: of the hyperparameters: "published" by the authors, found by a search of ours ("searched"), by one on
-            another data set or graph ("transferred"), or "customary" values that nobody searched.
+        source: of the hyperparameters: "published" by the authors, those published for S2-GNN and given to a variant of
+            it ("borrowed"), found by a search of ours ("searched"), by one on another data set or graph
+            ("transferred"), or "customary" values that nobody searched.
         values: the hyperparameters that differ from `default_hyperparameters`.
     """
 
     data: str
+    graph: Kind
     model: str
     paper: tuple[float, float] | None = None
     source: Source = "customary"
     values: Mapping[str, Value] = field(default_factory=dict)
 
+    @property
+    def column(self) -> Column:
+        """Where the model competes."""
+        return Column(self.data, self.graph)
+
 
 @dataclass(frozen=True)
 class AccuracyTable:
-    """A table of the paper: accuracy of models (rows) on data sets (columns), under several protocols.
+    """A table of the paper: accuracy of models (rows) on data sets and graphs (columns), under several protocols.
 
     Attributes:
         name: as on the command line.
         title: what it shows.
         paper: where in the paper.
-        graph: the kind of graph.
         protocols: side by side; first the released one.
-        cells: in the order of the table, data set by data set.
+        cells: in the order of the table, column by column.
+        variant: of an ablation, the model that S2-GNN is compared with, itself without one of its parts.
     """
 
     name: str
     title: str
     paper: str
-    graph: Kind
     protocols: tuple[Protocol, ...]
     cells: tuple[TableCell, ...]
+    variant: str | None = None
 
     @property
     def data(self) -> tuple[str, ...]:
@@ -67,9 +89,25 @@ class AccuracyTable:
         return tuple(dict.fromkeys(cell.data for cell in self.cells))
 
     @property
+    def graphs(self) -> tuple[Kind, ...]:
+        """The kinds of graph in their order."""
+        return tuple(dict.fromkeys(cell.graph for cell in self.cells))
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The data sets and graphs in their order."""
+        return tuple(dict.fromkeys(cell.column for cell in self.cells))
+
+    @property
     def models(self) -> tuple[str, ...]:
         """The models in their order."""
         return tuple(dict.fromkeys(cell.model for cell in self.cells))
+
+    def printed_lead(self, column: Column, other: str) -> float | None:
+        """The accuracy of S2-GNN minus that of `other` as printed, in points; `None` where the paper has not both."""
+        printed = {cell.model: cell.paper for cell in self.cells if cell.column == column}
+        ours, theirs = printed.get("s2gnn"), printed.get(other)
+        return ours[0] - theirs[0] if ours and theirs else None
 
     def chosen(self, data: Sequence[str] | None = None, models: Sequence[str] | None = None) -> "AccuracyTable":
         """The part with these data sets and models, all if left out."""
@@ -91,7 +129,7 @@ class AccuracyTable:
         chosen = next(other for other in self.protocols if same_training(wanted.model, other, protocol))
         chosen = replace(chosen, epochs=budget.epochs, patience=budget.patience)
         cell = make_cell(
-            wanted.data, wanted.model, chosen, graph=self.graph, changes=wanted.values, seeds=seeds or budget.seeds
+            wanted.data, wanted.model, chosen, graph=wanted.graph, changes=wanted.values, seeds=seeds or budget.seeds
         )
         heads = cell.hyperparameters.model.get("heads")
         if isinstance(heads, int) and budget.max_heads is not None and heads > budget.max_heads:
@@ -121,36 +159,42 @@ def load_table(name: str) -> AccuracyTable:
 
 
 def parse_table(name: str, text: str) -> AccuracyTable:
-    """A table from its configuration in TOML, checked."""
+    """A table from its configuration in TOML, checked; a cell without a graph has that of the table."""
     content = tomllib.loads(text)
-    if content["graph"] not in get_args(Kind):
-        raise InputError(f"{name}: graph is {content['graph']!r}, but it must be one of {', '.join(get_args(Kind))}")
     protocols = tuple(named_protocol(protocol) for protocol in content["protocols"])
-    cells = tuple(_parse_cell(name, cell) for cell in content["cells"])
-    places = [(cell.data, cell.model) for cell in cells]
+    cells = tuple(_parse_cell(name, {"graph": content.get("graph"), **cell}) for cell in content["cells"])
+    places = [(cell.column, cell.model) for cell in cells]
     if len(set(places)) < len(places):
         raise InputError(f"{name} has a place twice")
-    return AccuracyTable(name, content["title"], content["paper"], content["graph"], protocols, cells)
+    table = AccuracyTable(name, content["title"], content["paper"], protocols, cells, content.get("variant"))
+    if table.variant is not None and set(table.models) != {"s2gnn", table.variant}:
+        raise InputError(
+            f"{name}: an ablation compares s2gnn with {table.variant}, but it has the models {', '.join(table.models)}"
+        )
+    return table
 
 
 def _parse_cell(name: str, content: dict[str, Any]) -> TableCell:
-    unknown = content.keys() - {"data", "model", "paper", "source", "values"}
+    unknown = content.keys() - {"data", "graph", "model", "paper", "source", "values"}
     if unknown:
         raise InputError(f"{name}: a cell has the unknown entry {sorted(unknown)[0]!r}")
     paper = content.get("paper")
     cell = TableCell(
         entry(content["data"]).name,
+        content["graph"],
         content["model"],
         None if paper is None else (float(paper[0]), float(paper[1])),
         content["source"],
         content.get("values", {}),
     )
     where = f"{name}, {cell.data} {cell.model}"
-    if cell.source not in get_args(Source):
-        raise InputError(f"{where}: source is {cell.source!r}, but it must be one of {', '.join(get_args(Source))}")
+    for what, value, known in (("graph", cell.graph, get_args(Kind)), ("source", cell.source, get_args(Source))):
+        if value not in known:
+            raise InputError(f"{where}: {what} is {value!r}, but it must be one of {', '.join(known)}")
     if (cell.source in ("searched", "transferred")) != bool(cell.values):
         raise InputError(f"{where}: values are given exactly where they were searched")
-    if cell.source == "published" and (cell.model != "s2gnn" or cell.data not in PUBLISHED):
+    owners = {"published": ("s2gnn",), "borrowed": VARIANTS}.get(cell.source)
+    if owners and (cell.model not in owners or cell.data not in PUBLISHED):
         raise InputError(f"{where}: no hyperparameters were published")
     return cell
 
@@ -165,7 +209,7 @@ def paper_scores() -> Mapping[tuple[str, str, str], tuple[float, float]]:
     """What the paper printed, accuracy and half-width in %, by data set, kind of graph and model."""
     tables = map(load_table, table_names())
     return {
-        (cell.data, table.graph, cell.model): cell.paper
+        (cell.data, cell.graph, cell.model): cell.paper
         for table in tables
         for cell in table.cells
         if cell.paper is not None

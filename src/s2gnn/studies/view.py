@@ -7,6 +7,7 @@ from s2gnn.data.catalogue import entry
 from s2gnn.layout import Block, Entry, Layout
 from s2gnn.learning.metrics import PairedComparison
 from s2gnn.learning.protocol import Protocol
+from s2gnn.studies.ablation import ablation, ablation_notes
 from s2gnn.studies.results import PlaceResult, TableResult
 from s2gnn.studies.table import TableCell
 
@@ -14,7 +15,7 @@ _NONE = "–"
 
 
 def table_layout(result: TableResult) -> Layout:
-    """One block for each data set, one row for each model."""
+    """One block for each data set and graph, one row for each model."""
     table = result.table
     released, fair = table.protocols
     header = (
@@ -30,12 +31,13 @@ def table_layout(result: TableResult) -> Layout:
         "hyperparameters",
     )
     blocks = []
-    for data in table.data:
-        ranks = {protocol: result.ranking(data, protocol)[:2] for protocol in table.protocols}
-        rows = tuple(_row(result, cell, ranks) for cell in table.cells if cell.data == data)
-        k = f", k = {entry(data).k}" if table.graph in ("knn", "smooth") else ""
-        blocks.append(Block(f"{data}{k}: {entry(data).title}", rows))
-    return Layout(f"{table.title} ({table.paper})", header, tuple(blocks), (_legend(), made_by(result)))
+    for column in table.columns:
+        ranks = {protocol: result.ranking(column, protocol)[:2] for protocol in table.protocols}
+        rows = tuple(_row(result, cell, ranks) for cell in table.cells if cell.column == column)
+        blocks.append(Block(f"{column.title}: {entry(column.data).title}", rows))
+    found = ablation(result)
+    notes = (*(ablation_notes(found) if found else ()), _legend(), made_by(result))
+    return Layout(f"{table.title} ({table.paper})", header, tuple(blocks), notes)
 
 
 def _row(result: TableResult, cell: TableCell, ranks: dict[Protocol, list[str]]) -> tuple[Entry, ...]:
@@ -45,7 +47,7 @@ def _row(result: TableResult, cell: TableCell, ranks: dict[Protocol, list[str]])
         Entry(_score(place), ranks[protocol].index(cell.model) + 1 if cell.model in ranks[protocol] else None)
         for place, protocol in zip(places, protocols, strict=True)
     ]
-    lead = None if cell.model == "s2gnn" else result.lead(cell.data, protocols[-1], cell.model)
+    lead = None if cell.model == "s2gnn" else result.lead(cell.column, protocols[-1], cell.model)
     texts = (
         "{:.2f} ± {:.2f}".format(*cell.paper) if cell.paper else _NONE,
         *(_difference(place, cell) for place in places),
@@ -104,15 +106,16 @@ def made_by(result: TableResult) -> str:
 
 def table_json(result: TableResult) -> dict[str, Any]:
     """All figures of a table for a program."""
-    table = result.table
+    table, found = result.table, ablation(result)
     return {
         "study": table.name,
         "title": table.title,
         "paper": table.paper,
-        "graph": table.graph,
+        **({"ablation": asdict(found)} if found else {}),
         "cells": [
             {
                 "data": cell.data,
+                "graph": cell.graph,
                 "model": cell.model,
                 "paper": cell.paper,
                 "hyperparameters": cell.source,
@@ -125,7 +128,7 @@ def table_json(result: TableResult) -> dict[str, Any]:
 
 def _place_json(result: TableResult, cell: TableCell, protocol: Protocol) -> dict[str, Any]:
     place = result.at(cell, protocol)
-    lead = None if cell.model == "s2gnn" else result.lead(cell.data, protocol, cell.model)
+    lead = None if cell.model == "s2gnn" else result.lead(cell.column, protocol, cell.model)
     return {
         "score": asdict(place.score) if place.score else None,
         "budget": place.budget,

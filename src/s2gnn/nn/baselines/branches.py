@@ -14,7 +14,7 @@ from s2gnn.nn.arguments import layer_widths, probability
 from s2gnn.nn.features import Propagated, sparse_if_cheaper, table
 from s2gnn.nn.fusion import FusionName, make_fusion
 from s2gnn.operators import SparseInput
-from s2gnn.operators.matrix import ConstantMatrix
+from s2gnn.operators.matrix import Matrix
 from s2gnn.operators.sobolev import check_alpha
 
 
@@ -56,7 +56,7 @@ class BranchConv(nn.Module):
         nn.init.zeros_(self.bias)
         self.fusion.reset_parameters()
 
-    def forward(self, x: Tensor | SparseInput | Propagated, matrices: Sequence[ConstantMatrix]) -> Tensor:
+    def forward(self, x: Tensor | SparseInput | Propagated, matrices: Sequence[Matrix]) -> Tensor:
         """The output (N, out_channels)."""
         branches, width_in, width_out = self.weight.shape
         if len(matrices) != branches - 1:
@@ -74,7 +74,7 @@ class BranchConv(nn.Module):
         products = [signal @ weight for signal, weight in zip(signals, self.weight, strict=True)]
         return torch.stack(products, dim=1)
 
-    def _transform_first(self, x: Tensor | SparseInput, matrices: Sequence[ConstantMatrix]) -> Tensor:
+    def _transform_first(self, x: Tensor | SparseInput, matrices: Sequence[Matrix]) -> Tensor:
         """M_ρ (H W_ρ), (N, α + 1, out): the branches of one matrix side by side in one product."""
         branches, _, width = self.weight.shape
         transformed = x @ self.weight.transpose(0, 1).flatten(1)  # (N, (alpha + 1) * out)
@@ -87,7 +87,7 @@ class BranchConv(nn.Module):
         return torch.stack(outputs, dim=1)
 
 
-def aggregate(x: Tensor, matrices: Sequence[ConstantMatrix]) -> tuple[Tensor, ...]:
+def aggregate(x: Tensor, matrices: Sequence[Matrix]) -> tuple[Tensor, ...]:
     """X and M_1 x, …, M_α x, each (N, F); a repeated matrix gives the same tensor."""
     products = {matrix: matrix @ x for matrix in dict.fromkeys(matrices)}
     return (x, *(products[matrix] for matrix in matrices))
@@ -127,7 +127,7 @@ class BranchNetwork(nn.Module):
         self.alpha = int(alpha)
         self.convs = nn.ModuleList(BranchConv(i, o, self.alpha, fusion, dropout) for i, o in pairwise(widths))
 
-    def matrices(self, graph: Graph) -> tuple[ConstantMatrix, ...]:
+    def matrices(self, graph: Graph) -> tuple[Matrix, ...]:
         """M_1..M_α of `graph`."""
         raise NotImplementedError
 
@@ -136,7 +136,7 @@ class BranchNetwork(nn.Module):
         for conv in self.convs:
             conv.reset_parameters()  # type: ignore[operator]
 
-    def prepare(self, x: Any, graph: Graph) -> tuple[Propagated | SparseInput, tuple[ConstantMatrix, ...]]:
+    def prepare(self, x: Any, graph: Graph) -> tuple[Propagated | SparseInput, tuple[Matrix, ...]]:
         """X and M_ρ X, or X as a sparse matrix where M_ρ (X W_ρ) is cheaper, and the matrices."""
         features = table(x, graph, self.in_channels)
         matrices = self.matrices(graph)
@@ -145,7 +145,7 @@ class BranchNetwork(nn.Module):
         inputs = sparse_if_cheaper(features, parameter, products_per_branch)
         return Propagated(aggregate(inputs, matrices), matrices) if isinstance(inputs, Tensor) else inputs, matrices
 
-    def forward(self, x: Tensor | SparseInput | Propagated, matrices: Sequence[ConstantMatrix]) -> Tensor:
+    def forward(self, x: Tensor | SparseInput | Propagated, matrices: Sequence[Matrix]) -> Tensor:
         """The logits (N, out_channels)."""
         for conv in self.convs:
             x = conv(x, matrices)
