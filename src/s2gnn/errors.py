@@ -21,5 +21,9 @@ class SlowPathWarning(UserWarning):
     """The native kernel is not available, so products are computed on plain torch."""
 
 
+class LabelsWarning(UserWarning):
+    """Labels may have been meant in another way than they are read."""
+
+
 class DamagedRecordsWarning(UserWarning):
     """A file of records has a line that is none, such as one torn by a crash."""

@@ -1,6 +1,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from sklearn.datasets import load_iris
 from s2gnn import knn_graph
 from s2gnn.estimator import load_estimator
 from s2gnn.graphs import save_graph
+from tests.cli.interrupts import heed_interrupts
 from tests.cli.tables import IRIS, diabetes_table, iris_table
 
 
@@ -32,6 +34,7 @@ def test_from_a_table_to_a_model_and_predictions(s2gnn, tmp_path):
         assert text in out
     assert "learning from 15 labels on 150 rows with 6 features" in err
     assert "MiB of memory" in err
+    assert re.search(r"^memory +\d+ MiB at most$", out, re.MULTILINE)
     predicted = rows_of(tmp_path / "p.csv")
     assert len(predicted) == 135
     assert list(predicted[0]) == ["row", "", *IRIS, "size", "species", "predicted_species", "probability"]
@@ -39,7 +42,13 @@ def test_from_a_table_to_a_model_and_predictions(s2gnn, tmp_path):
     assert np.mean(right) > 0.85
     assert all(1 / 3 <= float(line["probability"]) <= 1 for line in predicted)
     card = (tmp_path / "model" / "README.md").read_text()
-    for text in ["species of iris.csv", "150 rows, of which 15 have a label", "s2gnn fit", "accuracy", "petal width"]:
+    for text in [
+        "species of iris.csv",
+        "has 150 rows, 15 with a label: ",
+        "s2gnn fit",
+        "accuracy",
+        "petal width",
+    ]:
         assert text in card
 
 
@@ -58,6 +67,7 @@ def test_json_and_the_same_seed_the_same_model(s2gnn, tmp_path):
     assert first["categorical"] == ["size"]
     assert first["left_out"]["sepal width"] == "not asked for"
     assert first["rows"] == 150
+    assert 2**20 < first["peak_bytes"] < 2**34
     assert sum(first["labels"].values()) == first["labelled_rows"] == 15
     score = first["scores"][0]
     assert score["name"] == "accuracy"
@@ -82,6 +92,18 @@ def test_quantities_and_a_learned_graph(s2gnn, tmp_path):
     assert lines[0].split("\t")[-2:] == ["progression", "predicted_progression"]
     predicted = np.array([float(line.split("\t")[-1]) for line in lines[1:]])
     assert np.corrcoef(predicted, truth[::2])[0, 1] > 0.4
+
+
+def test_names_of_columns_may_have_commas(s2gnn, tmp_path):
+    iris_table(tmp_path / "iris.csv")
+    lines = (tmp_path / "iris.csv").read_text().replace("petal length", '"Länge, Blatt"', 1)
+    (tmp_path / "iris.csv").write_text(lines)
+    code, out, err = s2gnn(
+        "fit", tmp_path / "iris.csv", "--label", "species", "--features", '"Länge, Blatt", sepal width', "--folds", 0,
+        "--out", tmp_path / "model", "--json",
+    )  # fmt: skip
+    assert code == 0, err
+    assert json.loads(out)["numeric"] == ["Länge, Blatt", "sepal width"]
 
 
 @pytest.mark.parametrize("form", ["csv", "npz"])
@@ -126,11 +148,15 @@ def test_a_model_is_replaced_and_other_folders_are_not(s2gnn, tmp_path):
             "fit", tmp_path / "iris.csv", "--label", "species", "--k", k, "--folds", 0, "--out", tmp_path / "m"
         )[0] == 0  # fmt: skip
     assert load_estimator(tmp_path / "m")[0].k == 9
+    (tmp_path / "m" / "notes.txt").write_text("mine")
+    code, _, err = s2gnn("fit", tmp_path / "iris.csv", "--label", "species", "--out", tmp_path / "m")
+    assert code == 2
+    assert "such as notes.txt" in err
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("years of work")
     code, _, err = s2gnn("fit", tmp_path / "iris.csv", "--label", "species", "--out", tmp_path / "mine")
     assert code == 2
-    assert "holds other files than a model: choose a new folder" in err
+    assert "holds other files than a model, such as thesis.tex: choose a new folder" in err
     assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
 
 
@@ -145,10 +171,14 @@ def test_a_model_is_replaced_and_other_folders_are_not(s2gnn, tmp_path):
         ("iris.csv", ["--edges", "e.csv", "--k", "3"], "--edges gives the graph: leave --graph and --k out"),
         ("iris.csv", ["--edges", "e.csv"], "e.csv is not a file"),
         ("iris.csv", ["--id", "name"], "iris.csv has no column 'name'"),
+        ("iris.csv", ["--id", "species"], "the column 'species' is both the label and the identifier"),
+        ("iris.csv", ["--id", "size", "--features", "size"], "is both the identifier of the rows and a feature"),
         ("iris.csv", ["--out", "iris.csv"], "iris.csv is a file or a link, but a model is a folder"),
         ("iris.csv", ["--out", "iris.csv/model"], "cannot be written"),
         ("iris.csv", ["--predictions", "p.xlsx"], "p.xlsx does not end in .csv or .tsv"),
         ("iris.csv", ["--predictions", "iris.csv/p.csv"], "cannot be written"),
+        ("iris.csv", ["--predictions", "iris.csv"], "iris.csv is the table itself, which predictions would replace"),
+        ("iris.csv", ["--predictions", "model/p.csv"], "model/p.csv lies in the model folder"),
         ("missing.csv", [], "missing.csv is not a file"),
         (".", [], "is a folder: give a .csv, .tsv or .npz table"),
         ("empty.csv", [], "empty.csv is not a table: it needs a header line and at least one row"),
@@ -158,6 +188,8 @@ def test_a_model_is_replaced_and_other_folders_are_not(s2gnn, tmp_path):
         ("one-class.csv", [], "every labelled row of one-class.csv is 'x' in column 'species': a classifier needs"),
         ("constant.csv", [], "constant.csv has no column to learn from beside 'species' ('a': the same number in"),
         ("text.csv", ["--features", "a"], "column 'a' of text.csv is inf in row 2, not a finite number"),
+        ("large.csv", [], "column 'a' of large.csv is 1e+300 in row 2, too large to compute with"),
+        ("names.csv", [], "is different in each of 3 labelled rows: names and numbers of rows are no classes"),
         ("predicted.csv", ["--predictions", "p.csv"], "predicted.csv has a column 'probability' already"),
     ],
 )
@@ -172,6 +204,8 @@ def test_bad_input_is_one_sentence_and_exit_code_2(s2gnn, tmp_path, monkeypatch,
         "one-class.csv": b"a,species\n1,x\n2,x\n3,\n",
         "constant.csv": b"a,species\n1,x\n1,y\n1,\n",
         "text.csv": b"a,species\n1,x\ninf,y\n3,\n",
+        "large.csv": b"a,species\n1,x\n1e300,y\n3,\n",
+        "names.csv": b"a,species\n1,x\n2,y\n3,z\n",
         "predicted.csv": b"a,species,probability\n1,x,1\n2,y,1\n4,,1\n",
     }.items():
         (tmp_path / name).write_bytes(content)
@@ -196,6 +230,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
     process = subprocess.Popen(
         [*command, "--out", "model", "--predictions", "p.csv"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"},
+        preexec_fn=heed_interrupts,
     )  # fmt: skip
     assert b"learning from" in process.stderr.readline()
     time.sleep(0.3)

@@ -1,12 +1,18 @@
 import csv
 import io
 import json
+import os
+import re
 import shutil
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from s2gnn.cli import main
+from tests.cli.interrupts import heed_interrupts
 from tests.cli.tables import IRIS, diabetes_table, iris_table
 
 
@@ -109,6 +115,7 @@ def test_quantities(s2gnn, tmp_path):
             "column 'petal width [cm]' of text.csv is 'wide' in row 2, but a value here is a number",
         ),
         ("model", "again.csv", [], "again.csv has a column 'predicted_species' already"),
+        ("model", "new.csv", ["--out", "new.csv"], "new.csv is the table itself, which predictions would replace"),
         ("model", "new.csv", ["--out", "p.pdf"], "p.pdf does not end in .csv or .tsv"),
         ("model", "new.csv", ["--out", "new.csv/p.csv"], "cannot be written"),
         ("model", "new.csv", ["--json"], "say where they go by --out"),
@@ -137,3 +144,40 @@ def test_bad_input_is_one_sentence_and_exit_code_2(s2gnn, tmp_path, monkeypatch,
     assert err.startswith("s2gnn: ")
     assert err.count("\n") == 1
     assert sorted(tmp_path.iterdir()) == before
+
+
+def large_table(folder, path):
+    header, *lines = (folder / "new.csv").read_text().splitlines()
+    path.write_text("\n".join([header, *(lines * 200)[:10_000]]))
+
+
+def test_a_large_table_is_announced_with_its_memory(s2gnn, tmp_path, fitted):
+    folder, _ = fitted
+    large_table(folder, tmp_path / "large.csv")
+    code, out, err = s2gnn("predict", folder / "model", tmp_path / "large.csv", "--out", tmp_path / "p.csv")
+    assert code == 0
+    assert err.startswith("predicting 10,000 rows, with at most about ")
+    assert "100%" in err
+    assert re.search(r"^10,000 rows predicted: .*p\.csv \(\d+ s, \d+ MiB of memory\)$", out, re.MULTILINE)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends an interrupt as POSIX does")
+def test_ctrl_c_leaves_nothing_behind(tmp_path, fitted):
+    folder, _ = fitted
+    large_table(folder, tmp_path / "large.csv")
+    command = [sys.executable, "-u", "-m", "s2gnn.cli", "predict", str(folder / "model"), "large.csv", "--out", "p.csv"]
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        preexec_fn=heed_interrupts,
+    )
+    assert b"predicting 10,000 rows" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == b""
+    assert b"Traceback" not in err
+    assert [path.name for path in tmp_path.iterdir()] == ["large.csv"]

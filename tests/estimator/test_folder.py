@@ -80,9 +80,9 @@ def test_the_card_names_data_graph_scores_and_command(classifier, tmp_path):
     assert page.startswith("# Iris\n")
     for part in (
         "b\\|c",
-        "| accuracy | 0.9312 ± 0.0200 | 30 |",
+        "| accuracy | 93.1 ± 2.0 % | 30 |",
         "s2gnn fit iris.csv",
-        "150 nodes",
+        "150 rows are the nodes of a graph with",
         "setosa",
         "| torch |",
     ):
@@ -136,9 +136,31 @@ def test_nothing_in_a_folder_is_executed(folder, tmp_path):
     rewrite(folder, "model.safetensors", pickle.dumps(Trap(trap)))
     (folder / "estimator.json").write_bytes(pickle.dumps(Trap(trap)))
     refused(folder, "is not JSON")
+    refused(tmp_path / "nowhere", "nowhere is not a folder")
     assert not trap.exists()
     pickle.loads(pickle.dumps(Trap(trap)))
     assert trap.exists(), "the trap works, so that its silence above says something"
+
+
+def test_further_arrays_and_files_are_not_looked_at(iris, classifier, folder, tmp_path, monkeypatch):
+    trap = tmp_path / "sprung"
+    rewrite(folder, "training.npz", npz_with(folder, further=np.array([Trap(trap)], dtype=object)))
+    for name in ("__init__.py", "sitecustomize.py", "torch.py", "modeling.py"):
+        (folder / name).write_text(f"import os\nos.mkdir({str(trap)!r})\n")
+    for name in ("model.pkl", "pytorch_model.bin", "training.npy", "classes.npy"):
+        (folder / name).write_bytes(pickle.dumps(Trap(trap)))
+    change(folder, auto_map={"AutoModel": "modeling.Model"}, sha256_of=["../../secret"])
+    monkeypatch.chdir(folder)
+    loaded, _ = load_estimator(folder)
+    np.testing.assert_array_equal(loaded.predict(iris[0]), classifier.predict(iris[0]))
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize("part", ["num_layers", "alpha", "hidden_channels", "in_channels", "out_channels"])
+def test_a_network_is_not_larger_than_its_weights(folder, part):
+    description = json.loads((folder / "estimator.json").read_text())
+    change(folder, network={**description["network"], part: 10**9})
+    refused(folder, "do not fit together")
 
 
 @pytest.mark.parametrize("name", ["os.system", "S2GNNClassifier.__init__", "builtins.eval", ["S2GNNClassifier"], None])
@@ -156,6 +178,9 @@ def test_the_class_comes_out_of_a_list(folder, name):
         ({"network": {"in_channels": 10**12}}, "do not fit together"),
         ({"attachment": {"kind": "gaussian", "k": -3, "sigma": 1.0}}, "an attachment whose k is -3"),
         ({"n_networks": 3}, "do not fit together"),
+        ({"n_networks": 10**9}, "do not fit together, such as logits of shape"),
+        ({"histories": []}, "histories of other networks"),
+        ({"sha256": {"../model.safetensors": "0"}}, "its sha256 is not that of estimator.json"),
         ({"extra": [1]}, "extra is no object"),
         ({"version": 2}, "in format version 2"),
         ({"format": "other"}, "lacks format"),
@@ -176,7 +201,7 @@ def test_links_are_refused(folder, tmp_path):
     secret = tmp_path / "elsewhere"
     (folder / "training.npz").rename(secret)
     (folder / "training.npz").symlink_to(secret)
-    refused(folder, "is not a plain file")
+    refused(folder, "missing or not a plain file")
 
 
 @pytest.mark.parametrize("name", ["../outside.txt", "a/b", "..", "", "/outside.txt", "estimator.json"])
@@ -211,7 +236,7 @@ def test_damage_is_one_sentence(folder, name, damage):
     else:
         content[len(content) // 3] ^= 0xFF
         path.write_bytes({"empty": b"", "cut": content[: len(content) // 2], "flipped": content}[damage])
-    refused(folder, "save_estimator|damaged|not JSON")
+    refused(folder, "missing or not a plain file|damaged|not JSON")
 
 
 def test_what_is_no_model_folder_is_left_alone(classifier, tmp_path):
@@ -225,4 +250,4 @@ def test_what_is_no_model_folder_is_left_alone(classifier, tmp_path):
     with pytest.raises(InputError, match="the estimator is a list"):
         save_estimator([], tmp_path / "new")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
-    refused(tmp_path, "written by save_estimator")
+    refused(tmp_path, "give a folder that s2gnn fit or save_estimator wrote")

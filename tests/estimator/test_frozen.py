@@ -103,19 +103,31 @@ def test_copies_of_a_row_share_their_answer():
     np.testing.assert_allclose(classifier.predict_proba(X)[:5], (both[:5] + both[178:]) / 2, atol=1e-12)
 
 
-def test_a_precomputed_graph_has_no_place_for_new_rows(tables):
+def test_new_rows_beside_a_precomputed_graph_are_joined_by_their_features(tables):
     X, y, new = tables
     graph = knn_graph(X, 5)
     classifier = S2GNNClassifier("precomputed", **QUICK).fit(X, y, adjacency=graph)
     assert classifier.graph_ == graph
-    unique = np.unique(X, axis=0, return_index=True)[1]
-    np.testing.assert_allclose(classifier.predict_proba(X[unique[:3]]).sum(axis=1), 1)
-    with pytest.raises(InputError, match="row 1 of X was not there in training"):
-        classifier.predict(np.vstack([X[:1], new[:1]]))
+    mean, deviation = X.mean(axis=0), X.std(axis=0)
+    scaled, new_scaled = (X - mean) / deviation, (new - mean) / deviation
+    edges = classifier._trained_.attachment.edges(scaled, graph.degrees, new_scaled)
+    assert np.diff(edges.indptr).tolist() == [10] * len(new)
+    assert edges.sum(axis=1).mean() == pytest.approx(graph.degrees.mean(), rel=0.3)
+    expected = joined_probabilities(classifier, edges, scaled, new_scaled)
+    np.testing.assert_allclose(classifier.predict_proba(new), expected[len(X) :], atol=1e-5)
     from_scipy = S2GNNClassifier("precomputed", **QUICK).fit(X, y, adjacency=graph.to_scipy())
     np.testing.assert_array_equal(from_scipy.label_distributions_, classifier.label_distributions_)
     with pytest.raises(InputError, match="but graph is 'knn': leave it out"):
         S2GNNClassifier(**QUICK).fit(X, y, adjacency=graph)
+
+
+def test_a_precomputed_graph_without_features_has_no_place_for_new_rows(tables):
+    X, y, _ = tables
+    nothing = np.ones((len(X), 1))
+    classifier = S2GNNClassifier("precomputed", **QUICK).fit(nothing, y, adjacency=knn_graph(X, 5))
+    assert classifier.predict(nothing[:2]).shape == (2,)
+    with pytest.raises(InputError, match="row 1 of X was not there in training, whose rows no feature tells apart"):
+        classifier.predict([[1.0], [2.0]])
 
 
 def test_a_smooth_signal_is_continued():

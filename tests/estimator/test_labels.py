@@ -15,6 +15,7 @@ from s2gnn.estimator.labels import is_unlabelled, read_labels
         (np.array([True, False]), [False, True], [1, 0]),
         (np.array([5, None, -1, 7], dtype=object), [5, 7], [0, -1, -1, 1]),
         (np.array([0, 255], dtype=np.uint8), [0, 255], [0, 1]),
+        (list("abcdefghijklmnopqrstuvwxyz"), list("abcdefghijklmnopqrstuvwxyz"), list(range(26))),
     ],
 )
 def test_labels_of_every_kind(y, classes, codes):

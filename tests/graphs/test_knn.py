@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from s2gnn import InputError, knn_graph
 from s2gnn.bench.graphs import points_on_clusters
-from s2gnn.graphs import nearest_neighbours, node_homophily
+from s2gnn.graphs import nearest_neighbours, neighbours, node_homophily
 from tests.real_data import histology
 
 
@@ -154,6 +154,17 @@ def test_faiss_with_many_copies_of_a_point_lists_no_row_itself():
     assert not np.any(found.indices == np.arange(600)[:, None])
     assert found.distances.max() == 0
     assert found.recall == 1
+
+
+def test_without_faiss_larger_tables_are_searched_exactly(monkeypatch):
+    monkeypatch.setattr(neighbours, "EXACT_UP_TO", 30)
+    monkeypatch.setattr(neighbours, "EXACT_WITHOUT_FAISS", 60)
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    assert [nearest_neighbours(X[:n], 3).method for n in (30, 31, 80)] == ["exact", "faiss", "faiss"]
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    assert [nearest_neighbours(X[:n], 3).method for n in (30, 31, 60)] == ["exact", "exact", "exact"]
+    with pytest.raises(InputError, match=r"61 rows are searched with faiss, which is not installed: pip install"):
+        nearest_neighbours(X[:61], 3)
 
 
 def test_faiss_wants_dense_features_and_says_how_to_install(monkeypatch):

@@ -4,6 +4,7 @@ import pytest
 from s2gnn import InputError
 from s2gnn.data import Table
 from s2gnn.data.values import as_text
+from s2gnn.errors import LabelsWarning
 from s2gnn.preprocessing import class_labels, quantities, task_of
 
 
@@ -13,6 +14,25 @@ def labelled(*values):
 
 def test_classes_are_text_and_empty_labels_none():
     assert class_labels(labelled("1", " 2", "", "NA", "2"), "y").tolist() == ["1", "2", None, None, "2"]
+
+
+def test_whole_numbers_are_the_same_class_with_and_without_a_fraction():
+    assert class_labels(labelled("1.0", "2", "", "1", "2."), "y").tolist() == ["1", "2", None, "1", "2"]
+    assert class_labels(labelled("007", "10", "7", "10"), "y").tolist() == ["007", "10", "7", "10"]
+    assert class_labels(labelled("v1.0", "v2.0", ""), "y").tolist() == ["v1.0", "v2.0", None]
+
+
+def test_minus_one_is_a_class_and_said_to_be_one_where_that_may_surprise():
+    with pytest.warns(LabelsWarning, match="2 rows of t.csv are -1 in column 'y', which is taken for a class: empty"):
+        assert "-1" in class_labels(labelled("0", "1", "-1", "-1"), "y").tolist()
+    assert class_labels(labelled("1", "-1", "", "1"), "y").tolist() == ["1", "-1", None, "1"]
+
+
+def test_a_class_for_every_row_names_the_rows():
+    with pytest.raises(InputError, match="'y' of t.csv is different in each of 51 labelled rows: names and numbers"):
+        class_labels(labelled("", *(f"row {i}" for i in range(51))), "y")
+    assert len(class_labels(labelled("", *(f"kind {i}" for i in range(50))), "y")) == 51
+    assert class_labels(labelled("a", "b"), "y").tolist() == ["a", "b"]
 
 
 def test_quantities():

@@ -102,8 +102,7 @@ def test_measured_beside_published_and_released_beside_fair(folder):
         in text
     )
     assert (
-        "| mlp | – | **97.00 ± 1.00** | – | – | – | -3.00 (3 seeds, p = 0.035) | – / 3 | – / quick | searched |"
-        in text
+        "| mlp | – | **97.00 ± 1.00** | – | – | – | -3.00 (3 seeds, p = 0.035) | – / 3 | – / quick | searched |" in text
     )
     assert "12 runs, 0.1 hours of training; s2gnn study run table2-knn --budget BUDGET; commits abc." in text
 

@@ -10,25 +10,26 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.console import Console
 
+from s2gnn.cli.card import reasons, table_card
+from s2gnn.cli.memory import size_text
 from s2gnn.cli.output import AsJson, check_folder_writable, command_line, duration, names
 from s2gnn.cli.predictions import (
     check_names_free,
     check_predictions_file,
     chosen_rows,
-    score_text,
     with_predictions,
     write_predictions,
 )
 from s2gnn.cli.training import Request, Trained, train
 from s2gnn.data import Table, read_table
 from s2gnn.errors import InputError
-from s2gnn.estimator import ModelCard
-from s2gnn.estimator.folder import DESCRIPTION
-from s2gnn.preprocessing import Columns
+from s2gnn.estimator.card import score_text
+from s2gnn.estimator.folder import DESCRIPTION, FILES
 from s2gnn.preprocessing.labels import Task
 
 app = typer.Typer()
 
+CLASSES_SHOWN = 20
 INDENT = 22  # of what is said, beside its name
 
 
@@ -38,7 +39,11 @@ def fit(
     label: Annotated[str, typer.Option(help="The column to predict; rows in which it is empty are unlabelled.")],
     out: Annotated[Path, typer.Option(help="The folder to write the model into.")],
     features: Annotated[
-        str | None, typer.Option(help="The columns to learn from, separated by commas; all that help if left out.")
+        str | None,
+        typer.Option(
+            help="The columns to learn from, separated by commas, a name with a comma in double quotes; all that help "
+            "if left out."
+        ),
     ] = None,
     task: Annotated[
         Task | None, typer.Option(help="Labels are classes or quantities; seen in the labels if left out.")
@@ -78,9 +83,11 @@ def fit(
 
     Example: [bold]s2gnn fit flowers.csv --label species --out model/ --predictions species.csv[/bold]
     """
-    check_folder_writable(out, DESCRIPTION)
+    check_folder_writable(out, DESCRIPTION, FILES)
     if predictions is not None:
-        check_predictions_file(predictions)
+        check_predictions_file(predictions, table)
+        if out.absolute() in predictions.absolute().parents:
+            raise InputError(f"{predictions} lies in the model folder, which is replaced whole: choose another place")
     if edges is not None and (graph is not None or k is not None):
         raise InputError("--edges gives the graph: leave --graph and --k out")
     data = read_table(table)
@@ -104,26 +111,11 @@ def fit(
         ),
         Console(stderr=True, quiet=as_json, highlight=False, soft_wrap=True),
     )
-    trained.model.save(out, _card(table, trained, command_line()))
+    trained.model.save(out, table_card(table.name, trained, command_line()))
     if predictions is not None:
         columns = with_predictions(data, label, trained.model.transduction())
         write_predictions(chosen_rows(columns, ~trained.labelled), predictions)
     _print(_summary(data, trained, out, predictions), trained, as_json)
-
-
-def _card(table: Path, trained: Trained, command: str) -> ModelCard:
-    columns, labelled = trained.columns, trained.labelled
-    notes = [f"Columns that were left out: {_reasons(columns)}."] if columns.left_out else []
-    return ModelCard(
-        title=f"{trained.model.label} of {table.name}",
-        data=f"{table.name}: {len(labelled):,} rows, of which {labelled.sum():,} have a label. "
-        f"Numbers: {', '.join(columns.numeric) or 'none'}. Categories: {', '.join(columns.categorical) or 'none'}.",
-        target=trained.model.label,
-        features=(*columns.numeric, *columns.categorical),
-        scores=trained.scores,
-        command=command,
-        notes=tuple(notes),
-    )
 
 
 def _summary(data: Table, trained: Trained, out: Path, predictions: Path | None) -> dict[str, Any]:
@@ -141,32 +133,32 @@ def _summary(data: Table, trained: Trained, out: Path, predictions: Path | None)
         "edges": graph.n_edges,
         "scores": [asdict(score) for score in trained.scores],
         "seconds": round(trained.seconds, 2),
+        "peak_bytes": trained.peak,
         "model": str(out),
         "predictions": None if predictions is None else str(predictions),
     }
-
-
-def _reasons(columns: Columns) -> str:
-    return ", ".join(f"{name or '(no name)'} ({reason})" for name, reason in columns.left_out.items())
 
 
 def _print(summary: dict[str, Any], trained: Trained, as_json: bool) -> None:
     if as_json:
         print(json.dumps(summary, indent=2, allow_nan=False))
         return
-    counts = ", ".join(f"{name}: {count:,.6g}" for name, count in trained.label_counts.items())
+    counts = ", ".join(f"{name}: {count:,.6g}" for name, count in list(trained.label_counts.items())[:CLASSES_SHOWN])
+    if len(trained.label_counts) > CLASSES_SHOWN:
+        counts += f", … {len(trained.label_counts):,} classes"
     rows = [
         ("rows", f"{summary['rows']:,}"),
         ("labelled rows", f"{summary['labelled_rows']:,} ({counts})"),
         ("predicts", {"classify": "classes", "regress": "quantities"}[summary["task"]]),
         ("numbers", ", ".join(trained.columns.numeric) or "–"),
         ("categories", ", ".join(trained.columns.categorical) or "–"),
-        ("left out", _reasons(trained.columns) or "–"),
+        ("left out", reasons(trained.columns) or "–"),
         ("features", f"{summary['features']:,}"),
         ("graph", f"{trained.graph_kind}: {summary['edges']:,} edges"),
         *((score.name, f"{score_text(score)}, {score.how}") for score in trained.scores),
         *([] if trained.scores else [("score", "not measured")]),
         ("time", duration(trained.seconds)),
+        *([] if trained.peak is None else [("memory", f"{size_text(trained.peak)} at most")]),
         ("model", summary["model"]),
     ]
     if summary["predictions"] is not None:

@@ -1,10 +1,11 @@
 """What the commands share: where they may write, and how they print."""
 
+import csv
 import errno
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Annotated, overload
 
@@ -32,12 +33,20 @@ def check_writable(path: Path, suffix: str) -> None:
         raise _unwritable(path, error) from error
 
 
-def check_folder_writable(folder: Path, mark: str) -> None:
-    """Refuse a folder that cannot be made, or has files but not the one that marks a model, before the work is done."""
+def check_folder_writable(folder: Path, mark: str, model_files: Collection[str]) -> None:
+    """Refuse a folder that cannot be made or holds anything but a model, before the work is done.
+
+    Args:
+        folder: new, empty, or a model that will be replaced.
+        mark: the file that every model has.
+        model_files: all files that a model has.
+    """
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise InputError(f"{folder} is a file or a link, but a model is a folder: choose another name")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / mark).is_file():
-        raise InputError(f"{folder} holds other files than a model: choose a new folder")
+    held = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    others = held if mark not in held else [name for name in held if name not in model_files]
+    if others:
+        raise InputError(f"{folder} holds other files than a model, such as {others[0]}: choose a new folder")
     try:
         _try_to_write_beside(folder)
     except OSError as error:
@@ -75,8 +84,17 @@ def names(text: str) -> list[str]: ...
 @overload
 def names(text: str | None) -> list[str] | None: ...
 def names(text: str | None) -> list[str] | None:
-    """Names that were given with commas between them; `None` if the option was left out."""
-    return None if text is None else [name.strip() for name in text.split(",")]
+    """Names that were given with commas between them, in double quotes if they have commas themselves.
+
+    `None` if the option was left out.
+    """
+    if text is None:
+        return None
+    try:
+        found = list(csv.reader([text], skipinitialspace=True))
+    except csv.Error as error:
+        raise InputError(f"{text!r} cannot be split at commas: put names with line breaks in double quotes") from error
+    return [name.strip() for name in found[0]] if found and found[0] else [""]
 
 
 def counting_bar(*further: ProgressColumn, description: str = "{task.description}") -> Progress:

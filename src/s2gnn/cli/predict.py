@@ -1,6 +1,7 @@
 """`s2gnn predict`."""
 
 import json
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -8,19 +9,22 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from s2gnn.cli.output import AsJson
+from s2gnn.cli.memory import expected_text, measured_peak, prediction_bytes, size_text
+from s2gnn.cli.output import AsJson, duration
 from s2gnn.cli.predictions import (
     check_names_free,
     check_predictions_file,
-    score_text,
     with_predictions,
     write_predictions,
 )
 from s2gnn.data import read_table
 from s2gnn.errors import InputError
+from s2gnn.estimator.card import score_text
 from s2gnn.estimator.table_model import TableModel
 
 app = typer.Typer()
+
+ROWS_ANNOUNCED = 10_000  # fewer are predicted before there is much to say
 
 
 @app.command()
@@ -40,22 +44,35 @@ def predict(
 
     Example: [bold]s2gnn predict model/ new.csv --out predictions.csv[/bold]
     """
+    start = time.perf_counter()
     if out is not None:
-        check_predictions_file(out)
+        check_predictions_file(out, table)
     elif as_json:
         raise InputError("--json describes the predictions, which take standard output: say where they go by --out")
     loaded = TableModel.load(model)
     data = read_table(table)
     check_names_free(data, loaded.label)
+    console = Console(stderr=True, quiet=as_json or data.n_rows < ROWS_ANNOUNCED, highlight=False, soft_wrap=True)
+    memory = expected_text(prediction_bytes(data.n_rows, loaded))
+    console.print(f"predicting {data.n_rows:,} rows, {memory}", markup=False)
+    loaded.estimator.set_params(verbose=not console.quiet)
     prediction = loaded.predict(data)
     scores = loaded.scores(data, prediction, f"the labelled rows of {table}")
     write_predictions(with_predictions(data, loaded.label, prediction), out)
+    seconds, peak = time.perf_counter() - start, measured_peak()
     if as_json:
-        summary = {"rows": data.n_rows, "predictions": str(out), "scores": [asdict(score) for score in scores]}
+        summary = {
+            "rows": data.n_rows,
+            "predictions": str(out),
+            "scores": [asdict(score) for score in scores],
+            "seconds": round(seconds, 2),
+            "peak_bytes": peak,
+        }
         print(json.dumps(summary, indent=2, allow_nan=False))
         return
-    console = Console(stderr=out is None, highlight=False, soft_wrap=True)
+    answer = Console(stderr=out is None, highlight=False, soft_wrap=True)
     if out is not None:
-        console.print(f"{data.n_rows:,} rows predicted: {out}", markup=False)
+        cost = duration(seconds) if peak is None else f"{duration(seconds)}, {size_text(peak)} of memory"
+        answer.print(f"{data.n_rows:,} rows predicted: {out} ({cost})", markup=False)
     for score in scores:
-        console.print(f"{score.name}: {score_text(score)}, on {score.rows:,} rows with a label", markup=False)
+        answer.print(f"{score.name}: {score_text(score)}, on {score.rows:,} rows with a label", markup=False)

@@ -12,7 +12,6 @@ from s2gnn.data import Table
 from s2gnn.data.table_writing import DELIMITERS, delimiter_of, table_text
 from s2gnn.data.values import Column
 from s2gnn.errors import InputError
-from s2gnn.estimator import CardScore
 from s2gnn.estimator.table_model import Prediction
 from s2gnn.files import write_atomically
 
@@ -25,11 +24,13 @@ def predicted_name(label: str) -> str:
     return f"predicted_{label}"
 
 
-def check_predictions_file(path: Path) -> None:
-    """Refuse a file for predictions that is no table or cannot be written."""
+def check_predictions_file(path: Path, table: Path) -> None:
+    """Refuse a file for predictions that is no table, cannot be written, or is the table to predict."""
     if path.suffix.lower() not in DELIMITERS:
         raise InputError(f"{path} does not end in .csv or .tsv: give a file name that does")
     check_writable(path, path.suffix.lower())
+    if path.exists() and table.exists() and path.samefile(table):
+        raise InputError(f"{path} is the table itself, which predictions would replace: choose another name")
 
 
 def check_names_free(table: Table, label: str) -> None:
@@ -52,13 +53,6 @@ def chosen_rows(columns: dict[str, Column], rows: NDArray[np.bool_]) -> dict[str
     numbers: NDArray[Any] = np.flatnonzero(rows) + 1
     numbered = {} if ROW in columns else {ROW: numbers}
     return {**numbered, **{name: column[rows] for name, column in columns.items()}}
-
-
-def score_text(score: CardScore) -> str:
-    """A score for people; an accuracy in percent."""
-    factor, form, unit = (100, ".1f", " %") if score.name == "accuracy" else (1, ".4g", "")
-    margin = "" if score.half_width is None else f" ± {factor * score.half_width:{form}}"
-    return f"{factor * score.value:{form}}{margin}{unit}"
 
 
 def write_predictions(columns: dict[str, Column], path: Path | None) -> None:

@@ -1,6 +1,5 @@
 """How `s2gnn fit` trains: from a table to a fitted model, its scores, and what is said meanwhile."""
 
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from s2gnn.bench.machine import available_bytes
+from s2gnn.cli.memory import expected_text, measured_peak, training_bytes
 from s2gnn.data import Table
 from s2gnn.estimator import CardScore, S2GNNClassifier, S2GNNRegressor
 from s2gnn.estimator.cross_validation import hidden_predictions
@@ -60,6 +59,7 @@ class Trained:
         graph_kind: of the graph, for people.
         scores: on labels that were hidden.
         seconds: all it took.
+        peak: the most memory that the process has had, in bytes; `None` where the system does not tell.
     """
 
     model: TableModel
@@ -69,6 +69,7 @@ class Trained:
     graph_kind: str
     scores: tuple[CardScore, ...]
     seconds: float
+    peak: int | None
 
 
 def train(table: Table, request: Request, console: Console) -> Trained:
@@ -95,33 +96,15 @@ def train(table: Table, request: Request, console: Console) -> Trained:
         _graph_kind(estimator, request),
         scores,
         time.perf_counter() - start,
+        measured_peak(),
     )
 
 
 def _announcement(X: NDArray[np.float64], labelled: NDArray[np.bool_], estimator: Any) -> str:
     """What is about to be done, and the memory it needs."""
     n, n_features = X.shape
-    needed = training_bytes(n, n_features, estimator)
-    of = f" of {_size(available_bytes())} available" if sys.platform == "linux" else ""
-    return (
-        f"learning from {labelled.sum():,} labels on {n:,} rows with {n_features:,} features, with at most about "
-        f"{_size(needed)} of memory{of}"
-    )
-
-
-def _size(n_bytes: int) -> str:
-    return f"{n_bytes / 2**30:.1f} GiB" if n_bytes >= 2**29 else f"{max(1, round(n_bytes / 2**20))} MiB"
-
-
-def training_bytes(n: int, n_features: int, estimator: Any) -> int:
-    """An upper estimate of the memory that fitting takes beside the table, in bytes."""
-    p = estimator.get_params()
-    width = max(n_features, p["hidden_channels"])
-    features = 4 * 8 * n_features  # as given, scaled, centred for the search, and what the search keeps of them
-    graph = 3 * 16 * 3 * p["k"]
-    layers = 4 * 4 * (p["alpha"] + 1) * width * p["num_layers"]  # in and out of every branch, and the gradient
-    states = 4 * p["n_networks"] * p["hidden_channels"] * (p["num_layers"] - 1)
-    return int(n * (features + graph + layers + states))
+    memory = expected_text(training_bytes(n, n_features, estimator))
+    return f"learning from {labelled.sum():,} labels on {n:,} rows with {n_features:,} features, {memory}"
 
 
 def _estimator(task: Task, request: Request, *, verbose: bool) -> Any:
@@ -166,4 +149,4 @@ def _label_counts(y: NDArray[Any], labelled: NDArray[np.bool_], task: Task) -> d
 def _graph_kind(estimator: Any, request: Request) -> str:
     if request.edges is not None:
         return f"given by {request.edges}"
-    return f"{estimator.graph}, k = {estimator.k}"
+    return f"{estimator.graph}, k = {min(estimator.k, estimator.graph_.n_nodes - 1)}"

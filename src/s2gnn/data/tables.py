@@ -135,14 +135,16 @@ def _read_text(path: Path) -> Table:
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             delimiter = _delimiter(path, stream)
-            lines = csv.reader(stream, delimiter=delimiter)
+            lines = csv.reader(_text_lines(path, stream), delimiter=delimiter)
             rows = (row for row in lines if any(value.strip() for value in row))
             header = [name.strip() for name in next(rows, [])]
             columns = _columns(path, header, rows)
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not a table: it is not text in UTF-8 (from a spreadsheet, save as CSV)") from error
     except csv.Error as error:
-        raise InputError(f"{path} is not a table: {error}") from error
+        raise InputError(
+            f"{path} is not a table: line {lines.line_num} cannot be read ({error}): is a quotation mark left open?"
+        ) from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     return Table(str(path), columns, "," if delimiter == ";" else ".")
@@ -173,10 +175,16 @@ def _columns(path: Path, header: Sequence[str], rows: Iterator[list[str]]) -> di
 def _check_header(path: Path, header: Sequence[str]) -> None:
     if len(set(header)) < len(header) or "" in header[1:]:
         raise InputError(f"{path} is not a table: its header names a column twice or not at all ({', '.join(header)})")
-    if any("\0" in name for name in header):
-        raise InputError(f"{path} is not a table: it is a binary file")
     if all(as_numbers(as_text([name])) is not None for name in header):
         raise InputError(f"{path} has numbers in its first line, which must name the columns: add a header line")
+
+
+def _text_lines(path: Path, stream: TextIO) -> Iterator[str]:
+    """The lines of a file; a zero byte, which is also valid UTF-8, is an error."""
+    for line in stream:
+        if "\0" in line:
+            raise InputError(f"{path} is not a table: it is a binary file (from a spreadsheet, save as CSV)")
+        yield line
 
 
 def _delimiter(path: Path, stream: TextIO) -> str:

@@ -13,7 +13,7 @@ class CardScore:
 
     Attributes:
         name: of the score, such as "accuracy".
-        value: the score, as it is printed: 0.93 for an accuracy of 93 %.
+        value: the score, 0.93 for an accuracy of 93 %.
         half_width: of its 95 % interval; `None` where there is none.
         rows: how many rows it was measured on.
         how: on which rows and how, such as "5-fold cross-validation on the labelled rows".
@@ -40,6 +40,7 @@ class ModelCard:
         notes: further paragraphs, such as warnings.
         commit: of the code that trained it; `None` outside a checkout.
         versions: of the packages that trained it.
+        use: what the model is for and how it is used, in one or several sentences; how to load it if left out.
     """
 
     title: str = "An S2-GNN model"
@@ -51,6 +52,14 @@ class ModelCard:
     notes: tuple[str, ...] = ()
     commit: str | None = field(default_factory=provenance.commit)
     versions: Mapping[str, str] = field(default_factory=provenance.versions)
+    use: str = "`s2gnn.estimator.load_estimator(folder)` gives the fitted estimator."
+
+
+def score_text(score: CardScore) -> str:
+    """A score for people; an accuracy in percent."""
+    factor, form, unit = (100, ".1f", " %") if score.name == "accuracy" else (1, ".4g", "")
+    margin = "" if score.half_width is None else f" ± {factor * score.half_width:{form}}"
+    return f"{factor * score.value:{form}}{margin}{unit}"
 
 
 def card_page(card: ModelCard, facts: Mapping[str, str], graph: str) -> str:
@@ -61,26 +70,17 @@ def card_page(card: ModelCard, facts: Mapping[str, str], graph: str) -> str:
         facts: about the fitted estimator, such as the numbers of rows and of labels, by name.
         graph: the graph in a sentence.
     """
-    parts = [
-        f"# {_line(card.title)}",
-        "## Data",
-        card.data.strip(),
-        _facts(card, facts),
-        "## Graph",
-        graph,
-        "## Scores",
-    ]
-    parts.append(_scores(card.scores))
-    parts += [note.strip() for note in card.notes]
-    parts.append("## Origin")
+    parts = [f"# {_line(card.title)}", card.use.strip(), "## Scores", _scores(card.scores)]
+    parts += ["## Data", card.data.strip(), *(note.strip() for note in card.notes)]
+    parts += ["## Graph", graph, "## Model", _facts(card, facts), "## Origin"]
     if card.command is not None:
         parts.append(f"```\n{card.command.replace('```', '')}\n```")
     parts.append(markdown_table(("package", "version"), [(name, text) for name, text in card.versions.items()]))
     if card.commit is not None:
         parts.append(f"Commit {card.commit}.")
     parts.append(
-        "Load it with `s2gnn.estimator.load_estimator(folder)`, or predict with `s2gnn predict`. The folder holds "
-        "weights (safetensors), JSON and arrays without pickles: loading it executes no code."
+        "The folder holds weights (safetensors), JSON and arrays without pickles: loading it executes no code. It "
+        "contains the features of the rows that the model learned from: share it only with those who may see them."
     )
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
@@ -97,13 +97,17 @@ def _scores(scores: tuple[CardScore, ...]) -> str:
     rows = [
         (
             _cell(score.name),
-            f"{score.value:.4f}" + ("" if score.half_width is None else f" ± {score.half_width:.4f}"),
+            score_text(score),
             f"{score.rows:,}",
             _cell(score.how),
         )
         for score in scores
     ]
-    return markdown_table(("score", "value, ± half-width at 95 %", "rows", "how"), rows)
+    return (
+        markdown_table(("score", "value", "rows", "how"), rows)
+        + "\n± is the half-width of the 95 % interval. It holds for further rows that are drawn as the labelled ones "
+        "were; where the labelled rows are not typical of the others, neither is the score."
+    )
 
 
 def _line(text: str) -> str:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import column_or_1d
 from s2gnn.errors import InputError
 from s2gnn.estimator.holdout import Fraction
 from s2gnn.estimator.labels import is_unlabelled, read_labels
-from s2gnn.estimator.training import Task
+from s2gnn.estimator.training import NetworkCount, Task
 from s2gnn.estimator.transductive import Trained, TransductiveEstimator
 from s2gnn.nn.fusion import FusionName
 
@@ -42,7 +42,8 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         patience: stop after so many epochs without a better validation loss; `None` never stops early.
         validation_fraction: share of the labelled rows that chooses the epoch. "auto" holds a fifth out if there are at
             least 25 labelled rows for each class, and none if they are fewer; `None` never.
-        n_networks: the mean of so many networks answers, each from its own start and with its own held-out rows.
+        n_networks: the mean of so many networks answers, each from its own start and with its own held-out rows. "auto"
+            is 3, and 1 beyond 20,000 rows.
         scale: standardise the columns; sparse features are only divided by their deviation.
         class_weight: what a row of each class counts: by label, "balanced" for the inverse of the class's share of the
             labelled rows, or `None` for one.
@@ -89,7 +90,7 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         max_epochs: int = 100,
         patience: int | None = 50,
         validation_fraction: Fraction = "auto",
-        n_networks: int = 3,
+        n_networks: NetworkCount = "auto",
         scale: bool = True,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         random_state: Any = None,

@@ -29,6 +29,11 @@ from s2gnn.nn import S2GNN, S2GNNConfig
 Estimator = S2GNNClassifier | S2GNNRegressor
 CLASSES: Mapping[str, type[Estimator]] = {"S2GNNClassifier": S2GNNClassifier, "S2GNNRegressor": S2GNNRegressor}
 LONGEST_REASON = 200
+_MATRICES = tuple(f"{name}_{part}" for name in ("features", "graph") for part in ("data", "indices", "indptr", "shape"))
+ARRAYS = (
+    "logits", "centre", "width", "digests", "groups", "features", "graph", *_MATRICES,
+    "classes", "classes_were_objects", "target", "feature_names",
+)  # fmt: skip
 ATTACHMENTS: Mapping[str, type[Attachment]] = {"gaussian": GaussianAttachment, "learned": LearnedAttachment}
 
 
@@ -76,7 +81,7 @@ def content_of(estimator: Any) -> Content:
         for key, tensor in model.state_dict().items()
     }
     arrays: dict[str, Any] = {
-        "logits": networks.logits,
+        "logits": networks.logits.astype(np.float32),  # as the networks computed them
         "centre": trained.scaling.centre,
         "width": trained.scaling.width,
         "digests": trained.seen.digests,
@@ -136,6 +141,7 @@ def _rebuilt(content: Content) -> Estimator:
         tuple(History(**history) for history in description["histories"]),
         tuple(description["kept_epochs"]),
     )
+    _require(len(networks.histories) == len(networks.kept_epochs) == n_networks, "histories of other networks")
     attachment = _attachment(description["attachment"])
     trained = Trained(networks, graph, attachment, features, scaling, seen, int(description["n_labelled"]))
     if isinstance(estimator, S2GNNClassifier):
@@ -147,15 +153,22 @@ def _rebuilt(content: Content) -> Estimator:
 
 
 def _arrays(training: bytes) -> dict[str, NDArray[Any]]:
-    """The arrays of an NPZ archive, which must not be compressed: a small file could unfold to any size."""
+    """The arrays of an NPZ archive that belong to an estimator.
+
+    They must not be compressed: a small file could unfold to any size.
+    """
     with zipfile.ZipFile(io.BytesIO(training)) as members:
         _require(all(member.compress_type == zipfile.ZIP_STORED for member in members.infolist()), "a packed array")
     with np.load(io.BytesIO(training), allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
+        return {name: archive[name] for name in ARRAYS if name in archive.files}
 
 
 def _models(weights: bytes, config: S2GNNConfig, n_networks: int) -> tuple[S2GNN, ...]:
     state = load(weights)
+    # A network is as large as its weights, whatever the description says: building one of 10^9 layers would never end.
+    _require(config.num_layers <= len(state), f"a network of {config.num_layers:,} layers")
+    n_branches = len(state["0.convs.0.weight"])
+    _require(config.alpha + 1 == n_branches, f"a network whose α is {config.alpha:,}")
     models = []
     for number in range(n_networks):
         with torch.device("meta"):  # no memory is taken before the shapes are known to fit
@@ -232,4 +245,4 @@ def _attachment(stored: Mapping[str, Any] | None) -> Attachment | None:
 
 def _require(fits: bool, found: str) -> None:
     if not fits:
-        raise InputError(f"its parts do not fit together: there is {found}")
+        raise InputError(f"its parts do not fit together, such as {found}")

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from s2gnn.estimator.training_graph import TrainingGraph
+
 
 def hidden_predictions(
     estimator: Any,
@@ -48,12 +50,13 @@ def hidden_predictions(
         order = order[np.argsort(y[order].astype(str), kind="stable")]
     folds = min(folds, len(order))
     predicted = np.empty(len(y), dtype=y.dtype)
+    graph = TrainingGraph(estimator.graph_, None)  # no row is new, so none needs to be joined
     hidden: list[NDArray[np.int64]] = []
     for fold in range(min(folds, evaluated or folds)):
         hidden.append(order[fold::folds])
         rest = y.copy()
         rest[hidden[-1]] = None if is_classifier else np.nan
-        again = clone(estimator).set_params(graph="precomputed").fit(X, rest, adjacency=estimator.graph_)
+        again = clone(estimator).set_params(graph="precomputed").fit(X, rest, adjacency=graph)
         predicted[hidden[-1]] = again.transduction_[hidden[-1]]
         if on_fold is not None:
             on_fold(fold)

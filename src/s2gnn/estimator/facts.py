@@ -26,12 +26,20 @@ def facts_of(estimator: S2GNNClassifier | S2GNNRegressor) -> dict[str, str]:
 
 
 def graph_of(estimator: S2GNNClassifier | S2GNNRegressor) -> str:
-    """The graph of a fitted estimator in a sentence, for its card."""
+    """The graph of a fitted estimator in a few sentences, for its card."""
     graph, attachment = estimator.graph_, estimator._trained_.attachment
-    origin = "made by a function" if callable(estimator.graph) else f"of kind {estimator.graph}"
+    k = min(estimator.k, graph.n_nodes - 1)
+    if callable(estimator.graph):
+        origin = "A function made the edges between them."
+    else:
+        origin = {
+            "knn": f"Each is joined to the {k} rows nearest to it, the more strongly the nearer they are (knn).",
+            "smooth": f"Edges were learned so that rows that are alike are joined, about {k} of them to each (smooth).",
+            "precomputed": "The edges between them were given (precomputed).",
+        }[estimator.graph]
     new = {
-        type(None): "new rows have no place in it",
-        GaussianAttachment: "new rows are joined to their nearest training rows by Gaussian weights",
-        LearnedAttachment: "new rows are joined by the weights that the learned graph's objective gives them",
+        type(None): "A new row has no place among them.",
+        GaussianAttachment: "A new row is joined to the nearest of them and does not change them.",
+        LearnedAttachment: "A new row is joined by the rule that the edges were learned by, and does not change them.",
     }[type(attachment)]
-    return f"{graph.n_nodes:,} nodes and {graph.n_edges:,} edges, {origin}; {new}."
+    return f"{graph.n_nodes:,} rows are the nodes of a graph with {graph.n_edges:,} edges. {origin} {new}"

@@ -19,6 +19,8 @@ WEIGHTS = "model.safetensors"
 TRAINING = "training.npz"
 DESCRIPTION = "estimator.json"
 CARD = "README.md"
+FILES = (WEIGHTS, TRAINING, DESCRIPTION, CARD)
+MODEL_FOLDER = "a folder that s2gnn fit or save_estimator wrote"
 LARGEST_DESCRIPTION = 2**26  # bytes
 
 
@@ -104,7 +106,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
     try:
         description = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not JSON ({error}): is this a folder written by save_estimator?") from error
+        raise InputError(f"{path} is not JSON ({error}): give {MODEL_FOLDER}") from error
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise InputError(f"{path} does not describe an estimator of s2gnn: it lacks format = {FORMAT!r}")
     if description.get("version") != VERSION or description.get("class") not in tuple(CLASSES):
@@ -118,8 +120,10 @@ def _read_description(folder: Path) -> dict[str, Any]:
 def _read_file(folder: Path, name: str, largest: int | None = None) -> bytes:
     """The bytes of a plain file in `folder`; a link, which may point anywhere, is refused."""
     path = folder / name
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a folder: give {MODEL_FOLDER}")
     if path.is_symlink() or not path.is_file():
-        raise InputError(f"{path} is not a plain file: is {folder} a folder written by save_estimator?")
+        raise InputError(f"{path} is missing or not a plain file: give {MODEL_FOLDER}")
     try:
         size = path.stat().st_size
         if largest is not None and size > largest:
@@ -127,6 +131,8 @@ def _read_file(folder: Path, name: str, largest: int | None = None) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except (MemoryError, OverflowError) as error:
+        raise InputError(f"{path} has {size:,} bytes, for which there is no memory") from error
 
 
 def _check_target(folder: Path) -> None:

@@ -11,17 +11,19 @@ from sklearn.utils.validation import column_or_1d
 
 from s2gnn.errors import InputError
 from s2gnn.estimator.holdout import Fraction
-from s2gnn.estimator.training import Task
+from s2gnn.estimator.training import NetworkCount, Task
 from s2gnn.estimator.transductive import Trained, TransductiveEstimator
+from s2gnn.nn.arguments import positive_integer
 from s2gnn.nn.fusion import FusionName
 
 
 class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[misc]
     """Predict a signal on the rows of a table from the rows where it is known, by a Sobolev network on their graph.
 
-    The parameters are those of `S2GNNClassifier`, without `class_weight` and with other defaults: no dropout, whose
-    noise a squared error does not forgive, less weight decay and more epochs. The loss is the squared error of the
-    standardised signal, and "auto" validation needs 50 known rows.
+    The parameters are those of `S2GNNClassifier`, without `class_weight` and with other defaults: one layer, whose
+    branches are merged by an MLP. The last layer has `hidden_channels` outputs, each of which learns the signal, and
+    their mean answers: the ReLUs of a single output could hardly follow a signal of both signs. The loss is the squared
+    error of the standardised signal, and "auto" validation needs 50 known rows.
 
     Attributes:
         transduction_: the value for each training row, (N,).
@@ -40,17 +42,17 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
         *,
         k: int = 10,
         alpha: int = 4,
-        epsilon: float = 0.5,
-        fusion: FusionName = "linear",
+        epsilon: float = 1.0,
+        fusion: FusionName = "mlp",
         hidden_channels: int = 64,
-        num_layers: int = 2,
-        dropout: float = 0.0,
+        num_layers: int = 1,
+        dropout: float = 0.5,
         lr: float = 0.01,
-        weight_decay: float = 5e-4,
-        max_epochs: int = 200,
+        weight_decay: float = 1e-2,
+        max_epochs: int = 100,
         patience: int | None = 50,
         validation_fraction: Fraction = "auto",
-        n_networks: int = 3,
+        n_networks: NetworkCount = "auto",
         scale: bool = True,
         random_state: Any = None,
         verbose: bool = False,
@@ -92,7 +94,9 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
             row = int(known[~np.isfinite(values[known])][0])
             raise InputError(f"y[{row}] is {values[row]}, but a value is a finite number, or NaN where it is not known")
         centre, width = float(values[known].mean()), float(values[known].std()) or 1.0
-        task = Task((values - centre) / width, known, 1, loss="squared-error")
+        outputs = positive_integer(self.hidden_channels, "hidden_channels")
+        signal = np.broadcast_to((values[:, None] - centre) / width, (len(values), outputs))
+        task = Task(signal, known, outputs, loss="squared-error")
         return self._restore(centre, width, self._train(X, task, adjacency))
 
     def _restore(self, centre: float, width: float, trained: Trained) -> "S2GNNRegressor":
@@ -115,8 +119,8 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
         return float(r2_score(truth[known], self.predict(X)[known], sample_weight=weights))
 
     def _answers(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
-        means: NDArray[np.float64] = self._centre_ + self._width_ * logits.mean(axis=0)
-        return means
+        means: NDArray[np.float64] = self._centre_ + self._width_ * logits.mean(axis=(0, 2))
+        return means[:, None]
 
 
 def _numbers(y: Any) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from s2gnn.estimator.card import CardScore, ModelCard
 from s2gnn.estimator.folder import load_estimator, save_estimator
 from s2gnn.estimator.scoring import classification_scores, regression_scores
 from s2gnn.preprocessing import TableEncoder, Task
-from s2gnn.preprocessing.columns import as_categories
+from s2gnn.preprocessing.labels import class_names
 
 EXTRA = "table"
 
@@ -71,7 +71,7 @@ class TableModel:
             return None
         rows = ~table.missing(self.label)
         if self.task == "classify":
-            return as_categories(table.column(self.label)).astype(object), rows
+            return class_names(table, self.label), rows
         return table.numbers(self.label, "a quantity", "mend the value or empty it"), rows
 
     def scores(self, table: Table, prediction: Prediction, how: str) -> tuple[CardScore, ...]:

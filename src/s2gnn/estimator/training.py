@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -13,6 +13,13 @@ from s2gnn.graphs import Graph
 from s2gnn.learning import FitConfig, History, fit, predict_logits, seeded
 from s2gnn.learning.targets import LossName
 from s2gnn.nn import S2GNN, S2GNNConfig
+from s2gnn.nn.arguments import positive_integer
+
+NetworkCount = int | Literal["auto"]
+
+AUTO_NETWORKS = 3
+# Beyond, a network takes minutes, and there are mostly labels enough for the start to matter little.
+AUTO_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -20,7 +27,7 @@ class Task:
     """What is to be learned.
 
     Attributes:
-        y: classes 0..C−1 or numbers, (N,); what stands at rows that are not labelled is not looked at.
+        y: classes 0..C−1, (N,), or numbers, (N, outputs); what stands at rows that are not labelled is not looked at.
         labelled: the rows whose `y` is known.
         n_outputs: width of the network's output.
         loss: of `fit`.
@@ -51,6 +58,13 @@ class Networks:
     logits: NDArray[np.float64]
     histories: tuple[History, ...]
     kept_epochs: tuple[int, ...]
+
+
+def number_of_networks(wanted: NetworkCount, n_rows: int) -> int:
+    """How many networks learn from a table of `n_rows`: as many as are wanted; "auto" is 3, beyond 20,000 rows 1."""
+    if wanted == "auto":
+        return AUTO_NETWORKS if n_rows <= AUTO_ROWS else 1
+    return positive_integer(wanted, "n_networks")
 
 
 def train_networks(

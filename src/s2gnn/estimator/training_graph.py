@@ -24,7 +24,7 @@ class TrainingGraph:
 
     Attributes:
         graph: N nodes.
-        attachment: how new rows are joined to it; `None` where only the given rows have a place.
+        attachment: how new rows are joined to it; `None` where nothing but the given graph tells rows apart.
     """
 
     graph: Graph
@@ -41,7 +41,7 @@ def training_graph(
             sparse matrix (N, N) of `X`.
         X: features as the network sees them.
         k: number of neighbours; of few rows, as many as there are.
-        adjacency: `Graph` or SciPy sparse matrix (N, N), for "precomputed" only.
+        adjacency: `Graph` or SciPy sparse matrix (N, N), for "precomputed" only; or a `TrainingGraph` to take as it is.
         progress: show a bar while a graph is learned.
     """
     if not callable(kind) and kind not in KINDS:
@@ -53,12 +53,22 @@ def training_graph(
         raise InputError(f'the keyword adjacency of fit goes with graph="precomputed", but {given}')
     n = X.shape[0]
     k = positive_integer(k, "k")
+    if isinstance(adjacency, TrainingGraph):
+        return adjacency
     if kind == "precomputed":
-        return TrainingGraph(_as_graph(adjacency, n, "adjacency"), None)
+        graph = _as_graph(adjacency, n, "adjacency")
+        return TrainingGraph(graph, _comparable(X, min(k, n - 1), graph) if varies(X) else None)
     if callable(kind):
         graph = _as_graph(kind(X), n, "what the function given as graph returned")
         return TrainingGraph(graph, _comparable(X, min(k, n - 1), graph))
     return _learned(X, min(k, n - 2), progress) if kind == "smooth" else _nearest(X, min(k, n - 1))
+
+
+def varies(X: Any) -> bool:
+    """Whether any column of `X` (N, M) has two values."""
+    if sp.issparse(X):
+        return bool((X.max(axis=0) != X.min(axis=0)).sum() > 0)
+    return bool((X[0] != X).any())
 
 
 def _nearest(X: Any, k: int) -> TrainingGraph:

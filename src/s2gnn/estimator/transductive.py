@@ -17,17 +17,16 @@ from s2gnn.estimator.frozen import FrozenDegrees, frozen_logits
 from s2gnn.estimator.holdout import Fraction, check_fraction
 from s2gnn.estimator.scaling import Scaling
 from s2gnn.estimator.seen_rows import SeenRows
-from s2gnn.estimator.training import Networks, Task, train_networks
-from s2gnn.estimator.training_graph import training_graph
+from s2gnn.estimator.training import NetworkCount, Networks, Task, number_of_networks, train_networks
+from s2gnn.estimator.training_graph import training_graph, varies
 from s2gnn.graphs import Graph
 from s2gnn.graphs.features import checked_features
 from s2gnn.learning import FitConfig, History
 from s2gnn.nn import S2GNN, S2GNNConfig
-from s2gnn.nn.arguments import positive_integer
 from s2gnn.nn.fusion import FusionName
 from s2gnn.progress import progress_bar
 
-VALUES_AT_ONCE = 2**23
+VALUES_AT_ONCE = 2**21
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         max_epochs: int,
         patience: int | None,
         validation_fraction: Fraction,
-        n_networks: int,
+        n_networks: NetworkCount,
         scale: bool,
         random_state: Any,
         verbose: bool,
@@ -126,8 +125,8 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         training = FitConfig(
             lr=self.lr, weight_decay=self.weight_decay, epochs=self.max_epochs, patience=self.patience, monitor="loss"
         )
-        n_networks = positive_integer(self.n_networks, "n_networks")
-        if adjacency is None and not _varies(X):
+        n_networks = number_of_networks(self.n_networks, X.shape[0])
+        if adjacency is None and not varies(X):
             raise InputError("every column of X is constant, so that no row can be told from another: add features")
         scaling = Scaling.of(X, standardise=bool(self.scale))
         features = scaling.apply(X)
@@ -150,7 +149,7 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         return Trained(networks, built.graph, built.attachment, features, scaling, SeenRows.of(X), len(task.labelled))
 
     def _keep(self, trained: Trained) -> NDArray[np.float64]:
-        """Remember what was learned; the answers for the training rows, (N, outputs)."""
+        """Remember what was learned; the answers for the training rows, (N, answers)."""
         config = trained.networks.models[0].config
         self.graph_ = trained.graph
         self.networks_ = trained.networks.models
@@ -163,11 +162,11 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         return answers
 
     def _answers(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What the outputs of the networks (number of networks, Q, outputs) say together, (Q, outputs)."""
+        """What the outputs of the networks (number of networks, Q, outputs) say together, (Q, answers)."""
         raise NotImplementedError
 
     def _predicted(self, X: Any) -> NDArray[np.float64]:
-        """The answers (Q, outputs) for the rows of `X` (Q, M), each by itself."""
+        """The answers (Q, answers) for the rows of `X` (Q, M), each by itself."""
         check_is_fitted(self)
         X = self._checked(X, reset=False)
         trained = self._trained_
@@ -176,17 +175,19 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         new = np.flatnonzero(groups < 0)
         if len(new) and trained.attachment is None:
             raise InputError(
-                f"row {new[0]} of X was not there in training, and a new row has no place in a precomputed graph: "
-                "fit again on a graph that has it as an unlabelled row"
+                f"row {new[0]} of X was not there in training, whose rows no feature tells apart, so that it cannot be "
+                "joined to the precomputed graph: fit again on a graph that has it as an unlabelled row"
             )
         at_once = self._rows_at_once()
-        for start in range(0, len(new), at_once):
-            rows = new[start : start + at_once]
-            answers[rows] = self._answered(_in_form_of(trained.scaling.apply(X[rows]), trained.features))
+        with progress_bar("predicting", shown=bool(self.verbose)) as show:
+            for start in range(0, len(new), at_once):
+                rows = new[start : start + at_once]
+                answers[rows] = self._answered(_in_form_of(trained.scaling.apply(X[rows]), trained.features))
+                show((start + len(rows)) / len(new))
         return answers
 
     def _answered(self, new: Any) -> NDArray[np.float64]:
-        """The answers (Q, outputs) for new rows (Q, M), in the networks' scale, joined to the training rows."""
+        """The answers (Q, answers) for new rows (Q, M), in the networks' scale, joined to the training rows."""
         trained = self._trained_
         assert trained.attachment is not None
         edges = trained.attachment.edges(trained.features, trained.graph.degrees, new)
@@ -197,13 +198,6 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         config = self.networks_[0].config
         width = max(config.in_channels, config.hidden_channels, config.out_channels)
         return max(1, VALUES_AT_ONCE // ((config.alpha + 1) * width))
-
-
-def _varies(X: Any) -> bool:
-    """Whether any column of `X` (N, M) has two values."""
-    if sp.issparse(X):
-        return bool((X.max(axis=0) != X.min(axis=0)).sum() > 0)
-    return bool((X[0] != X).any())
 
 
 def _in_form_of(features: Any, like: Any) -> Any:

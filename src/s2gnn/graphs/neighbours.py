@@ -1,6 +1,7 @@
 """The k nearest rows of every row of a table: exact search, or faiss for large tables."""
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ Metric = Literal["euclidean", "cosine"]
 Method = Literal["auto", "exact", "faiss"]
 
 EXACT_UP_TO = 50_000
+EXACT_WITHOUT_FAISS = 200_000
 SPARE = 10
 MOST_FETCHED = 4_096
 RECALL_WANTED = 0.99
@@ -50,7 +52,8 @@ def nearest_neighbours(X: Any, k: int, metric: Metric = "euclidean", method: Met
         k: 1 ≤ k ≤ N − 1.
         metric: "euclidean", or "cosine" for 1 − cos of the angle between rows.
         method: "exact", "faiss" (an inverted file, approximate, for dense features; needs the extra `ann`),
-            or "auto": exact up to 50,000 rows and for sparse features, faiss beyond.
+            or "auto": exact for sparse features and up to 50,000 rows, or 200,000 where faiss is not installed; faiss
+            beyond.
     """
     X = checked_features(X)
     n = X.shape[0]
@@ -68,7 +71,7 @@ def nearest_neighbours(X: Any, k: int, metric: Metric = "euclidean", method: Met
             raise InputError(f'row {zero[0]} is all zero, so it has no direction for metric="cosine": leave it out')
         X = unit_rows(X)
     if method == "auto":
-        method = "exact" if n <= EXACT_UP_TO or sp.issparse(X) else "faiss"
+        method = "exact" if _searched_exactly(X) else "faiss"
     if not sp.issparse(X):
         X = X - X.mean(axis=0)
     if method == "exact":
@@ -79,6 +82,12 @@ def nearest_neighbours(X: Any, k: int, metric: Metric = "euclidean", method: Met
     if metric == "cosine":
         distances = distances**2 / 2  # 1 − cos between unit vectors
     return Neighbours(indices, distances, method, recall)
+
+
+def _searched_exactly(X: Any) -> bool:
+    """Whether "auto" is the exact search."""
+    n = X.shape[0]
+    return sp.issparse(X) or n <= EXACT_UP_TO or (n <= EXACT_WITHOUT_FAISS and find_spec("faiss") is None)
 
 
 def nearest_rows(X: Any, queries: Any, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

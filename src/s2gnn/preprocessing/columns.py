@@ -41,7 +41,7 @@ def choose_columns(
     Raises:
         InputError: if no column is left, or one that is named is missing, the label, or has too many categories.
     """
-    _check_names(table, names, label)
+    _check_names(table, names, label, without)
     numeric: list[str] = []
     categorical: list[str] = []
     left_out = dict.fromkeys(without, "the identifier of the rows")
@@ -62,9 +62,14 @@ def choose_columns(
     return Columns(tuple(numeric), tuple(categorical), left_out)
 
 
-def _check_names(table: Table, names: Sequence[str] | None, label: str) -> None:
+def _check_names(table: Table, names: Sequence[str] | None, label: str, without: Sequence[str]) -> None:
     table.column(label)
     table.check_named(names or [])
+    if label in without:
+        raise InputError(f"the column {label!r} is both the label and the identifier of the rows: name another")
+    for name in names or []:
+        if name in without:
+            raise InputError(f"the column {name!r} is both the identifier of the rows and a feature: leave one out")
     if label in (names or []):
         raise InputError(f"the column {label!r} is both the label and a feature: leave it out of the features")
     if names is not None and len(set(names)) < len(names):

@@ -15,6 +15,9 @@ from s2gnn.data.values import Column
 from s2gnn.errors import InputError
 from s2gnn.preprocessing.columns import Columns, as_categories, categories
 
+# The squares of distances between larger numbers may overflow.
+LARGEST = 1e100
+
 
 class TableEncoder:
     """Features (N, M) of tables that have the same columns, in any order.
@@ -65,8 +68,16 @@ class TableEncoder:
         return len(self.numeric) + sum(map(len, self.one_hot.categories_ if self.categorical else ()))
 
     def _numbers(self, table: Table) -> NDArray[np.float64]:
-        advice = "mend the value, empty it if it is not known, or leave the column out"
-        return np.stack([table.numbers(name, "a value here", advice) for name in self.numeric], axis=1)
+        advice = "mend the value, or empty it if it is not known"
+        numbers = np.stack([table.numbers(name, "a value here", advice) for name in self.numeric], axis=1)
+        too_large = np.argwhere(np.abs(numbers) > LARGEST)
+        if len(too_large):
+            row, place = too_large[0]
+            raise InputError(
+                f"column {self.numeric[place]!r} of {table.source} is {numbers[row, place]:g} in row {row + 1}, too "
+                f"large to compute with: {advice}"
+            )
+        return numbers
 
     def state(self) -> dict[str, Any]:
         """All there is to know of the encoder, as plain values for JSON, which keeps every bit of a float."""

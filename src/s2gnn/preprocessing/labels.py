@@ -1,18 +1,23 @@
 """The label column of a table, in which some rows have no value."""
 
+import re
+import warnings
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from s2gnn.data.tables import Table
-from s2gnn.errors import InputError
+from s2gnn.errors import InputError, LabelsWarning
 from s2gnn.preprocessing.columns import as_categories
 
 Task = Literal["classify", "regress"]
 
 # With more different whole numbers than this, and hardly two rows of each, classes are as unlikely as quantities.
 MOST_NUMBERED_CLASSES = 50
+# So many labels that are all different name their rows.
+MOST_CLASSES_OF_ONE = 50
+NO_FRACTION = re.compile(r"(?<=\d)\.0*$")
 
 
 def task_of(table: Table, label: str) -> Task:
@@ -36,14 +41,25 @@ def task_of(table: Table, label: str) -> Task:
     return "classify"
 
 
+def class_names(table: Table, label: str) -> NDArray[Any]:
+    """The classes (N,) as text, "" where there is none.
+
+    A whole number is written without a fraction, because data frames turn 1 into 1.0 where some labels are missing.
+    """
+    names = as_categories(table.column(label)).astype(object)
+    if table.is_numeric(label):
+        names[:] = [NO_FRACTION.sub("", name) for name in names]
+    return names
+
+
 def class_labels(table: Table, label: str) -> NDArray[Any]:
     """The classes (N,) as text, `None` where a row has no label.
 
     Raises:
-        InputError: if no row is labelled, or all labelled rows are of one class.
+        InputError: if no row is labelled, all labelled rows are of one class, or a class for each of many rows.
     """
     present = _present(table, label)
-    labels = as_categories(table.column(label)).astype(object)
+    labels = class_names(table, label)
     labels[~present] = None
     classes = set(labels[present])
     if len(classes) == 1:
@@ -51,7 +67,25 @@ def class_labels(table: Table, label: str) -> NDArray[Any]:
             f"every labelled row of {table.source} is {classes.pop()!r} in column {label!r}: a classifier needs rows "
             "of at least two classes"
         )
+    n_labelled = int(present.sum())
+    if len(classes) == n_labelled and (n_labelled > MOST_CLASSES_OF_ONE or n_labelled == table.n_rows > 2):
+        raise InputError(
+            f"column {label!r} of {table.source} is different in each of {n_labelled:,} labelled rows: names and "
+            "numbers of rows are no classes (--task regress predicts quantities)"
+        )
+    _warn_of_minus_one(table, label, classes, int(np.sum(labels == "-1")))
     return labels
+
+
+def _warn_of_minus_one(table: Table, label: str, classes: set[str], n_rows: int) -> None:
+    """Say that −1 beside classes 0, 1, … is a class here, although it marks unlabelled rows in scikit-learn."""
+    if "-1" in classes and len(classes) > 2 and all(name.isdecimal() for name in classes - {"-1"}):
+        warnings.warn(
+            f"{n_rows:,} rows of {table.source} are -1 in column {label!r}, which is taken for a class: empty the "
+            "label of rows that have none",
+            LabelsWarning,
+            stacklevel=2,
+        )
 
 
 def quantities(table: Table, label: str) -> NDArray[np.float64]:

@@ -121,8 +121,7 @@ def _layout(content: Mapping[str, Any]) -> Layout:
     rows = [FewLabelsRow(**row) for row in content["rows"]]
     means = [float(np.mean([np.mean(row.accuracies[method]) for row in rows])) for method in METHODS]
     lines = [_line(f"{row.data} ({row.rows:,} rows, {row.classes} classes)", row) for row in rows]
-    ranks = _ranks(means)
-    lines.append((Entry("mean"), *(Entry(f"{100 * mean:.1f}", rank) for mean, rank in zip(means, ranks, strict=True))))
+    lines.append((Entry("mean"), *map(Entry, (f"{100 * mean:.1f}" for mean in means), ranks(means))))
     note = (
         f"Mean over {len(content['draws'])} draws of the labels ± 95 % half-width, on the rows without a label. Every "
         "method has its defaults and sees standardised columns."
@@ -132,12 +131,11 @@ def _layout(content: Mapping[str, Any]) -> Layout:
 
 def _line(name: str, row: FewLabelsRow) -> tuple[Entry, ...]:
     scores = [bootstrap_confidence(row.accuracies[method]) for method in METHODS]
-    ranks = _ranks([score.mean for score in scores])
     texts = (f"{100 * score.mean:.1f} ± {100 * score.half_width:.1f}" for score in scores)
-    return Entry(name), *(Entry(text, rank) for text, rank in zip(texts, ranks, strict=True))
+    return Entry(name), *map(Entry, texts, ranks([score.mean for score in scores]))
 
 
-def _ranks(scores: list[float]) -> list[int | None]:
+def ranks(scores: list[float]) -> list[int | None]:
     """1 for the best score and 2 for the second best."""
     order = np.argsort(-np.array(scores), kind="stable").tolist()
     return [place if (place := order.index(position) + 1) <= 2 else None for position in range(len(scores))]

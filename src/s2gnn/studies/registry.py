@@ -8,7 +8,17 @@ from types import MappingProxyType
 from s2gnn.errors import InputError
 from s2gnn.layout import Layout
 from s2gnn.learning.records import RecordsFolder
-from s2gnn.studies import branches, data_table, few_labels, homophily, sparsity, spectrum, stability, trained_stability
+from s2gnn.studies import (
+    branches,
+    data_table,
+    few_labels,
+    few_values,
+    homophily,
+    sparsity,
+    spectrum,
+    stability,
+    trained_stability,
+)
 from s2gnn.studies.budget import Budget
 from s2gnn.studies.measured import MeasuredStudy
 from s2gnn.studies.results import SHOWN, TableResult, table_result
@@ -20,7 +30,17 @@ from s2gnn.studies.view import table_layout
 MEASURED: Mapping[str, MeasuredStudy] = MappingProxyType(
     {
         study.STUDY.name: study.STUDY
-        for study in (data_table, sparsity, homophily, spectrum, stability, trained_stability, branches, few_labels)
+        for study in (
+            data_table,
+            sparsity,
+            homophily,
+            spectrum,
+            stability,
+            trained_stability,
+            branches,
+            few_labels,
+            few_values,
+        )
     }
 )
 

@@ -1,0 +1,51 @@
+"""What `s2gnn fit` and `s2gnn predict` say of memory: an estimate before they begin, the measured peak afterwards."""
+
+import sys
+from typing import Any
+
+from s2gnn.bench.machine import available_bytes, peak_bytes
+from s2gnn.estimator.table_model import TableModel
+from s2gnn.estimator.training import number_of_networks
+from s2gnn.estimator.transductive import VALUES_AT_ONCE
+
+MEASURABLE = sys.platform != "win32"
+
+
+def size_text(n_bytes: int) -> str:
+    """A number of bytes for people."""
+    return f"{n_bytes / 2**30:.1f} GiB" if n_bytes >= 2**29 else f"{max(1, round(n_bytes / 2**20))} MiB"
+
+
+def measured_peak() -> int | None:
+    """The most memory that this process has had so far, in bytes; `None` where the system does not tell."""
+    return peak_bytes() if MEASURABLE else None
+
+
+def expected_text(further: int) -> str:
+    """What the process will have taken at most once it has taken `further` bytes, and whether that is there."""
+    needed = further + (measured_peak() or 0)
+    said = f"with at most about {size_text(needed)} of memory"
+    if sys.platform != "linux":
+        return said
+    available = available_bytes()
+    if further > available:
+        return f"{said}, but only {size_text(available)} more are available: fewer columns or rows need less"
+    return f"{said}, {size_text(available)} more being available"
+
+
+def training_bytes(n: int, n_features: int, estimator: Any) -> int:
+    """An upper estimate of the memory that fitting takes beside the table, in bytes."""
+    p = estimator.get_params()
+    width = max(n_features, p["hidden_channels"])
+    features = 4 * 8 * n_features  # as given, scaled, centred for the search, and what the search keeps of them
+    graph = 3 * 16 * 3 * p["k"]
+    layers = 4 * 4 * (p["alpha"] + 1) * width * p["num_layers"]  # in and out of every branch, and the gradient
+    states = 4 * number_of_networks(p["n_networks"], n) * p["hidden_channels"] * (p["num_layers"] - 1)
+    return int(n * (features + graph + layers + states))
+
+
+def prediction_bytes(rows: int, model: TableModel) -> int:
+    """An upper estimate of the memory that predicting takes beside the table and the model, in bytes."""
+    n, n_features = model.estimator.graph_.n_nodes, model.encoder.n_features
+    features = 3 * 8 * n_features * (rows + n)  # encoded, and centred for the search on both sides
+    return int(features + 6 * 8 * VALUES_AT_ONCE)

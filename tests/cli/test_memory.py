@@ -1,0 +1,42 @@
+import sys
+
+import pytest
+
+from s2gnn import S2GNNClassifier
+from s2gnn.cli import memory
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"), [(1, "1 MiB"), (300 * 2**20, "300 MiB"), (2**29, "0.5 GiB"), (5 * 2**30, "5.0 GiB")]
+)
+def test_sizes_for_people(n_bytes, text):
+    assert memory.size_text(n_bytes) == text
+
+
+def test_the_peak_is_that_of_this_process():
+    peak = memory.measured_peak()
+    kept = bytearray(64 * 2**20)
+    kept[::4096] = b"x" * len(kept[::4096])
+    assert memory.measured_peak() >= peak
+    assert 2**26 < memory.measured_peak() < 2**40
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system tells what is available")
+def test_too_little_memory_is_said_before(monkeypatch):
+    monkeypatch.setattr(memory, "peak_bytes", lambda: 2**30)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 4 * 2**30)
+    assert memory.expected_text(2**31) == "with at most about 3.0 GiB of memory, 4.0 GiB more being available"
+    text = memory.expected_text(5 * 2**30)
+    assert text == (
+        "with at most about 6.0 GiB of memory, but only 4.0 GiB more are available: fewer columns or rows need less"
+    )
+
+
+def test_training_needs_more_for_more_rows_columns_and_networks():
+    def needed(n=1000, n_features=20, **changes):
+        return memory.training_bytes(n, n_features, S2GNNClassifier(**changes))
+
+    assert needed(n=2000) == 2 * needed()
+    assert needed(n_features=100) > needed()
+    assert needed(n_networks=9) > needed(n_networks=1)
+    assert needed(n=10**5) == needed(n=10**5, n_networks=1)  # the default for a large table

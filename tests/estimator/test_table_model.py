@@ -1,0 +1,146 @@
+import json
+
+import numpy as np
+import pytest
+
+from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor
+from s2gnn.data import read_table
+from s2gnn.estimator import ModelCard, load_estimator, save_estimator
+from s2gnn.estimator.table_model import TableModel
+from s2gnn.preprocessing import TableEncoder, choose_columns, class_labels, quantities
+from tests.cli.tables import diabetes_table, iris_table
+
+QUICK = {"max_epochs": 30, "n_networks": 1, "scale": False, "random_state": 0}
+
+
+def fitted(table, label, task):
+    encoder = TableEncoder.fit(table, choose_columns(table, label=label))
+    kind, labels = (S2GNNClassifier, class_labels) if task == "classify" else (S2GNNRegressor, quantities)
+    estimator = kind(**QUICK).fit(encoder.transform(table), labels(table, label))
+    return TableModel(estimator, encoder, label, task)
+
+
+@pytest.fixture(scope="module")
+def flowers(tmp_path_factory):
+    """A model of iris with a tenth of the labels, its table, and the true species."""
+    path = tmp_path_factory.mktemp("tables") / "iris.csv"
+    truth = iris_table(path)
+    table = read_table(path)
+    return fitted(table, "species", "classify"), table, truth
+
+
+@pytest.fixture(scope="module")
+def patients(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tables") / "diabetes.csv"
+    truth = diabetes_table(path)
+    table = read_table(path)
+    return fitted(table, "progression", "regress"), table, truth
+
+
+def test_classes_and_their_probabilities_are_those_of_the_estimator(flowers):
+    model, table, truth = flowers
+    prediction = model.predict(table)
+    assert np.mean(prediction.values == truth) > 0.85
+    np.testing.assert_array_equal(prediction.values, model.estimator.transduction_)
+    likeliest = model.estimator.label_distributions_.max(axis=1)
+    np.testing.assert_allclose(prediction.probabilities, likeliest, atol=1e-6)  # two flowers are equal
+    np.testing.assert_array_equal(model.transduction().values, prediction.values)
+
+
+def test_quantities_have_no_probabilities(patients):
+    model, table, _ = patients
+    prediction = model.predict(table)
+    assert prediction.probabilities is None
+    np.testing.assert_array_equal(prediction.values, model.estimator.transduction_)
+    np.testing.assert_array_equal(model.transduction().values, prediction.values)
+
+
+def test_scores_are_of_the_rows_that_have_a_label(flowers, patients):
+    model, table, truth = flowers
+    known = ~table.missing("species")
+    (accuracy,) = model.scores(table, model.predict(table), "again")
+    right = model.predict(table).values[known] == truth[known]
+    assert (accuracy.name, accuracy.rows, accuracy.how) == ("accuracy", 15, "again")
+    assert accuracy.value == pytest.approx(right.mean())
+    model, table, truth = patients
+    error, r2 = model.scores(table, model.predict(table), "again")
+    residuals = (model.predict(table).values - truth)[~table.missing("progression")]
+    assert (error.name, error.rows, r2.name) == ("mean absolute error", 100, "R²")
+    assert error.value == pytest.approx(np.abs(residuals).mean())
+    assert r2.value == pytest.approx(1 - np.sum(residuals**2) / np.sum((truth[1::2] - truth[1::2].mean()) ** 2))
+
+
+def test_a_table_without_labels_has_no_scores(flowers, tmp_path):
+    model, table, _ = flowers
+    names = [name for name in table.columns if name not in ("", "species")]
+    lines = [",".join(str(table.column(name)[0]) for name in names)]
+    for path, header, end in ((tmp_path / "a.csv", names, ""), (tmp_path / "b.csv", [*names, "species"], ",?")):
+        path.write_text("\n".join([",".join(header), *(line + end for line in lines)]))
+        new = read_table(path)
+        assert model.scores(new, model.predict(new), "") == ()
+
+
+def test_a_label_that_is_none_of_the_classes_is_wrongly_predicted(flowers, tmp_path):
+    model, table, _ = flowers
+    names = [name for name in table.columns if name != "species"]
+    (tmp_path / "t.csv").write_text(
+        "\n".join([",".join([*names, "species"]), ",".join([*(str(table.column(n)[0]) for n in names), "rose"])])
+    )
+    new = read_table(tmp_path / "t.csv")
+    (score,) = model.scores(new, model.predict(new), "")
+    assert score.value == 0
+
+
+def test_numbers_as_classes_are_the_same_with_and_without_a_fraction(tmp_path):
+    """A data frame writes 1 as 1.0 in a column with missing labels, and as 1 in one without."""
+    x = np.random.default_rng(0).normal(size=40) + np.repeat([0, 8], 20)
+    labels = ["0.0", "", "0.0", ""] * 5 + ["1.0", "", "1.0", ""] * 5
+    (tmp_path / "t.csv").write_text("x,y\n" + "\n".join(f"{a},{b}" for a, b in zip(x, labels, strict=True)))
+    (tmp_path / "new.csv").write_text("x,y\n0.1,0\n7.9,1\n")
+    model = fitted(read_table(tmp_path / "t.csv"), "y", "classify")
+    new = read_table(tmp_path / "new.csv")
+    assert model.predict(new).values.tolist() == ["0", "1"]
+    assert model.scores(new, model.predict(new), "")[0].value == 1
+
+
+@pytest.mark.parametrize("which", ["flowers", "patients"])
+def test_a_loaded_model_answers_alike(which, request, tmp_path):
+    model, table, _ = request.getfixturevalue(which)
+    model.save(tmp_path / "model", ModelCard())
+    loaded = TableModel.load(tmp_path / "model")
+    assert (loaded.label, loaded.task) == (model.label, model.task)
+    assert loaded.encoder.state() == model.encoder.state()
+    np.testing.assert_array_equal(loaded.predict(table).values, model.predict(table).values)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        None,
+        [],
+        {"task": "cluster"},
+        {"task": "regress"},
+        {"label": 7},
+        {"label": None},
+        {"columns": {}},
+        {"columns": {"numeric": [], "categorical": []}},
+        {"columns": {"numeric": [{"column": "a", "median": 0, "mean": 0, "scale": 1}], "categorical": []}},
+    ],
+)
+def test_a_description_that_does_not_belong_is_refused(flowers, tmp_path, changes):
+    flowers[0].save(tmp_path / "model", ModelCard())
+    path = tmp_path / "model" / "estimator.json"
+    described = json.loads(path.read_text())
+    table = described["extra"]["table"]
+    described["extra"]["table"] = {**table, **changes} if changes else changes
+    path.write_text(json.dumps(described))
+    with pytest.raises(InputError, match="model") as error:
+        TableModel.load(tmp_path / "model")
+    assert "\n" not in str(error.value)
+
+
+def test_an_estimator_without_columns_is_no_model_of_a_table(flowers, tmp_path):
+    save_estimator(flowers[0].estimator, tmp_path / "model")
+    with pytest.raises(InputError, match="an estimator without the columns of a table"):
+        TableModel.load(tmp_path / "model")
+    assert load_estimator(tmp_path / "model")[1] == {}
