@@ -33,8 +33,8 @@ def test_from_a_table_to_a_model_and_predictions(s2gnn, tmp_path):
     for text in ["150", "15 (setosa: ", *IRIS, "size", "(no name) (the names of the rows)", "knn", "edges", "accuracy"]:
         assert text in out
     assert "learning from 15 labels on 150 rows with 6 features" in err
-    assert "MiB of memory" in err
-    assert re.search(r"^memory +\d+ MiB at most$", out, re.MULTILINE)
+    assert re.search(r"(MiB|GiB) of memory", err)
+    assert re.search(r"^memory +(\d+ MiB|\d+\.\d GiB) at most$", out, re.MULTILINE)
     predicted = rows_of(tmp_path / "p.csv")
     assert len(predicted) == 135
     assert list(predicted[0]) == ["row", "", *IRIS, "size", "species", "predicted_species", "probability"]

@@ -158,7 +158,7 @@ def test_a_large_table_is_announced_with_its_memory(s2gnn, tmp_path, fitted):
     assert code == 0
     assert err.startswith("predicting 10,000 rows, with at most about ")
     assert "100%" in err
-    assert re.search(r"^10,000 rows predicted: .*p\.csv \(\d+ s, \d+ MiB of memory\)$", out, re.MULTILINE)
+    assert re.search(r"^10,000 rows predicted: .*p\.csv \(\d+ s, (\d+ MiB|\d+\.\d GiB) of memory\)$", out, re.MULTILINE)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends an interrupt as POSIX does")
