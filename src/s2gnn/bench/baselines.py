@@ -6,10 +6,10 @@ from functools import partial
 
 from s2gnn.bench.cost import Size, baseline_needs
 from s2gnn.bench.layers import make_ours, make_peer
-from s2gnn.bench.machine import available_bytes
 from s2gnn.bench.networks import make_epoch
 from s2gnn.bench.timing import Outcome, Way, race
 from s2gnn.bench.workloads import Workload
+from s2gnn.resources import available_bytes
 
 MAKERS = {"ours": make_ours, "pyg": make_peer}
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from s2gnn.bench.cost import Size, dense_flops, training_needs
-from s2gnn.bench.machine import available_bytes
 from s2gnn.bench.networks import WAYS, make_epoch, make_network
 from s2gnn.bench.timing import Outcome, Way, race
 from s2gnn.bench.workloads import Workload
+from s2gnn.resources import available_bytes
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from s2gnn.bench.child import in_own_process
-from s2gnn.bench.machine import peak_bytes
 from s2gnn.graphs import Graph, diffuse, knn_graph, largest_component, smooth_graph
+from s2gnn.resources import in_own_process, peak_bytes
 
 FEATURES = 64
 K = 30

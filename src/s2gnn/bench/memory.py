@@ -1,18 +1,15 @@
 """The memory of the operator for growing α, beside α matrices and α edge lists."""
 
-import ctypes
-import gc
 from dataclasses import dataclass, fields
 
 from torch import Tensor, sparse_csr
 
-from s2gnn.bench.child import in_own_process
 from s2gnn.bench.cost import Size, csr_bytes, edge_list_bytes, matrix_temporaries, operator_bound
-from s2gnn.bench.machine import available_bytes, resident_bytes
 from s2gnn.bench.peers import coordinates, csr_matrices
 from s2gnn.bench.workloads import Workload, workload
 from s2gnn.graphs import Graph
 from s2gnn.operators import SobolevOperator
+from s2gnn.resources import available_bytes, in_own_process, settled_bytes
 
 ALPHAS = tuple(range(1, 9))
 
@@ -111,18 +108,9 @@ def operator_bytes(op: SobolevOperator) -> int:
 
 def _growth(graph: Graph, alpha: int) -> tuple[int, int]:
     """The tensors of the operator and the growth of the resident memory, in bytes."""
-    before = _settled_bytes()
+    before = settled_bytes()
     op = SobolevOperator(graph, alpha, 1.5)
-    return operator_bytes(op), _settled_bytes() - before
-
-
-def _settled_bytes() -> int:
-    """The resident memory once freed blocks are given back to the system."""
-    gc.collect()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
-    return resident_bytes()
+    return operator_bytes(op), settled_bytes() - before
 
 
 def _peer_sizes(graph: Graph) -> tuple[int, int, int, bool]:

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from s2gnn.bench.cost import Size, gathered_bytes, propagation_needs, streamed_bytes
-from s2gnn.bench.machine import available_bytes
 from s2gnn.bench.peers import Product, csr_products, gcnconv_products, sparse_tensor_products
 from s2gnn.bench.timing import Outcome, Way, race
 from s2gnn.graphs import Graph
 from s2gnn.operators import SobolevOperator
+from s2gnn.resources import available_bytes
 
 ALPHA = 6
 

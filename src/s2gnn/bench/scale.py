@@ -7,15 +7,14 @@ from pathlib import Path
 
 import torch
 
-from s2gnn.bench.child import in_own_process
 from s2gnn.bench.cost import Size, dense_flops, operator_bound, training_needs
-from s2gnn.bench.machine import available_bytes, peak_bytes, resident_bytes
 from s2gnn.bench.networks import EPSILON, make_epoch, make_network
 from s2gnn.bench.operator import OperatorTiming, time_operator
 from s2gnn.bench.stored import load_csr, stored_csr
 from s2gnn.bench.workloads import random_graph
 from s2gnn.graphs import Graph
 from s2gnn.operators import SobolevOperator
+from s2gnn.resources import available_bytes, in_own_process, peak_bytes, resident_bytes
 
 # The grid of the paper's Figure 5, and 2,000 nodes.
 NODES = (500, 1_000, 2_000, 5_000, 10_000)

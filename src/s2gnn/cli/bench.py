@@ -17,7 +17,7 @@ from s2gnn.bench.baselines import time_baseline
 from s2gnn.bench.epoch import time_epoch
 from s2gnn.bench.graphs import sizes, time_diffusion, time_knn, time_smooth
 from s2gnn.bench.layers import BASELINES
-from s2gnn.bench.machine import available_bytes, measure_machine
+from s2gnn.bench.machine import measure_machine
 from s2gnn.bench.memory import measure_memory
 from s2gnn.bench.networks import WAYS
 from s2gnn.bench.operator import time_operator
@@ -29,6 +29,7 @@ from s2gnn.cli.output import AsJson, names, print_table
 from s2gnn.data import data_file
 from s2gnn.errors import InputError
 from s2gnn.operators import kernel
+from s2gnn.resources import available_bytes
 
 PARTS = ("grid", "epoch", "training")
 

@@ -3,10 +3,10 @@
 import sys
 from typing import Any
 
-from s2gnn.bench.machine import available_bytes, peak_bytes
 from s2gnn.estimator.table_model import TableModel
 from s2gnn.estimator.training import number_of_networks
 from s2gnn.estimator.transductive import VALUES_AT_ONCE
+from s2gnn.resources import available_bytes, peak_bytes
 
 MEASURABLE = sys.platform != "win32"
 

@@ -4,14 +4,14 @@ import multiprocessing
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 import torch
 
 from s2gnn.errors import SeedError
-from s2gnn.learning.processes import end_with_parent, how_it_ended, start_process
 from s2gnn.operators import kernel
+from s2gnn.processes import end_with_parent, how_it_ended, start_process
 
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
@@ -21,7 +21,7 @@ Outcome = TypeVar("Outcome")
 class _Worker:
     """A process that works off one task after the other, and this end of the pipe to it."""
 
-    process: SpawnProcess
+    process: BaseProcess
     connection: Connection
 
 

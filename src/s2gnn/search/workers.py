@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import torch
@@ -18,9 +18,9 @@ from s2gnn.data.splits import dataset_split
 from s2gnn.errors import NonFiniteLossError, SeedError
 from s2gnn.graphs import Graph
 from s2gnn.learning.fit import fit
-from s2gnn.learning.processes import end_with_parent, how_it_ended, start_process
 from s2gnn.learning.seeding import seeded
 from s2gnn.operators import kernel
+from s2gnn.processes import end_with_parent, how_it_ended, start_process
 from s2gnn.search.claims import ClaimedTrial, LostTrialError
 from s2gnn.search.heartbeat import Heartbeat
 from s2gnn.search.study import SearchConfig, open_trials, with_values
@@ -72,14 +72,14 @@ def work_in_processes(
     worker: Worker, jobs: int, threads: int, minutes: float | None, report: Callable[[], None]
 ) -> None:
     """Take part in a search with `jobs` processes; they end with this one, and when it is interrupted."""
-    processes: dict[SpawnProcess, Connection] = {}
+    processes: dict[BaseProcess, Connection] = {}
     try:
         for _ in range(jobs):
             here, there = multiprocessing.get_context("spawn").Pipe(duplex=False)
             process = start_process(_work_for_parent, there, worker, threads, _end(minutes), kernel.chosen())
             there.close()
             processes[process] = here
-        ended: list[SpawnProcess] = []
+        ended: list[BaseProcess] = []
         while len(ended) < jobs:
             wait([process.sentinel for process in processes if process not in ended], _POLL)
             report()
@@ -96,7 +96,7 @@ def work_in_processes(
             connection.close()
 
 
-def _end_processes(processes: list[SpawnProcess]) -> None:
+def _end_processes(processes: list[BaseProcess]) -> None:
     for process in processes:
         process.terminate()
     give_up = time.monotonic() + _PATIENCE

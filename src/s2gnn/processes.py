@@ -9,13 +9,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
-from multiprocessing.context import SpawnProcess
-from typing import Any
+from multiprocessing.process import BaseProcess
+from typing import Any, Literal
+
+StartMethod = Literal["spawn", "forkserver"]
 
 
-def start_process(target: Callable[..., None], *arguments: Any) -> SpawnProcess:
-    """Spawn a process that calls `target(*arguments)` and that Ctrl-C does not reach."""
-    process = multiprocessing.get_context("spawn").Process(target=target, args=arguments, daemon=True)
+def start_process(target: Callable[..., None], *arguments: Any, method: StartMethod = "spawn") -> BaseProcess:
+    """Start a process that calls `target(*arguments)` and that Ctrl-C does not reach.
+
+    It is a new interpreter or, with the method "forkserver", the copy of one that has imported what
+    `multiprocessing.set_forkserver_preload` was told.
+    """
+    context: Any = multiprocessing.get_context(method)
+    process: BaseProcess = context.Process(target=target, args=arguments, daemon=True)
     # Starting the resource tracker, which the first child would need, unblocks the signal: it must be running before.
     if sys.platform != "win32":
         resource_tracker.ensure_running()
@@ -31,13 +38,13 @@ def end_with_parent() -> None:
     threading.Thread(target=_wait_for_parents_end, daemon=True).start()
 
 
-def how_it_ended(process: SpawnProcess) -> str:
-    """Why a process is no longer there, as the rest of a sentence about it."""
+def how_it_ended(process: BaseProcess, advice: str = "lower jobs") -> str:
+    """Why a process is no longer there, as the rest of a sentence about it, with advice where memory ran out."""
     process.join()
     code = process.exitcode or 0
     killer = signal.Signals(-code).name if code < 0 else None
     how = f"was killed by {killer}" if killer else f"ended with exit code {code}"
-    hint = ", as the system does when memory runs out: lower jobs" if killer == "SIGKILL" else ""
+    hint = f", as the system does when memory runs out: {advice}" if killer == "SIGKILL" else ""
     return f"{how}{hint}"
 
 

@@ -1,0 +1,18 @@
+"""What a computation takes, measured: its time, and its memory in a process of its own."""
+
+from s2gnn.resources.child import DeadProcessError, LimitError, Limits, in_own_process
+from s2gnn.resources.memory import available_bytes, forget_peak, peak_bytes, resident_bytes, settled_bytes
+from s2gnn.resources.timing import least_seconds
+
+__all__ = [
+    "DeadProcessError",
+    "LimitError",
+    "Limits",
+    "available_bytes",
+    "forget_peak",
+    "in_own_process",
+    "least_seconds",
+    "peak_bytes",
+    "resident_bytes",
+    "settled_bytes",
+]

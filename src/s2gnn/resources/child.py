@@ -1,0 +1,102 @@
+"""Run a measurement in a process of its own, so that its memory is its own, and end it at a limit."""
+
+import gc
+import multiprocessing
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, TypeVar
+
+from s2gnn.processes import StartMethod, end_with_parent, how_it_ended, start_process
+from s2gnn.resources.memory import resident_bytes_of
+
+T = TypeVar("T")
+_LOOK = 0.05  # seconds between two looks at the memory of a process
+
+
+class LimitError(Exception):
+    """A process was ended because it took too much; the text says of what."""
+
+
+class DeadProcessError(RuntimeError):
+    """A process ended without a result; the text says how."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a process may take: seconds, and bytes of resident memory (Linux only); `None` for no limit."""
+
+    seconds: float | None = None
+    resident: int | None = None
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """What a process sends in place of a result."""
+
+    error: Exception
+
+
+def in_own_process(
+    task: Callable[..., T], *arguments: object, limits: Limits | None = None, preloaded: Sequence[str] = ()
+) -> T:
+    """What `task(*arguments)` returns in a process of its own, which Ctrl-C and any error here end.
+
+    Args:
+        task: a function of a module.
+        *arguments: that can be pickled, as the result can.
+        limits: beyond which the process is ended; none if left out.
+        preloaded: begin, where the system can, with the copy of an interpreter that has imported these modules and not
+            with a new one, which takes seconds; the first call decides which modules.
+
+    Raises:
+        LimitError: at a limit.
+        DeadProcessError: if the process was killed, for instance for want of memory.
+        Exception: what the task raised.
+    """
+    here, there = multiprocessing.get_context("spawn").Pipe()
+    process = start_process(_run, there, task, arguments, method=_method(preloaded))
+    there.close()
+    try:
+        outcome = _outcome(process, here, limits or Limits())
+    finally:
+        process.kill()
+        process.join()
+        here.close()
+    if isinstance(outcome, _Failure):
+        raise outcome.error
+    return outcome  # type: ignore[no-any-return]
+
+
+def _method(preloaded: Sequence[str]) -> StartMethod:
+    if not preloaded or sys.platform == "win32":
+        return "spawn"
+    multiprocessing.get_context("forkserver").set_forkserver_preload(list(preloaded))
+    return "forkserver"
+
+
+def _outcome(process: BaseProcess, connection: Connection, limits: Limits) -> Any:
+    end = None if limits.seconds is None else time.monotonic() + limits.seconds
+    look = None if end is None and limits.resident is None else _LOOK
+    while not wait([connection], look):
+        if end is not None and time.monotonic() > end:
+            raise LimitError(f"more than {limits.seconds:g} s")
+        if limits.resident is not None and resident_bytes_of(process.pid or 0) > limits.resident:
+            raise LimitError(f"more than {limits.resident / 2**30:.3g} GiB")
+    try:
+        return connection.recv()
+    except EOFError:
+        raise DeadProcessError(f"the process of the measurement {how_it_ended(process, 'measure less')}") from None
+
+
+def _run(connection: Connection, task: Callable[..., object], arguments: tuple[object, ...]) -> None:
+    end_with_parent()
+    gc.freeze()  # what was imported is no garbage: looking at it would take longer than a small measurement
+    try:
+        outcome = task(*arguments)
+    except Exception as error:  # noqa: BLE001  whatever it is, the parent raises it
+        outcome = _Failure(error)
+    connection.send(outcome)

@@ -1,0 +1,75 @@
+"""The memory of this machine and of its processes, in bytes."""
+
+import ctypes
+import gc
+import sys
+from pathlib import Path
+
+from s2gnn.errors import InputError
+
+_OWN = Path("/proc/self/status")
+
+
+def available_bytes() -> int:
+    """The memory that a program may still take without swapping, as the system estimates it; Linux only."""
+    return _kilobytes(Path("/proc/meminfo"), "MemAvailable:")
+
+
+def resident_bytes() -> int:
+    """The resident memory of this process now; Linux only."""
+    return _kilobytes(_OWN, "VmRSS:")
+
+
+def resident_bytes_of(pid: int) -> int:
+    """The resident memory of another process now, 0 if it has ended; Linux only."""
+    try:
+        return _field(Path(f"/proc/{pid}/status").read_text(), "VmRSS:")
+    except (FileNotFoundError, ProcessLookupError):
+        _kilobytes(_OWN, "VmRSS:")  # refuses a system on which no process has such a file
+        return 0
+
+
+def settled_bytes() -> int:
+    """The resident memory of this process once freed blocks are given back to the system; Linux only."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+    return resident_bytes()
+
+
+def peak_bytes() -> int:
+    """The largest resident memory that this process has had, since `forget_peak` if that was called.
+
+    Linux hands `ru_maxrss` on from the process that started this one, so the high-water mark of /proc comes first.
+    """
+    if _OWN.is_file() or sys.platform == "win32":
+        return _kilobytes(_OWN, "VmHWM:")
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def forget_peak() -> None:
+    """Let `peak_bytes` begin anew, from the memory that this process has now; Linux only."""
+    path = Path("/proc/self/clear_refs")
+    try:
+        path.write_text("5")
+    except OSError as error:
+        raise InputError(
+            f"the peak of memory is measured with {path}, which cannot be written here ({error.strerror}): "
+            "use Linux for this"
+        ) from error
+
+
+def _kilobytes(path: Path, field: str) -> int:
+    if not path.is_file():
+        raise InputError(f"memory is measured with {path}, which {sys.platform} does not have: use Linux for this")
+    return _field(path.read_text(), field)
+
+
+def _field(text: str, field: str) -> int:
+    """The kilobytes of a field, in bytes; 0 where it is missing, as of a process that has just ended."""
+    line = next((line for line in text.splitlines() if line.startswith(field)), f"{field} 0 kB")
+    return 1024 * int(line.split()[1])
