@@ -2,6 +2,7 @@
 
 from s2gnn.graphs import weights
 from s2gnn.graphs.diffusion import diffuse
+from s2gnn.graphs.erdos_renyi import erdos_renyi
 from s2gnn.graphs.graph import Graph
 from s2gnn.graphs.knn import KNNInfo, knn_graph
 from s2gnn.graphs.measures import edge_homophily, largest_component, node_homophily, sparsity
@@ -16,6 +17,7 @@ __all__ = [
     "SmoothInfo",
     "diffuse",
     "edge_homophily",
+    "erdos_renyi",
     "knn_graph",
     "largest_component",
     "load_graph",
