@@ -28,7 +28,7 @@ from s2gnn.learning.protocol import PROTOCOLS
 from s2gnn.learning.records import Records
 from s2gnn.nn.models import MODELS
 from s2gnn.studies import Cell, CellProgress, CellResult, make_cell, run_cell
-from s2gnn.studies.budget import BUDGETS
+from s2gnn.studies.budget import BUDGETS, named_budget
 from s2gnn.studies.findings import FINDINGS, HEADLINE, findings, headline
 from s2gnn.studies.registry import MEASURED, check_study, stored_table, studies, study_layout
 from s2gnn.studies.run import cell_result
@@ -107,11 +107,12 @@ def run(
         of_a_cell = {"--records": records, "--model": model, "--graph": graph, "--k": k, "--set": changes}
         _refuse(of_a_cell, f"is for one cell, but the study {study} knows its own: leave it out")
         if study in MEASURED:
-            of_a_table = {"--models": models, "--budget": budget, "--protocol": protocol, "--seeds": seeds}
+            of_a_table = {"--models": models, "--protocol": protocol, "--seeds": seeds}
             _refuse(
                 {**of_a_table, "--storage": storage, "--minutes": minutes}, f"means nothing to {study}: leave it out"
             )
-            run_measured(MEASURED[study], results, data)
+            measured = MEASURED[study] if budget is None else MEASURED[study].within(named_budget(budget))
+            run_measured(measured, results, data)
             layout, content = study_layout(study, results), MEASURED[study].read(results)
         else:
             request = Request(study, results, budget or "quick", data, models, protocol, seeds, storage, jobs, minutes)

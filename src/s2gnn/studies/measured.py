@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,11 @@ from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
 from s2gnn.layout import Layout
 from s2gnn.pictures import picture
+from s2gnn.studies.budget import Budget
 
 Report = Callable[[str], None]
 Content = Mapping[str, Any]
+Measure = Callable[[Sequence[str] | None, Report], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -33,15 +35,23 @@ class MeasuredStudy:
             and a function to say what it is at.
         layout: the numbers as a table.
         draw: the numbers as a picture; `None` where a table is all.
+        measure_within: gives a `measure` that costs as much as a budget allows; `None` where there is no choice.
     """
 
     name: str
     title: str
     paper: str
     data: tuple[str, ...]
-    measure: Callable[[Sequence[str] | None, Report], dict[str, Any]]
+    measure: Measure
     layout: Callable[[Mapping[str, Any]], Layout]
     draw: Callable[[Mapping[str, Any]], Figure] | None = None
+    measure_within: Callable[[Budget], Measure] | None = None
+
+    def within(self, budget: Budget) -> "MeasuredStudy":
+        """The study as it is measured with `budget`."""
+        if self.measure_within is None:
+            raise InputError(f"--budget means nothing to {self.name}: leave it out")
+        return replace(self, measure=self.measure_within(budget))
 
     def run(self, folder: Path, command: str, data: Sequence[str] | None, report: Report) -> None:
         """Measure and store: NAME.json and NAME.csv, and NAME.png and NAME.svg where there is a picture."""

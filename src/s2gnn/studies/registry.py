@@ -10,6 +10,7 @@ from s2gnn.layout import Layout
 from s2gnn.learning.records import RecordsFolder
 from s2gnn.studies import (
     branches,
+    cost,
     data_table,
     few_labels,
     few_values,
@@ -38,6 +39,7 @@ MEASURED: Mapping[str, MeasuredStudy] = MappingProxyType(
             stability,
             trained_stability,
             branches,
+            cost,
             few_labels,
             few_values,
         )
