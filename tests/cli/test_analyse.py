@@ -84,8 +84,8 @@ def test_the_spectrum_of_a_file_and_of_a_data_set(s2gnn, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["stability", "nowhere"], "nowhere/estimator.json is not a plain file: is nowhere a folder written by"),
-        (["stability", "."], "estimator.json is not a plain file"),
+        (["stability", "nowhere"], "nowhere is not a folder: give a folder that s2gnn fit or save_estimator wrote"),
+        (["stability", "."], "estimator.json is missing or not a plain file"),
         (["stability", "bare", "--table", "t.csv"], "bare holds an estimator without the columns of a table"),
         (["stability", "bare", "--out", "t.csv"], "t.csv is a file, but results are written into a folder"),
         (["stability", "bare", "--out", "t.csv/found"], "cannot be written"),
