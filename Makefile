@@ -13,17 +13,18 @@ ifeq ($(origin S2GNN_DATA), undefined)
   endif
 endif
 
-.PHONY: help demo test lint format types clean
+.PHONY: help demo test lint format types docs clean
 
 help:
 	@echo "make demo    train S2-GNN on handwritten digits beside four other methods, and draw the result"
 	@echo "make test    lint, types and tests"
+	@echo "make docs    build the documentation site: build/site/index.html"
 	@echo "make format  rewrite the code in the project's style"
 	@echo "make clean   remove the environment and caches"
 
 $(READY): pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/s2gnn/operators/native/*)
 	$(PYTHON) -m venv $(VENV)
-	PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip install --quiet --constraint constraints.txt --editable '.[pyg,ann,search,dev]'
+	PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip install --quiet --constraint constraints.txt --editable '.[pyg,ann,search,docs,dev]'
 	@touch $@
 
 demo: $(READY)
@@ -43,6 +44,10 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(READY)
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --fresh-env docs build/site
+	@echo "build/site/index.html"
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build/site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -33,9 +33,9 @@ def data_folder() -> Path:
 def s2gnn(monkeypatch, capsys):
     """Run the command line in this process; gives exit code, standard output and standard error."""
 
-    def run(*arguments):
+    def run(*arguments, columns=200):
         monkeypatch.setattr(sys, "argv", ["s2gnn", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "200")
+        monkeypatch.setenv("COLUMNS", str(columns))
         with pytest.raises(SystemExit) as exit_info:
             main()
         output = capsys.readouterr()

@@ -23,7 +23,7 @@ class S2Conv(nn.Module):
 
     .. math::
         B_0 = \sigma(H W_0 + b_0), \qquad
-        B_\rho = \sigma(S_\rho H W_\rho + b_\rho), \quad \rho = 1, \dots, \alpha,
+        B_\rho = \sigma(S_\rho H W_\rho + b_\rho), \quad \rho = 1, \ldots, \alpha,
 
     with σ the ReLU followed by dropout, merged by a learned linear combination or by an MLP. There is no
     activation after the fusion. Hadamard powers keep the pattern of the graph: however large α, a layer

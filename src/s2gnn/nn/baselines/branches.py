@@ -22,7 +22,7 @@ class BranchConv(nn.Module):
     r"""The layer of S2-GNN with matrices M_1..M_α in place of S_1..S_α.
 
     .. math::
-        B_0 = \sigma(H W_0 + b_0), \qquad B_\rho = \sigma(M_\rho H W_\rho + b_\rho), \quad \rho = 1, \dots, \alpha,
+        B_0 = \sigma(H W_0 + b_0), \qquad B_\rho = \sigma(M_\rho H W_\rho + b_\rho), \quad \rho = 1, \ldots, \alpha,
 
     with σ the ReLU followed by dropout, merged as in `S2Conv`. A matrix that stands in the list several times is
     multiplied once.

@@ -1,0 +1,19 @@
+import pytest
+
+from tests.documents.pages import shows
+
+
+@pytest.mark.parametrize(
+    ("shown", "same"),
+    [
+        ("accuracy 0.93, 1,797 rows", True),
+        ("accuracy  0.95, 1,797 rows", True),
+        ("accuracy 0.83, 1,797 rows", False),
+        ("accuracies 0.93, 1,797 rows", False),
+        ("first\nlast", True),
+        ("last\nfirst", False),
+        ("first\nfirst", False),
+    ],
+)
+def test_shown_output_is_printed_output(shown, same):
+    assert shows(shown, "first\naccuracy 0.93, 1,797 rows\nlast\n") == same

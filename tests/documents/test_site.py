@@ -1,0 +1,84 @@
+"""The site builds without a warning, needs no network, has no dead link, and every public name is in its reference."""
+
+import importlib
+import os
+import re
+import warnings
+from html.parser import HTMLParser
+from urllib.parse import unquote
+
+import pytest
+from sphinx.cmd.build import build_main
+from sphinx.util.inventory import InventoryFile
+
+from tests.documents.pages import ROOT
+
+PACKAGES = ("graphs", "operators", "nn", "estimator", "data", "learning", "analysis", "studies", "search")
+
+
+class Page(HTMLParser):
+    """The anchors of a page, what it links to, and what a browser loads with it."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.anchors, self.links, self.loaded = set(), set(), set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.anchors.add(found.get("id"))
+        if tag == "a" and found.get("href"):
+            self.links.add(found["href"])
+        if tag in ("script", "img", "iframe", "source") and found.get("src"):
+            self.loaded.add(found["src"])
+        if tag == "link" and found.get("rel") not in ("index", "search", "next", "prev"):
+            self.loaded.add(found["href"])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder of the built site, and its pages by path."""
+    out = tmp_path_factory.mktemp("site")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Sphinx and what it uses, not of ours
+        code = build_main(["-q", "-W", "--keep-going", "-b", "html", str(ROOT / "docs"), str(out)])
+    assert code == 0
+    return out, {path: Page(path.read_text(encoding="utf-8")) for path in sorted(out.rglob("*.html"))}
+
+
+def test_every_link_resolves(site):
+    out, pages = site
+    assert len(pages) > 30
+    for path, page in pages.items():
+        for link in page.links | page.loaded:
+            if link.startswith(("https://", "http://", "data:")):
+                continue
+            file, _, anchor = unquote(link.partition("?")[0] if "#" not in link else link).partition("#")
+            target = (path.parent / file.partition("?")[0]).resolve() if file else path
+            assert target.is_relative_to(out), f"{path.name}: {link}"
+            assert target.exists(), f"{path.name}: {link}"
+            assert not anchor or anchor in pages[target].anchors, f"{path.name}: {link}"
+
+
+def test_nothing_comes_from_the_network(site):
+    out, pages = site
+    assert not {link for page in pages.values() for link in page.loaded if "//" in link.partition("?")[0]}
+    for sheet in out.rglob("*.css"):
+        assert not re.search(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", sheet.read_text(encoding="utf-8")), sheet
+
+
+def test_formulas_are_mathml(site):
+    out, _ = site
+    assert "<math" in (out / "mathematics.html").read_text(encoding="utf-8")
+    assert "<math" in (out / "api" / "operators.html").read_text(encoding="utf-8")
+
+
+def test_every_public_name_is_in_the_reference(site):
+    out, _ = site
+    with (out / "objects.inv").open("rb") as stream:
+        inventory = InventoryFile.load(stream, "", os.path.join).data
+    documented = {name for kind, found in inventory.items() if kind.startswith("py:") for name in found}
+    for package in PACKAGES:
+        module = importlib.import_module(f"s2gnn.{package}")
+        missing = {name for name in module.__all__ if f"{module.__name__}.{name}" not in documented}
+        assert not missing, package
