@@ -1,4 +1,4 @@
-"""What the documents show runs: the README's Python blocks, the docstrings' examples, the links."""
+"""What the README and the docstrings show runs; the pages of docs/ have tests of their own (tests/documents)."""
 
 import doctest
 import importlib
@@ -40,18 +40,6 @@ def test_docstring_examples(name):
     result = doctest.testmod(importlib.import_module(name))
     assert result.failed == 0
     assert (result.attempted > 0) == (name in WITH_EXAMPLES)
-
-
-@pytest.mark.parametrize("document", sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]), ids=lambda p: p.name)
-def test_links_resolve(document):
-    for target, _, heading in re.findall(r"\]\(([^)#]*)(#([^)]*))?\)", document.read_text()):
-        if target.startswith("https://"):
-            continue
-        page = document.parent / target if target else document
-        assert page.exists(), target
-        if heading:
-            titles = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
-            assert heading in [title.lower().replace(" ", "-") for title in titles], heading
 
 
 def test_public_names_are_importable():

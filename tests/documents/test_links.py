@@ -6,7 +6,8 @@ from functools import cache
 
 import pytest
 
-from tests.documents.pages import PAGES, headings, links, prose, title
+from s2gnn.cli.commands import COMMANDS
+from tests.documents.pages import PAGES, ROOT, headings, links, prose, title
 
 
 @pytest.mark.parametrize("page", PAGES, ids=title)
@@ -21,6 +22,11 @@ def test_links_resolve(page):
 def test_names_exist(page):
     for name in re.findall(r"`(s2gnn(?:\.\w+)+)`", prose(page)):
         assert _exists(name), name
+
+
+def test_every_command_is_on_its_page():
+    page = prose(ROOT / "docs" / "commands.md")
+    assert all(f"| `s2gnn {command}" in page for command in COMMANDS)
 
 
 @cache

@@ -76,7 +76,7 @@ def test_formulas_are_mathml(site):
 def test_every_public_name_is_in_the_reference(site):
     out, _ = site
     with (out / "objects.inv").open("rb") as stream:
-        inventory = InventoryFile.load(stream, "", os.path.join).data
+        inventory = InventoryFile.load(stream, "", os.path.join)
     documented = {name for kind, found in inventory.items() if kind.startswith("py:") for name in found}
     for package in PACKAGES:
         module = importlib.import_module(f"s2gnn.{package}")
