@@ -142,7 +142,7 @@ def test_what_takes_too_much_is_stopped_and_not_tried_again(small, monkeypatch):
 
     def exceed(measure, task, limits, **_):
         tried.append(task.model)
-        assert (limits.seconds, limits.resident) == (120, 4 * 2**30)
+        assert (limits.seconds, limits.resident) == (60, 4 * 2**30)
         raise LimitError("more than 120 s")
 
     monkeypatch.setattr(cost, "in_own_process", exceed)

@@ -35,7 +35,7 @@ SIZES: Mapping[str, Any] = {
     "powers": 2,
     "heads": 3,
 }
-LONGEST = 120.0  # seconds of a process
+LONGEST = 60.0  # seconds of a process
 LARGEST = 4 * 2**30  # bytes of its resident memory
 PRELOADED = (run_task.__module__, "torch._dynamo")  # the latter is imported by the first product of an operator
 ENOUGH = 10.0  # seconds: a network that takes longer on one graph is not measured on the graphs of further seeds

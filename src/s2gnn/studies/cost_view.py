@@ -155,6 +155,7 @@ def draw_cost(content: Mapping[str, Any]) -> Figure:
             axes.plot(edges, [quantity.value(row) for row in curve], label=model, **style)
         axes.set(xscale="log", yscale="log")
         axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.margins(y=0.12)  # for the numbers of nodes above the curves
         axes.set_title(quantity.title, fontsize=10)
         bare(axes)
         _mark_nodes(axes, content["rows"])
