@@ -37,6 +37,7 @@ def test_training_needs_more_for_more_rows_columns_and_networks():
         return memory.training_bytes(n, n_features, S2GNNClassifier(**changes))
 
     assert needed(n=2000) == 2 * needed()
+    assert needed(n=2 * 10**6) < 2 * needed(n=10**6)
     assert needed(n_features=100) > needed()
     assert needed(n_networks=9) > needed(n_networks=1)
     assert needed(n=10**5) == needed(n=10**5, n_networks=1)  # the default for a large table

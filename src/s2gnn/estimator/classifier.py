@@ -14,7 +14,7 @@ from sklearn.utils.validation import column_or_1d
 from s2gnn.errors import InputError
 from s2gnn.estimator.holdout import Fraction
 from s2gnn.estimator.labels import is_unlabelled, read_labels
-from s2gnn.estimator.training import NetworkCount, Task
+from s2gnn.estimator.training import NetworkCount, Task, WeightDecay
 from s2gnn.estimator.transductive import Trained, TransductiveEstimator
 from s2gnn.nn.fusion import FusionName
 
@@ -37,7 +37,7 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         num_layers: number of layers.
         dropout: share of elements dropped in training.
         lr: learning rate.
-        weight_decay: of Adam.
+        weight_decay: of Adam; "auto" is 0.5 divided by the number of labelled rows.
         max_epochs: that many steps without validation, at most so many with it.
         patience: stop after so many epochs without a better validation loss; `None` never stops early.
         validation_fraction: share of the labelled rows that chooses the epoch. "auto" holds a fifth out if there are at
@@ -86,7 +86,7 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         num_layers: int = 2,
         dropout: float = 0.5,
         lr: float = 0.01,
-        weight_decay: float = 5e-3,
+        weight_decay: WeightDecay = 5e-3,
         max_epochs: int = 100,
         patience: int | None = 50,
         validation_fraction: Fraction = "auto",

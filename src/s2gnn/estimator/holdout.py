@@ -13,7 +13,7 @@ AUTO_FRACTION = 0.2
 # Below so many labelled rows, for each class or for a number, held-out rows are too few to choose by and are missed
 # in training.
 AUTO_ROWS_PER_CLASS = 25
-AUTO_ROWS = 50
+AUTO_ROWS = 200
 
 
 def check_fraction(fraction: Fraction) -> None:
@@ -33,7 +33,7 @@ def hold_out(
         rows: labelled rows, (n,).
         strata: their classes, (n,), each of which keeps its share and at least one row in training; `None` for none.
         fraction: the share to hold out; `None` or 0 for none; "auto" holds out a fifth of at least 25 rows for each
-            class, or of at least 50 without classes, and nothing of fewer.
+            class, or of at least 200 without classes, and nothing of fewer.
         rng: draws the rows.
     """
     groups = np.zeros(len(rows), dtype=np.int64) if strata is None else strata

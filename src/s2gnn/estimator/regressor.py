@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from s2gnn.errors import InputError
 from s2gnn.estimator.holdout import Fraction
-from s2gnn.estimator.training import NetworkCount, Task
+from s2gnn.estimator.training import NetworkCount, Task, WeightDecay
 from s2gnn.estimator.transductive import Trained, TransductiveEstimator
 from s2gnn.nn.arguments import positive_integer
 from s2gnn.nn.fusion import FusionName
@@ -23,7 +23,7 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
     The parameters are those of `S2GNNClassifier`, without `class_weight` and with other defaults: one layer, whose
     branches are merged by an MLP. The last layer has `hidden_channels` outputs, each of which learns the signal, and
     their mean answers: the ReLUs of a single output could hardly follow a signal of both signs. The loss is the squared
-    error of the standardised signal, and "auto" validation needs 50 known rows.
+    error of the standardised signal, and "auto" validation needs 200 known rows.
 
     Attributes:
         transduction_: the value for each training row, (N,).
@@ -48,7 +48,7 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
         num_layers: int = 1,
         dropout: float = 0.5,
         lr: float = 0.01,
-        weight_decay: float = 1e-2,
+        weight_decay: WeightDecay = "auto",
         max_epochs: int = 100,
         patience: int | None = 50,
         validation_fraction: Fraction = "auto",

@@ -15,8 +15,10 @@ from s2gnn.learning.targets import LossName
 from s2gnn.nn import S2GNN, S2GNNConfig
 from s2gnn.nn.arguments import positive_integer
 
+WeightDecay = float | Literal["auto"]
 NetworkCount = int | Literal["auto"]
 
+AUTO_DECAY = 0.5
 AUTO_NETWORKS = 3
 # Beyond, a network takes minutes, and there are mostly labels enough for the start to matter little.
 AUTO_ROWS = 20_000
@@ -58,6 +60,14 @@ class Networks:
     logits: NDArray[np.float64]
     histories: tuple[History, ...]
     kept_epochs: tuple[int, ...]
+
+
+def weight_decay_for(wanted: WeightDecay, n_labelled: int) -> float:
+    """The weight decay that is wanted; "auto" is 0.5 divided by the number of labelled rows.
+
+    The loss is the mean over these rows: so the penalty stays the same beside the sum over them, however many they are.
+    """
+    return AUTO_DECAY / n_labelled if wanted == "auto" else wanted
 
 
 def number_of_networks(wanted: NetworkCount, n_rows: int) -> int:

@@ -17,7 +17,15 @@ from s2gnn.estimator.frozen import FrozenDegrees, frozen_logits
 from s2gnn.estimator.holdout import Fraction, check_fraction
 from s2gnn.estimator.scaling import Scaling
 from s2gnn.estimator.seen_rows import SeenRows
-from s2gnn.estimator.training import NetworkCount, Networks, Task, number_of_networks, train_networks
+from s2gnn.estimator.training import (
+    NetworkCount,
+    Networks,
+    Task,
+    WeightDecay,
+    number_of_networks,
+    train_networks,
+    weight_decay_for,
+)
 from s2gnn.estimator.training_graph import training_graph, varies
 from s2gnn.graphs import Graph
 from s2gnn.graphs.features import checked_features
@@ -76,7 +84,7 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         num_layers: int,
         dropout: float,
         lr: float,
-        weight_decay: float,
+        weight_decay: WeightDecay,
         max_epochs: int,
         patience: int | None,
         validation_fraction: Fraction,
@@ -123,7 +131,11 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         """Build the graph of `X` (N, M) and train on `task`."""
         check_fraction(self.validation_fraction)
         training = FitConfig(
-            lr=self.lr, weight_decay=self.weight_decay, epochs=self.max_epochs, patience=self.patience, monitor="loss"
+            lr=self.lr,
+            weight_decay=weight_decay_for(self.weight_decay, len(task.labelled)),
+            epochs=self.max_epochs,
+            patience=self.patience,
+            monitor="loss",
         )
         n_networks = number_of_networks(self.n_networks, X.shape[0])
         if adjacency is None and not varies(X):

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from s2gnn.errors import InputError
 from s2gnn.graphs.validation import as_array
 
-VALUES_AT_ONCE = 2**24
+VALUES_AT_ONCE = 2**21
 LARGEST = 1e150
 
 
