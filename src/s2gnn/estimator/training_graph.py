@@ -42,7 +42,7 @@ def training_graph(
         X: features as the network sees them.
         k: number of neighbours; of few rows, as many as there are.
         adjacency: `Graph` or SciPy sparse matrix (N, N), for "precomputed" only; or a `TrainingGraph` to take as it is.
-        progress: show a bar while a graph is learned.
+        progress: show a bar while a graph is made.
     """
     if not callable(kind) and kind not in KINDS:
         raise InputError(f"graph is {kind!r}, but it must be one of {', '.join(KINDS)}, or a function of the features")
@@ -61,7 +61,7 @@ def training_graph(
     if callable(kind):
         graph = _as_graph(kind(X), n, "what the function given as graph returned")
         return TrainingGraph(graph, _comparable(X, min(k, n - 1), graph))
-    return _learned(X, min(k, n - 2), progress) if kind == "smooth" else _nearest(X, min(k, n - 1))
+    return _learned(X, min(k, n - 2), progress) if kind == "smooth" else _nearest(X, min(k, n - 1), progress)
 
 
 def varies(X: Any) -> bool:
@@ -71,9 +71,9 @@ def varies(X: Any) -> bool:
     return bool((X[0] != X).any())
 
 
-def _nearest(X: Any, k: int) -> TrainingGraph:
+def _nearest(X: Any, k: int, progress: bool) -> TrainingGraph:
     infos: list[KNNInfo] = []
-    graph = knn_graph(X, k, report=infos.append)
+    graph = knn_graph(X, k, progress=progress, report=infos.append)
     return TrainingGraph(graph, GaussianAttachment(k, infos[0].sigma))
 
 

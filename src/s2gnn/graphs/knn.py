@@ -37,6 +37,7 @@ def knn_graph(
     sigma: Width = "mean",
     method: Method = "auto",
     *,
+    progress: bool = False,
     report: Callable[[KNNInfo], object] | None = None,
 ) -> Graph:
     """Join every row of `X` to its `k` nearest others, with weights exp(−d²/σ²).
@@ -55,13 +56,14 @@ def knn_graph(
         metric: "euclidean", or "cosine" for d = 1 − cos of the angle between rows.
         sigma: width of the Gaussian, or "mean".
         method: "exact", "faiss" (approximate; the extra `ann`) or "auto": faiss beyond 50,000 dense rows.
+        progress: show a bar.
         report: called with a `KNNInfo`, which says the recall that the search reached, for instance `print`.
 
     Example:
         >>> knn_graph([[0.0], [1.0], [3.0]], k=1)
         Graph(n_nodes=3, n_edges=2, weights in [0.000123, 0.105])
     """
-    found = nearest_neighbours(X, k, metric, method)
+    found = nearest_neighbours(X, k, metric, method, progress=progress)
     width = _kernel_width(found.distances, sigma)
     rows = np.repeat(np.arange(len(found.indices)), k)
     one_way = sp.coo_array(

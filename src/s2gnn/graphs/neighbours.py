@@ -1,5 +1,6 @@
 """The k nearest rows of every row of a table: exact search, or faiss for large tables."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -11,6 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from s2gnn.errors import InputError
 from s2gnn.graphs.features import checked_features, squared_distances, squared_lengths, unit_rows
+from s2gnn.progress import progress_bar
 
 Metric = Literal["euclidean", "cosine"]
 Method = Literal["auto", "exact", "faiss"]
@@ -20,6 +22,7 @@ EXACT_WITHOUT_FAISS = 200_000
 SPARE = 10
 MOST_FETCHED = 4_096
 RECALL_WANTED = 0.99
+ROWS_AT_ONCE = 5_000
 ROWS_SAMPLED = 1_000
 
 
@@ -40,7 +43,9 @@ class Neighbours:
     recall: float
 
 
-def nearest_neighbours(X: Any, k: int, metric: Metric = "euclidean", method: Method = "auto") -> Neighbours:
+def nearest_neighbours(
+    X: Any, k: int, metric: Metric = "euclidean", method: Method = "auto", *, progress: bool = False
+) -> Neighbours:
     """Search the `k` nearest other rows of every row of `X`.
 
     The exact search is deterministic for any number of threads: of rows equally far the one of smaller index is taken.
@@ -54,6 +59,7 @@ def nearest_neighbours(X: Any, k: int, metric: Metric = "euclidean", method: Met
         method: "exact", "faiss" (an inverted file, approximate, for dense features; needs the extra `ann`),
             or "auto": exact for sparse features and up to 50,000 rows, or 200,000 where faiss is not installed; faiss
             beyond.
+        progress: show a bar.
     """
     X = checked_features(X)
     n = X.shape[0]
@@ -74,11 +80,12 @@ def nearest_neighbours(X: Any, k: int, metric: Metric = "euclidean", method: Met
         method = "exact" if _searched_exactly(X) else "faiss"
     if not sp.issparse(X):
         X = X - X.mean(axis=0)
-    if method == "exact":
-        indices, distances = _search_exactly(X, k)
-        recall = 1.0
-    else:
-        indices, distances, recall = _search_with_faiss(X, k)
+    with progress_bar("finding neighbours", shown=progress) as show:
+        if method == "exact":
+            indices, distances = _search_exactly(X, k, show=show)
+            recall = 1.0
+        else:
+            indices, distances, recall = _search_with_faiss(X, k, show)
     if metric == "cosine":
         distances = distances**2 / 2  # 1 − cos between unit vectors
     return Neighbours(indices, distances, method, recall)
@@ -104,29 +111,38 @@ def nearest_rows(X: Any, queries: Any, k: int) -> tuple[NDArray[np.int64], NDArr
     return _search_exactly(X, k, queries)
 
 
-def _search_exactly(X: Any, k: int, queries: Any = None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _search_exactly(
+    X: Any, k: int, queries: Any = None, show: Callable[[float], None] = lambda _: None
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Indices and distances (N, k), sorted by distance and, where these are equal, by index.
 
     Of the rows of `queries` among those of `X`; if left out, of the rows of `X` among the others. A search rounds, and
     breaks ties in the order of its threads: more rows than k are fetched, twice as many again for the rows whose ties
-    reach beyond them, and sorted here.
+    reach beyond them, and sorted here. `show` is told the share of the rows that are done.
     """
     own = queries is None
     starts = X if own else queries
     n, available = starts.shape[0], X.shape[0] - own
     search = NearestNeighbors().fit(X)
     indices, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k))
-    unsettled = np.arange(n)
-    fetched = min(k + SPARE, available)
-    while len(unsettled):
-        found = search.kneighbors(starts[unsettled], n_neighbors=fetched + own, return_distance=False)
-        found, lengths = _sorted(X, unsettled, _without_self(found, unsettled) if own else found, starts)
-        indices[unsettled], distances[unsettled] = found[:, :k], lengths[:, :k]
-        if fetched >= min(available, MOST_FETCHED):
-            break
-        unsettled = unsettled[lengths[:, -1] <= (1 + 1e-9) * lengths[:, k - 1]]
-        fetched = min(2 * fetched, available)
+    for unsettled in _blocks(n):
+        done, fetched = (unsettled[-1] + 1) / n, min(k + SPARE, available)
+        while len(unsettled):
+            found = search.kneighbors(starts[unsettled], n_neighbors=fetched + own, return_distance=False)
+            found, lengths = _sorted(X, unsettled, _without_self(found, unsettled) if own else found, starts)
+            indices[unsettled], distances[unsettled] = found[:, :k], lengths[:, :k]
+            if fetched >= min(available, MOST_FETCHED):
+                break
+            unsettled = unsettled[lengths[:, -1] <= (1 + 1e-9) * lengths[:, k - 1]]
+            fetched = min(2 * fetched, available)
+        show(done)
     return indices, distances
+
+
+def _blocks(n: int) -> Iterator[NDArray[np.int64]]:
+    """The rows 0..n−1, so many at once that a search among all for them is short."""
+    for start in range(0, n, ROWS_AT_ONCE):
+        yield np.arange(start, min(start + ROWS_AT_ONCE, n))
 
 
 def _sorted(
@@ -143,7 +159,9 @@ def _sorted(
     return np.take_along_axis(found, order, axis=1), np.take_along_axis(distances, order, axis=1)
 
 
-def _search_with_faiss(X: Any, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+def _search_with_faiss(
+    X: Any, k: int, show: Callable[[float], None]
+) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
     """Indices, distances and recall of an inverted file, which probes more cells until the wanted recall is reached."""
     try:
         import faiss
@@ -179,7 +197,11 @@ def _search_with_faiss(X: Any, k: int) -> tuple[NDArray[np.int64], NDArray[np.fl
         if recall >= RECALL_WANTED or index.nprobe >= cells:
             break
         index.nprobe = min(2 * index.nprobe, cells)
-    return *search(np.arange(n)), recall
+    indices, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k))
+    for rows in _blocks(n):
+        indices[rows], distances[rows] = search(rows)
+        show((rows[-1] + 1) / n)
+    return indices, distances, recall
 
 
 def _without_self(indices: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:

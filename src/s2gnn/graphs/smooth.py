@@ -90,7 +90,7 @@ def smooth_graph(
     n = X.shape[0]
     _check_options(n, k, candidates, step, tolerance, scale, max_iter)
     n_nearest = min(_n_nearest(n, k, candidates), n - 1)
-    found = nearest_neighbours(X, n_nearest, method="exact" if candidates == "all" else method)
+    found = nearest_neighbours(X, n_nearest, method="exact" if candidates == "all" else method, progress=progress)
     theta = _theta(found.distances**2, k)
     pairs = _pairs(found.indices)
     z = theta * squared_distances(X, *pairs.T)
