@@ -42,10 +42,10 @@ def _labels(trained: Trained) -> str:
 def _use(trained: Trained) -> str:
     label = trained.model.label
     if trained.model.task == "classify":
-        what = f"which of {len(trained.label_counts):,} classes a row has in the column {label}, with a probability"
+        what = f"the column {label} ({_listed(list(trained.label_counts))}), each answer with its probability"
         limit = "A row of a class that it has never seen gets one of these all the same."
     else:
-        what = f"the number that a row has in the column {label}"
+        what = f"the number in the column {label}"
         limit = "It has not learned what lies beyond the numbers that it was shown."
     return (
         f"This model predicts {what}, for every row of a table that has the columns below. {limit}\n\n"

@@ -8,7 +8,8 @@ from s2gnn.estimator.training import number_of_networks
 from s2gnn.estimator.transductive import VALUES_AT_ONCE
 from s2gnn.resources import available_bytes, peak_bytes
 
-LARGEST_OVERHEAD = 300 * 2**20  # bytes: what libraries keep for themselves once they work, and holes between blocks
+# Bytes: libraries that are yet to be loaded, and what they keep for themselves of the memory they have used.
+LEAST_OVERHEAD, LARGEST_OVERHEAD = 2**27, 300 * 2**20
 MEASURABLE = sys.platform != "win32"
 
 
@@ -42,7 +43,7 @@ def training_bytes(n: int, n_features: int, estimator: Any) -> int:
     graph = 3 * 16 * 3 * p["k"]
     layers = 4 * 4 * (p["alpha"] + 1) * width * p["num_layers"]  # in and out of every branch, and the gradient
     states = 4 * number_of_networks(p["n_networks"], n) * p["hidden_channels"] * (p["num_layers"] - 1)
-    return int(n * (features + graph + layers + states) + min(n * 2**15, LARGEST_OVERHEAD))
+    return int(n * (features + graph + layers + states) + LEAST_OVERHEAD + min(n * 2**15, LARGEST_OVERHEAD))
 
 
 def prediction_bytes(rows: int, model: TableModel) -> int:

@@ -49,7 +49,7 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
         dropout: float = 0.5,
         lr: float = 0.01,
         weight_decay: WeightDecay = "auto",
-        max_epochs: int = 100,
+        max_epochs: int = 200,
         patience: int | None = 50,
         validation_fraction: Fraction = "auto",
         n_networks: NetworkCount = "auto",
