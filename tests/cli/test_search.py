@@ -67,6 +67,7 @@ def test_an_interrupt_says_how_to_go_on(s2gnn, tmp_path, monkeypatch):
         (["--trials", "0"], "Invalid value for '--trials'"),
         (["--storage", "search.csv"], "search.csv does not end in .db"),
         (["--storage", "ftp://me:secret@host/x"], "the storage ftp://me:***@host/x cannot be opened"),
+        (["--storage", "ftp://host/x?user=me&password=secret"], "ftp://host/x?user=me&password=*** cannot be opened"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(s2gnn, tmp_path, changes, message):

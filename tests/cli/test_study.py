@@ -173,6 +173,7 @@ def test_studies_and_budgets_are_listed(s2gnn):
         (("run",), "nothing to run: name a study"),
         (("run", "--data", "cora", "--records", "x.jsonl", "--models", "gcn"), "--models is for a study"),
         (("show", "table9"), "there is no study 'table9'"),
+        (("show", "x.jsonl", "--data", "har"), "--data is for a study: leave it out for a file of results"),
         (("show", "table3"), "results is not a folder"),
         (("run", "table3", "--model", "gcn"), "--model is for one cell"),
         (("run", "table1", "--seeds", "3"), "--seeds means nothing to table1"),
@@ -201,7 +202,8 @@ def test_the_full_budget_searches_first_and_runs_what_was_found(s2gnn, tmp_path,
     assert (code, "0 of 2 trials; the search goes on next time" in err) == (0, True)
     code, _, err = s2gnn(*run, "--results", tmp_path)
     assert code == 0, err
-    assert "1 searches of 2 trials with 5 seeds, about" in err
+    assert "1 searches of 2 trials with 5 seeds: 2 trials left, about" in err
+    assert "; then the test seeds, about" in err
     records = Records(tmp_path / "table2-knn.jsonl").read()
     assert [(record.budget["name"], record.config["protocol"]["epochs"]) for record in records] == [("full", 3)] * 2
     drawn = [search_space("sign", "released").draw(0, index) for index in range(2)]

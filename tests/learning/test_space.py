@@ -85,6 +85,7 @@ def test_ranges_draw_python_values():
 
 def test_the_nearest_values_of_a_space():
     space = search_space("gat", max_heads=2)
-    far = Hyperparameters(1.0, 0.0, {"hidden_channels": 48, "num_layers": 1, "dropout": 0.45, "heads": 8})
-    expected = {"lr": 0.02, "weight_decay": 1e-4, "hidden_channels": 16, "num_layers": 2, "dropout": 0.45, "heads": 2}
+    far = Hyperparameters(1.0, 0.0, {"hidden_channels": 128, "num_layers": 1, "dropout": 0.45678, "heads": 8})
+    expected = {"lr": 0.02, "weight_decay": 1e-4, "hidden_channels": 64, "num_layers": 2, "dropout": 0.4568, "heads": 2}
     assert space.nearest(far) == expected
+    assert Choice(("linear", "mlp")).nearest("sum") == "linear"

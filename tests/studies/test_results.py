@@ -10,7 +10,8 @@ from s2gnn.documents import with_records
 from s2gnn.layout import rendered
 from s2gnn.learning.records import Record, Records, RecordsFolder
 from s2gnn.studies.budget import BUDGETS
-from s2gnn.studies.findings import findings
+from s2gnn.studies.findings import findings, headline
+from s2gnn.studies.part import Part
 from s2gnn.studies.registry import stored_table, study_layout
 from s2gnn.studies.results import table_result
 from s2gnn.studies.table import Column, load_table
@@ -63,7 +64,7 @@ def test_the_lead_is_a_paired_test_on_common_seeds(folder):
 def test_a_lead_is_taken_under_one_budget(folder):
     write(folder, "cancer-b", "s2gnn", RELEASED, [90.0] * 20, budget="long")
     result = stored_table("table2-knn", folder)
-    assert result.at(place("cancer-b", "s2gnn"), FAIR).budget == "long"
+    assert result.at(place("cancer-b", "s2gnn"), FAIR).most_seeds == "long"
     lead = result.lead(CANCER, FAIR, "gcn")
     assert (lead.n, lead.mean_difference) == (3, pytest.approx(1.0))
     write(folder, "cancer-b", "sgc", FAIR, [80.0, 81.0], budget="long")
@@ -73,15 +74,49 @@ def test_a_lead_is_taken_under_one_budget(folder):
     assert stored_table("table2-knn", folder).lead(HAR, FAIR, "gcn") is None
 
 
-def test_of_several_budgets_the_one_with_most_seeds_then_the_most_thorough(folder):
-    write(folder, "cancer-b", "gcn", FAIR, [80.0, 80.0], budget="long")
-    assert stored_table("table2-knn", folder).at(place("cancer-b", "gcn"), FAIR).budget == "quick"
-    write(folder, "cancer-b", "mlp", FAIR, [80.0, 81.0, 82.0], budget="long")
-    assert stored_table("table2-knn", folder).at(place("cancer-b", "mlp"), FAIR).budget == "long"
-    # After a search the hyperparameters are what it found.
-    write(folder, "cancer-b", "gcn", FAIR, [91.0, 92.0, 93.0], budget="full", lr=0.0123)
-    found = stored_table("table2-knn", folder).at(place("cancer-b", "gcn"), FAIR)
+def test_a_column_shows_the_budget_that_most_models_have(folder):
+    write(folder, "cancer-b", "s2gnn", RELEASED, [99.0] * 20, budget="long")  # more seeds, but nobody else has them
+    write(folder, "cancer-b", "sgc", FAIR, [99.5] * 3, budget="long")
+    result = stored_table("table2-knn", folder)
+    assert result.budgets[CANCER, "fair"] == "quick"
+    assert result.at(place("cancer-b", "s2gnn"), FAIR).score.mean == pytest.approx(94.0)
+    assert result.at(place("cancer-b", "sgc"), FAIR).budget == "long"  # shown, as it has nothing else, but not ranked
+    assert result.ranking(CANCER, FAIR) == ["mlp", "s2gnn", "gcn"]
+    text = rendered(table_layout(result), "markdown")
+    assert "| s2gnn | *94.00 ± 1.00* | *94.00 ± 1.00* |" in text.replace("**94.00 ± 1.00**", "*94.00 ± 1.00*")
+    assert "| s2gnn, long | 99.00 ± 0.00 | 99.00 ± 0.00 | 93.39 ± 0.41 | +5.61 | +5.61 | – | 20 | long |" in text
+    commands = "s2gnn study run table2-knn --budget quick; s2gnn study run table2-knn --budget long --seeds 20"
+    assert f"35 runs, 0.3 hours of training: {commands}. Commit abc." in text
+    measured = table_json(result)["cells"][place_number("cancer-b", "s2gnn")]["measured"]["fair"]
+    assert {name: found["score"]["n"] for name, found in measured["budgets"].items()} == {"quick": 3, "long": 20}
+
+
+def place_number(data, model):
+    return TABLE.cells.index(place(data, model))
+
+
+def test_of_equally_common_budgets_the_most_thorough(folder):
+    for model in ("gcn", "mlp", "s2gnn"):
+        write(folder, "har", model, FAIR, [80.0, 80.0, 80.0])
+        write(folder, "har", model, FAIR, [90.0], budget="long")
+    assert stored_table("table2-knn", folder).at(place("har", "gcn"), FAIR).budget == "long"
+    assert stored_table("table2-knn", folder).at(place("har", "gcn"), FAIR).most_seeds == "quick"
+
+
+def test_after_a_search_the_hyperparameters_are_what_it_found(folder):
+    write(folder, "har", "gcn", FAIR, [91.0, 92.0, 93.0], budget="full", lr=0.0123)
+    found = stored_table("table2-knn", folder).at(place("har", "gcn"), FAIR)
     assert (found.budget, found.score.mean) == ("full", pytest.approx(92.0))
+
+
+def test_the_headline_compares_on_the_seeds_that_all_have(folder):
+    write(folder, "har", "s2gnn", FAIR, [90.0, 80.0, 10.0])
+    write(folder, "har", "gcn", FAIR, [80.0, 85.0])
+    write(folder, "har", "mlp", FAIR, [99.0, 99.0], budget="long")
+    rows = {row.split(" | ")[0]: row.split(" | ") for row in headline(folder).splitlines() if row.startswith("| ")}
+    har = rows["| accuracy (%)"].index("har")
+    assert [rows[f"| {model}"][har] for model in ("s2gnn", "gcn", "mlp")] == ["**85.0**", "82.5", "–"]
+    assert "2 to 3 seeds that all have, budget quick, commits abc." in headline(folder)
 
 
 def test_smoke_is_not_shown(tmp_path):
@@ -104,7 +139,7 @@ def test_measured_beside_published_and_released_beside_fair(folder):
     assert (
         "| mlp | – | **97.00 ± 1.00** | – | – | – | -3.00 (3 seeds, p = 0.035) | – / 3 | – / quick | searched |" in text
     )
-    assert "12 runs, 0.1 hours of training; s2gnn study run table2-knn --budget BUDGET; commits abc." in text
+    assert "12 runs, 0.1 hours of training: s2gnn study run table2-knn --budget quick. Commit abc." in text
 
 
 def test_the_numbers_for_a_program(folder):
@@ -119,8 +154,9 @@ def test_the_numbers_for_a_program(folder):
 def test_findings_count_first_places_and_leads(folder):
     text = findings(folder)
     assert (
-        "Accuracy on k-NN graphs: on 1 data sets (cancer-b) S2-GNN is the first of the 2 to 3 models run, by the mean "
-        "over all seeds: `released` 1, `fair` 0 times; in the paper 1 times, where there is no MLP." in text
+        "Accuracy on k-NN graphs: on 1 data sets (cancer-b) S2-GNN is the first of the 2 to 3 models run with one "
+        "budget, by the mean over all their seeds: `released` 1, `fair` 0 times; in the paper 1 times, where there is "
+        "no MLP." in text
     )
     assert "Accuracy on learned graphs: S2-GNN and others have not been run yet." in text
     assert "| gcn | +22.08 | +34.00 | +1.00 | 1 | 0 / 1 / 0 |" in text
@@ -130,7 +166,16 @@ def test_findings_count_first_places_and_leads(folder):
 def test_without_records_everything_is_a_dash(tmp_path):
     text = rendered(study_layout("table3", tmp_path), "markdown")
     assert "| gcn | – | – | 70.22 ± 2.91 | – | – | – | – | – |" in text
-    assert "No run yet: s2gnn study run table3" in text
+    assert "No run yet with budget quick, long, full: s2gnn study run table3" in text
+
+
+def test_a_part_of_a_table(folder):
+    write(folder, "har", "gcn", FAIR, [99.0], budget="smoke")
+    part = Part(data=["har"], models=["gcn"], budgets=[BUDGETS["smoke"]])
+    text = rendered(study_layout("table2-knn", folder, part), "markdown")
+    assert text.count("| gcn |") == 1
+    assert "99.00" in text
+    assert "s2gnn study run table2-knn --budget smoke. Commit abc." in text
 
 
 @pytest.mark.parametrize("page", ["docs/results.md", "docs/gallery.md", "docs/estimator.md", "README.md"])

@@ -14,7 +14,7 @@ from rich.progress import TextColumn
 
 from s2gnn import provenance
 from s2gnn.bench.document import render_benchmark
-from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, duration, print_table
+from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, duration, names, print_table
 from s2gnn.cli.search import search
 from s2gnn.cli.tables import Request, run_measured, run_sweep, run_table
 from s2gnn.data.catalogue import Kind, graph_title
@@ -30,6 +30,7 @@ from s2gnn.nn.models import MODELS
 from s2gnn.studies import Cell, CellProgress, CellResult, make_cell, run_cell
 from s2gnn.studies.budget import BUDGETS, named_budget
 from s2gnn.studies.findings import FINDINGS, HEADLINE, findings, headline
+from s2gnn.studies.part import Part
 from s2gnn.studies.registry import MEASURED, check_study, stored_table, studies, study_layout
 from s2gnn.studies.run import cell_result
 from s2gnn.studies.summary import HEADER, render_records, summaries
@@ -185,28 +186,39 @@ def show(
     study: Annotated[str, typer.Argument(help="A study, or a file of results (.jsonl).")],
     form: Annotated[Literal[FormatName, "json"], typer.Option("--format", help="How to print the table.")] = "text",
     results: Annotated[Path, typer.Option(help="The folder of the records of a study.")] = Path("results"),
+    data: Annotated[str | None, typer.Option(help="These data sets only, with commas.")] = None,
+    models: Annotated[str | None, typer.Option(help="These models only, with commas.")] = None,
+    budget: Annotated[
+        str | None, typer.Option(help=f"Runs with these of {', '.join(BUDGETS)} only, with commas; all but smoke.")
+    ] = None,
 ) -> None:
     """Print the table of a study from its records, beside the numbers of the paper; or sum up one file of records.
 
-    Examples: [bold]s2gnn study show table2-knn --format markdown[/bold]
+    Examples: [bold]s2gnn study show table2-knn --data isolet --format markdown[/bold]
 
     [bold]s2gnn study show results/reproduction.jsonl[/bold]
     """
+    parts = {"--data": data, "--models": models, "--budget": budget}
     if study.endswith(".jsonl"):
+        _refuse(parts, "is for a study: leave it out for a file of results")
         _show_file(Path(study), form)
         return
     check_study(study)
     _check_folder(results)
+    if study in MEASURED:
+        _refuse(parts, f"means nothing to {study}, which is shown whole: leave it out")
+    budgets = names(budget)
+    part = Part(names(data), names(models), list(map(named_budget, budgets)) if budgets else None)
     if form != "json":
-        print(rendered(study_layout(study, results), form), end="")
+        print(rendered(study_layout(study, results, part), form), end="")
         return
     stored: dict[str, Any] | None
     if study in MEASURED:
         stored = MEASURED[study].read(results)
     elif study in SWEEPS:
-        stored = sweep_json(stored_sweep(study, results))
+        stored = sweep_json(stored_sweep(study, results, part))
     else:
-        stored = table_json(stored_table(study, results))
+        stored = table_json(stored_table(study, results, part))
     if stored is None:
         raise InputError(f"{results} has no record of {study}: make it with s2gnn study run {study}")
     print(json.dumps(stored, indent=2))

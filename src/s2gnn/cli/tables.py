@@ -16,7 +16,7 @@ from s2gnn.errors import InputError, SeedError
 from s2gnn.learning.many import threads_per_run
 from s2gnn.learning.protocol import Protocol
 from s2gnn.learning.records import RecordsFolder
-from s2gnn.search import SearchConfig, search
+from s2gnn.search import SearchConfig, search, search_result
 from s2gnn.studies.budget import Budget, named_budget
 from s2gnn.studies.cell import Cell
 from s2gnn.studies.measured import MeasuredStudy
@@ -149,10 +149,13 @@ def _searched(
     """
     seeds = len(VALIDATION_SEEDS)
     with console.status("timing a few epochs of every model that has no record"):
-        one = sum(estimates.seconds(replace(job.cell, seeds=job.cell.seeds[:1])) for job in wanted)
-    seconds = one * config.trials * seeds / jobs
+        one = [estimates.seconds(replace(job.cell, seeds=job.cell.seeds[:1])) for job in wanted]
+        left_of = [config.trials - search_result(job.cell, config, storage).finished for job in wanted]
+    searching = sum(each * trials * seeds for each, trials in zip(one, left_of, strict=True)) / jobs
+    testing = sum(each * len(job.cell.seeds) for each, job in zip(one, wanted, strict=True)) / jobs
     console.print(
-        f"{len(wanted)} searches of {config.trials} trials with {seeds} seeds, about {duration(seconds)} in all"
+        f"{len(wanted)} searches of {config.trials} trials with {seeds} seeds: {sum(left_of)} trials left, about "
+        f"{duration(searching)}; then the test seeds, about {duration(testing)}"
     )
     found = []
     for job in wanted:

@@ -27,7 +27,7 @@ class Uniform:
 
     def nearest(self, value: Value) -> float:
         """The one nearest to `value`."""
-        return min(max(float(value), self.low), self.high)
+        return round(min(max(float(value), self.low), self.high), DECIMALS)
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,10 @@ class Choice:
         return self.values[int(generator.integers(len(self.values)))]
 
     def nearest(self, value: Value) -> Value:
-        """`value` if it is one of them, or the first."""
-        return value if value in self.values else self.values[0]
+        """`value` if it is one of them, else the number nearest to it, or the first of values that are no numbers."""
+        if value in self.values or not all(isinstance(known, int | float) for known in self.values):
+            return value if value in self.values else self.values[0]
+        return min(self.values, key=lambda known: abs(float(known) - float(value)))
 
 
 Range = Uniform | Integers | Choice

@@ -11,5 +11,6 @@ def storage_address(storage: str | Path) -> str:
 
 
 def without_password(text: str) -> str:
-    """`text` with stars in place of the password of an address in it."""
-    return re.sub(r"(://[^:@/\s]*:)[^@\s]*@", r"\1***@", text)
+    """`text` with stars in place of the password of an address in it, before its host or in its query."""
+    before_host = re.sub(r"(://[^:@/\s]*:)[^@\s]*@", r"\1***@", text)
+    return re.sub(r"([?&](?:password|passwd|pwd)=)[^&\s'\")]*", r"\1***", before_host)

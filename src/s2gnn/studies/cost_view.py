@@ -74,7 +74,7 @@ def _range(quantity: Quantity, rows: Sequence[Row]) -> str:
     values = [(row["p"], value) for row in rows if (value := quantity.value(row)) is not None]
     if not values:
         return "–"
-    text = " – ".join(dict.fromkeys((f"{values[0][1]:.3g}", f"{values[-1][1]:.3g}")))
+    text = " – ".join(dict.fromkeys((_figures(values[0][1]), _figures(values[-1][1]))))
     return text if len(values) == len(rows) else f"{text} (to p = {values[-1][0]:g})"
 
 
@@ -104,8 +104,13 @@ def _beside(quantity: Quantity, values: Mapping[str, float]) -> str:
     others = [model for model in order if model != OURS]
     ratios = {FIRST_ORDER: FIRST_ORDER} if FIRST_ORDER in values else {}
     ratios |= {others[0]: f"{others[0]}, the least", others[-1]: f"{others[-1]}, the most"} if others else {}
-    compared = ", ".join(f"{value / values[model]:.2g} times {text}" for model, text in ratios.items())
-    return f"{value:.3g} {quantity.unit}, {compared}; place {order.index(OURS) + 1} of {len(order)}"
+    compared = ", ".join(f"{_figures(value / values[model], 2)} times {text}" for model, text in ratios.items())
+    return f"{_figures(value)} {quantity.unit}, {compared}; place {order.index(OURS) + 1} of {len(order)}"
+
+
+def _figures(value: float, count: int = 3) -> str:
+    """`value` with so many figures, without a power of ten."""
+    return f"{float(f'{value:.{count}g}'):,.12g}"
 
 
 def _method(content: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """The tables in short: accuracies on equal terms, and what these change about the paper's conclusions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,24 +25,50 @@ def findings(folder: Path) -> str:
 
 
 def headline(folder: Path) -> str:
-    """One small table in Markdown: the models that all data sets have, under the fair protocols."""
+    """One small table in Markdown: the models that all data sets have, under the fair protocols, on common seeds."""
     results = [stored_table(name, folder) for name in _HEADLINE_TABLES]
-    places = [(result, column) for result in results for column in result.table.columns]
-    rows = tuple((Entry(model), *(_accuracy(*place, model) for place in places)) for model in _HEADLINE_MODELS)
-    header = ("accuracy (%)", *(column.data for _, column in places))
-    seeds = [len(place.records) for result in results for place in result.places.values() if place.records]
-    count = f"{_span(seeds)} seeds" if seeds else "no seed yet"
+    columns = [_HeadlineColumn.of(result, column) for result in results for column in result.table.columns]
+    rows = tuple((Entry(model), *(column.entry(model) for column in columns)) for model in _HEADLINE_MODELS)
+    header = ("accuracy (%)", *(column.data for column in columns))
+    seeds = [column.seeds for column in columns if column.seeds]
+    budgets = dict.fromkeys(column.budget for column in columns if column.budget)
+    count = f"{_span(seeds)} seeds that all have, budget {', '.join(budgets)}" if seeds else "no seed yet"
     commits = dict.fromkeys(commit for result in results for commit in result.commits)
     note = f"`s2gnn study run table2-knn` and `table3`, {count}, commits {', '.join(commits) or '–'}."
     return rendered(Layout("", header, (Block("", rows),), (note,)), "markdown")
 
 
-def _accuracy(result: TableResult, column: Column, model: str) -> Entry:
-    fair = result.table.protocols[-1]
-    place = result.places.get((column, model, fair.name))
-    if place is None or place.score is None:
-        return Entry("–")
-    return Entry(f"{place.score.mean:.1f}", 1 if result.ranking(column, fair)[0] == model else None)
+@dataclass(frozen=True)
+class _HeadlineColumn:
+    """A data set of the headline.
+
+    Attributes:
+        data: its name.
+        budget: the one that most models have; `None` without runs.
+        seeds: number of seeds that all models shown have with it.
+        means: accuracies over these in % by model.
+    """
+
+    data: str
+    budget: str | None
+    seeds: int
+    means: Mapping[str, float]
+
+    @classmethod
+    def of(cls, result: TableResult, column: Column) -> "_HeadlineColumn":
+        fair = result.table.protocols[-1].name
+        places = {model: result.places.get((column, model, fair)) for model in _HEADLINE_MODELS}
+        budget = result.budgets[column, fair]
+        shown = {model: place.accuracies for model, place in places.items() if place and place.budget == budget}
+        found = {model: accuracies for model, accuracies in shown.items() if accuracies}
+        seeds = sorted(set.intersection(*map(set, found.values()))) if found else []
+        means = {model: float(np.mean([of[seed] for seed in seeds])) for model, of in found.items()} if seeds else {}
+        return cls(column.data, budget, len(seeds), means)
+
+    def entry(self, model: str) -> Entry:
+        if model not in self.means:
+            return Entry("–")
+        return Entry(f"{self.means[model]:.1f}", 1 if self.means[model] == max(self.means.values()) else None)
 
 
 def _first_places(result: TableResult) -> str:
@@ -62,7 +89,7 @@ def _first_places(result: TableResult) -> str:
     models = [len(ranking) for found in measured.values() for ranking in found]
     return (
         f"{table.title}: on {len(measured)} data sets ({', '.join(column.data for column in measured)}) "
-        f"S2-GNN is the first of the {_span(models)} models run, by the mean over all seeds: "
+        f"S2-GNN is the first of the {_span(models)} models run with one budget, by the mean over all their seeds: "
         f"{', '.join(counts)} times; in the paper {printed} times, where there is no MLP."
     )
 
@@ -99,7 +126,10 @@ def _row(result: TableResult, model: str) -> tuple[Entry, ...]:
     leads = {column: [result.lead(column, under, model) for under in table.protocols] for column in table.columns}
     common = {column: [lead for lead in found if lead] for column, found in leads.items() if all(found)}
     printed = [lead for column in common if (lead := table.printed_lead(column, model)) is not None]
-    means = [_mean([found[position].mean_difference for found in common.values()]) for position in range(2)]
+    means = [
+        _mean([found[position].mean_difference for found in common.values()])
+        for position in range(len(table.protocols))
+    ]
     verdicts = [verdict(found[-1]) for found in common.values()]
     counts = " / ".join(str(verdicts.count(sign)) for sign in (1, 0, -1)) if verdicts else "–"
     return tuple(map(Entry, (model, _mean(printed), *means, str(len(common)), counts)))

@@ -20,8 +20,8 @@ from s2gnn.studies import (
     stability,
     trained_stability,
 )
-from s2gnn.studies.budget import Budget
 from s2gnn.studies.measured import MeasuredStudy
+from s2gnn.studies.part import WHOLE, Part
 from s2gnn.studies.results import SHOWN, TableResult, table_result
 from s2gnn.studies.sweeps.stored import SWEEPS, stored_sweep
 from s2gnn.studies.sweeps.view import sweep_layout
@@ -82,16 +82,17 @@ def check_study(name: str) -> None:
         raise InputError(f"there is no study {name!r}: choose from {', '.join(known)}")
 
 
-def stored_table(name: str, folder: Path, budgets: tuple[Budget, ...] = SHOWN) -> TableResult:
-    """An accuracy table with the runs that the files of `folder` have."""
-    return table_result(load_table(name), RecordsFolder(folder, name), budgets)
+def stored_table(name: str, folder: Path, part: Part = WHOLE) -> TableResult:
+    """An accuracy table, or a part of it, with the runs that the files of `folder` have."""
+    table = load_table(name).chosen(part.data, part.models)
+    return table_result(table, RecordsFolder(folder, name), part.budgets or SHOWN)
 
 
-def study_layout(name: str, folder: Path) -> Layout:
-    """A study from what `folder` has stored of it."""
+def study_layout(name: str, folder: Path, part: Part = WHOLE) -> Layout:
+    """A study from what `folder` has stored of it; a study that is measured at once has no parts."""
     check_study(name)
     if name in MEASURED:
         return MEASURED[name].stored(folder)
     if name in SWEEPS:
-        return sweep_layout(stored_sweep(name, folder))
-    return table_layout(stored_table(name, folder))
+        return sweep_layout(stored_sweep(name, folder, part))
+    return table_layout(stored_table(name, folder, part))

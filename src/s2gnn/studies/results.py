@@ -1,7 +1,7 @@
 """What the records say about a table: for every place the runs behind it, their score, and who leads."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,19 +21,28 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class PlaceResult:
-    """The runs of one place of a table under one protocol, by budget and seed, from the cheapest budget on."""
+    """The runs of one place of a table under one protocol.
+
+    Attributes:
+        runs: by budget and seed, from the cheapest budget on.
+        budget: the one that is shown; `None` when there are no runs.
+    """
 
     runs: Mapping[str, Mapping[int, Record]]
+    budget: str | None
 
     @property
-    def budget(self) -> str | None:
+    def most_seeds(self) -> str | None:
         """The budget with the most seeds, of equally many the most thorough; `None` when there are no runs."""
-        best = max(reversed(list(self.runs)), key=lambda name: len(self.runs[name]))
-        return best if self.runs[best] else None
+        return _most({name: len(runs) for name, runs in self.runs.items()})
+
+    def under(self, budget: str | None) -> "PlaceResult":
+        """The same place with another budget shown."""
+        return replace(self, budget=budget)
 
     @property
     def records(self) -> Mapping[int, Record]:
-        """The runs with that budget, by seed."""
+        """The runs that are shown, by seed."""
         return self.runs[self.budget] if self.budget else {}
 
     @property
@@ -49,21 +58,29 @@ class PlaceResult:
 
 @dataclass(frozen=True)
 class TableResult:
-    """A table and the runs behind it, by column, model and name of the protocol."""
+    """A table and the runs behind it, by column, model and name of the protocol.
+
+    Attributes:
+        table: which.
+        places: each shows the budget that most models of its column have, or what it has if it has no run with that.
+        budgets: that budget by column and name of the protocol; `None` of a column without runs.
+    """
 
     table: AccuracyTable
     places: Mapping[tuple[Column, str, str], PlaceResult]
+    budgets: Mapping[tuple[Column, str], str | None]
 
     def at(self, cell: TableCell, protocol: Protocol) -> PlaceResult:
         """The runs of one place."""
         return self.places[cell.column, cell.model, protocol.name]
 
     def ranking(self, column: Column, protocol: Protocol) -> list[str]:
-        """The models that have runs, best first."""
+        """The models that have runs with the budget of the column, best first."""
+        budget = self.budgets[column, protocol.name]
         scores = {
             model: place.score.mean
             for (where, model, under), place in self.places.items()
-            if (where, under) == (column, protocol.name) and place.score is not None
+            if (where, under) == (column, protocol.name) and place.score is not None and place.budget == budget
         }
         return sorted(scores, key=lambda model: -scores[model])
 
@@ -76,8 +93,8 @@ class TableResult:
         if ours is None or theirs is None:
             return None
         common = {budget: ours.runs[budget].keys() & theirs.runs[budget].keys() for budget in ours.runs}
-        budget = max(reversed(list(common)), key=lambda name: len(common[name]))
-        if not common[budget]:
+        budget = _most({name: len(seeds) for name, seeds in common.items()})
+        if budget is None:
             return None
         a, b = (_accuracies({seed: place.runs[budget][seed] for seed in common[budget]}) for place in (ours, theirs))
         return compare_paired(a, b)
@@ -88,7 +105,8 @@ class TableResult:
         found = {
             (record.config_hash, record.seed): record
             for place in self.places.values()
-            for record in place.records.values()
+            for shown in (place, place.under(place.most_seeds))
+            for record in shown.records.values()
         }
         return list(found.values())
 
@@ -108,14 +126,35 @@ def verdict(lead: PairedComparison) -> int:
 def table_result(table: AccuracyTable, records: Records, budgets: Sequence[Budget] = SHOWN) -> TableResult:
     """The runs of every place of `table` with these budgets, from the cheapest on."""
     known = KnownRuns(records.read())
-    places = {
-        (cell.column, cell.model, protocol.name): PlaceResult(
-            {budget.name: known.runs(table.cell(cell, protocol, budget), budget) for budget in budgets}
-        )
+    runs = {
+        (cell.column, cell.model, protocol.name): {
+            budget.name: known.runs(table.cell(cell, protocol, budget), budget) for budget in budgets
+        }
         for cell in table.cells
         for protocol in table.protocols
     }
-    return TableResult(table, places)
+    models_run = {
+        (column, protocol.name): dict.fromkeys((budget.name for budget in budgets), 0)
+        for column in table.columns
+        for protocol in table.protocols
+    }
+    for (column, _, under), found in runs.items():
+        for budget, of_budget in found.items():
+            models_run[column, under][budget] += bool(of_budget)
+    common = {where: _most(counts) for where, counts in models_run.items()}
+    places = {}
+    for (column, model, under), found in runs.items():
+        place, most_models = PlaceResult(found, None), common[column, under]
+        places[column, model, under] = place.under(
+            most_models if most_models and found[most_models] else place.most_seeds
+        )
+    return TableResult(table, places, common)
+
+
+def _most(counts: Mapping[str, int]) -> str | None:
+    """The budget with the most of something, of equally many the most thorough; `None` where no budget has any."""
+    best = max(reversed(list(counts)), key=lambda name: counts[name])
+    return best if counts[best] else None
 
 
 def _accuracies(records: Mapping[int, Record]) -> dict[int, float]:

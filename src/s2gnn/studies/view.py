@@ -1,5 +1,6 @@
 """An accuracy table with its runs as something to look at: measured beside published, released beside fair."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -8,6 +9,7 @@ from s2gnn.layout import Block, Entry, Layout
 from s2gnn.learning.metrics import PairedComparison
 from s2gnn.learning.protocol import Protocol
 from s2gnn.studies.ablation import ablation, ablation_notes
+from s2gnn.studies.budget import BUDGETS
 from s2gnn.studies.results import PlaceResult, TableResult
 from s2gnn.studies.table import TableCell
 
@@ -33,30 +35,40 @@ def table_layout(result: TableResult) -> Layout:
     blocks = []
     for column in table.columns:
         ranks = {protocol: result.ranking(column, protocol)[:2] for protocol in table.protocols}
-        rows = tuple(_row(result, cell, ranks) for cell in table.cells if cell.column == column)
-        blocks.append(Block(f"{column.title}: {entry(column.data).title}", rows))
+        rows = [row for cell in table.cells if cell.column == column for row in _rows(result, cell, ranks)]
+        blocks.append(Block(f"{column.title}: {entry(column.data).title}", tuple(rows)))
     found = ablation(result)
     notes = (*(ablation_notes(found) if found else ()), _legend(), made_by(result))
     return Layout(f"{table.title} ({table.paper})", header, tuple(blocks), notes)
 
 
-def _row(result: TableResult, cell: TableCell, ranks: dict[Protocol, list[str]]) -> tuple[Entry, ...]:
+def _rows(result: TableResult, cell: TableCell, ranks: Mapping[Protocol, list[str]]) -> list[tuple[Entry, ...]]:
+    """A place as the other models of its column are shown; below it, without a mark, the budget with more seeds."""
     protocols = result.table.protocols
     places = [result.at(cell, protocol) for protocol in protocols]
-    scores = [
-        Entry(_score(place), ranks[protocol].index(cell.model) + 1 if cell.model in ranks[protocol] else None)
-        for place, protocol in zip(places, protocols, strict=True)
-    ]
+    marks = [ranks[protocol].index(cell.model) + 1 if cell.model in ranks[protocol] else None for protocol in protocols]
     lead = None if cell.model == "s2gnn" else result.lead(cell.column, protocols[-1], cell.model)
+    rows = [_row(cell.model, cell, places, marks, _lead(lead))]
+    thorough = [place.under(place.most_seeds) for place in places]
+    if [place.budget for place in thorough] != [place.budget for place in places]:
+        more = _both([place.budget or _NONE for place in thorough])
+        rows.append(_row(f"{cell.model}, {more}", cell, thorough, [None] * len(places), _NONE))
+    return rows
+
+
+def _row(
+    name: str, cell: TableCell, places: Sequence[PlaceResult], marks: Sequence[int | None], lead: str
+) -> tuple[Entry, ...]:
+    scores = [Entry(_score(place), mark) for place, mark in zip(places, marks, strict=True)]
     texts = (
         "{:.2f} ± {:.2f}".format(*cell.paper) if cell.paper else _NONE,
         *(_difference(place, cell) for place in places),
-        _lead(lead),
+        lead,
         _both([str(len(place.records)) if place.records else _NONE for place in places]),
         _both([place.budget or _NONE for place in places]),
         cell.source,
     )
-    return (Entry(cell.model), *scores, *map(Entry, texts))
+    return (Entry(name), *scores, *map(Entry, texts))
 
 
 def _score(place: PlaceResult) -> str:
@@ -89,19 +101,36 @@ def _both(texts: list[str]) -> str:
 def _legend() -> str:
     return (
         "Test accuracy, mean over seeds ± half-width of the bootstrapped 95 % interval; the best and the second best "
-        "of each column are marked, whatever their numbers of seeds. The lead and the p of its paired t-test are on "
-        "the seeds that both have under the same budget, where they have any. A dash is not run, or not in the paper."
+        "of the models with the same budget are marked, by the mean over all their seeds. The lead and the p of its "
+        "paired t-test are on the seeds that both have under the same budget, where they have any. Where a model has "
+        "more seeds with another budget, these are in a row of their own. A dash is not run, or not in the paper."
     )
 
 
 def made_by(result: TableResult) -> str:
-    """The command, the commits and the runs behind a table."""
-    records = result.records
-    command = f"s2gnn study run {result.table.name} --budget BUDGET"
+    """The commands, the commits and the runs behind a table."""
+    records, name = result.records, result.table.name
     if not records:
-        return f"No run yet: {command}"
+        budgets = dict.fromkeys(budget for place in result.places.values() for budget in place.runs)
+        return f"No run yet with budget {', '.join(budgets)}: s2gnn study run {name}"
     hours = sum(record.seconds for record in records) / 3600
-    return f"{len(records):,} runs, {hours:.1f} hours of training; {command}; commits {', '.join(result.commits)}."
+    commands = [f"s2gnn study run {name} {options}" for options in run_options(result)]
+    return f"{len(records):,} runs, {hours:.1f} hours of training: {'; '.join(commands)}. {_commits(result)}."
+
+
+def run_options(result: TableResult) -> list[str]:
+    """The budgets behind a table as options of `s2gnn study run`, with the most seeds that a place has."""
+    seeds = {name: max(len(place.runs.get(name, {})) for place in result.places.values()) for name in BUDGETS}
+    return [
+        f"--budget {name}" + (f" --seeds {count}" if count != BUDGETS[name].seeds else "")
+        for name, count in seeds.items()
+        if count
+    ]
+
+
+def _commits(result: TableResult) -> str:
+    commits = result.commits
+    return f"Commit{'s' if len(commits) > 1 else ''} {', '.join(commits)}"
 
 
 def table_json(result: TableResult) -> dict[str, Any]:
@@ -130,9 +159,16 @@ def _place_json(result: TableResult, cell: TableCell, protocol: Protocol) -> dic
     place = result.at(cell, protocol)
     lead = None if cell.model == "s2gnn" else result.lead(cell.column, protocol, cell.model)
     return {
-        "score": asdict(place.score) if place.score else None,
+        **_shown_json(place),
         "budget": place.budget,
-        "accuracies": {str(seed): value for seed, value in place.accuracies.items()},
         "s2gnn_leads": asdict(lead) if lead else None,
+        "budgets": {name: _shown_json(place.under(name)) for name, runs in place.runs.items() if runs},
+    }
+
+
+def _shown_json(place: PlaceResult) -> dict[str, Any]:
+    return {
+        "score": asdict(place.score) if place.score else None,
+        "accuracies": {str(seed): value for seed, value in place.accuracies.items()},
         "commits": sorted({record.commit or "unknown" for record in place.records.values()}),
     }

@@ -8,9 +8,10 @@ from s2gnn.files import write_atomically
 from s2gnn.learning.records import RecordsFolder
 from s2gnn.pictures import picture
 from s2gnn.studies.budget import Budget
+from s2gnn.studies.part import WHOLE, Part
 from s2gnn.studies.sweeps import alpha, epsilon, label_efficiency, neighbours, reach
 from s2gnn.studies.sweeps.picture import draw_sweep
-from s2gnn.studies.sweeps.results import SweepResult, sweep_result
+from s2gnn.studies.sweeps.results import DRAWN, SweepResult, sweep_result
 from s2gnn.studies.sweeps.sweep import Sweep
 from s2gnn.studies.sweeps.view import sweep_csv
 
@@ -19,10 +20,10 @@ SWEEPS: Mapping[str, Sweep] = MappingProxyType(
 )
 
 
-def stored_sweep(name: str, folder: Path) -> SweepResult:
-    """A sweep with the runs that the files of `folder` have, nothing before it was run for the first time."""
-    records = RecordsFolder(folder, name)
-    return sweep_result(SWEEPS[name], records) if records.path.is_file() else SweepResult(SWEEPS[name], ())
+def stored_sweep(name: str, folder: Path, part: Part = WHOLE) -> SweepResult:
+    """A sweep, or a part of it, with the runs that the files of `folder` have, nothing before its first run."""
+    sweep, records = SWEEPS[name].chosen(part.data, part.models), RecordsFolder(folder, name)
+    return sweep_result(sweep, records, part.budgets or DRAWN) if records.path.is_file() else SweepResult(sweep, ())
 
 
 def write_files(name: str, folder: Path, budget: Budget) -> tuple[str, ...]:
