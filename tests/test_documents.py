@@ -25,14 +25,12 @@ MODULES = [
 ]
 
 
-@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", README, re.DOTALL), ids=["table", "pyg", "paper"])
+@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", README, re.DOTALL), ids=["table", "pyg"])
 def test_readme_blocks_run(block):
     names = {}
     exec(compile(block, "README.md", "exec"), names)
     if "predicted" in names:
         assert (names["predicted"] == names["y"]).mean() > 0.9
-    if "nonzeros" in names:
-        assert len(set(names["nonzeros"])) == 1
 
 
 @pytest.mark.parametrize("name", MODULES)
