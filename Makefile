@@ -31,7 +31,7 @@ demo: $(READY)
 	$(BIN)/s2gnn demo
 
 test: lint types
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff check .

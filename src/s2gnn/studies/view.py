@@ -10,6 +10,7 @@ from s2gnn.learning.metrics import PairedComparison
 from s2gnn.learning.protocol import Protocol
 from s2gnn.studies.ablation import ablation, ablation_notes
 from s2gnn.studies.budget import BUDGETS
+from s2gnn.studies.made_by import made_by
 from s2gnn.studies.results import PlaceResult, TableResult
 from s2gnn.studies.table import TableCell
 
@@ -34,12 +35,17 @@ def table_layout(result: TableResult) -> Layout:
     )
     blocks = []
     for column in table.columns:
-        ranks = {protocol: result.ranking(column, protocol)[:2] for protocol in table.protocols}
+        ranks = {protocol: _leaders(result.ranking(column, protocol)) for protocol in table.protocols}
         rows = [row for cell in table.cells if cell.column == column for row in _rows(result, cell, ranks)]
         blocks.append(Block(f"{column.title}: {entry(column.data).title}", tuple(rows)))
     found = ablation(result)
-    notes = (*(ablation_notes(found) if found else ()), _legend(), made_by(result))
+    notes = (*(ablation_notes(found) if found else ()), _legend(), _made_by(result))
     return Layout(f"{table.title} ({table.paper})", header, tuple(blocks), notes)
+
+
+def _leaders(ranking: list[str]) -> list[str]:
+    """The best and the second best; nobody is the best alone."""
+    return ranking[:2] if len(ranking) > 1 else []
 
 
 def _rows(result: TableResult, cell: TableCell, ranks: Mapping[Protocol, list[str]]) -> list[tuple[Entry, ...]]:
@@ -107,30 +113,13 @@ def _legend() -> str:
     )
 
 
-def made_by(result: TableResult) -> str:
-    """The commands, the commits and the runs behind a table."""
-    records, name = result.records, result.table.name
-    if not records:
-        budgets = dict.fromkeys(budget for place in result.places.values() for budget in place.runs)
-        return f"No run yet with budget {', '.join(budgets)}: s2gnn study run {name}"
-    hours = sum(record.seconds for record in records) / 3600
-    commands = [f"s2gnn study run {name} {options}" for options in run_options(result)]
-    return f"{len(records):,} runs, {hours:.1f} hours of training: {'; '.join(commands)}. {_commits(result)}."
-
-
-def run_options(result: TableResult) -> list[str]:
-    """The budgets behind a table as options of `s2gnn study run`, with the most seeds that a place has."""
-    seeds = {name: max(len(place.runs.get(name, {})) for place in result.places.values()) for name in BUDGETS}
-    return [
-        f"--budget {name}" + (f" --seeds {count}" if count != BUDGETS[name].seeds else "")
-        for name, count in seeds.items()
-        if count
-    ]
-
-
-def _commits(result: TableResult) -> str:
-    commits = result.commits
-    return f"Commit{'s' if len(commits) > 1 else ''} {', '.join(commits)}"
+def _made_by(result: TableResult) -> str:
+    places = result.places.values()
+    if not result.records:
+        budgets = dict.fromkeys(budget for place in places for budget in place.runs)
+        return f"No run yet with budget {', '.join(budgets)}: s2gnn study run {result.table.name}"
+    seeds = {name: max(len(place.runs.get(name, {})) for place in places) for name in BUDGETS}
+    return made_by(result.table.name, result.records, seeds)
 
 
 def table_json(result: TableResult) -> dict[str, Any]:

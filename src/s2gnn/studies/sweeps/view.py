@@ -9,6 +9,7 @@ import numpy as np
 
 from s2gnn.layout import Block, Entry, Layout
 from s2gnn.learning.metrics import bootstrap_confidence
+from s2gnn.studies.made_by import made_by
 from s2gnn.studies.sweeps.results import Panel, Point, SweepResult
 from s2gnn.studies.sweeps.sweep import Line
 from s2gnn.studies.table import paper_scores, same_training
@@ -90,11 +91,11 @@ def _table2(result: SweepResult) -> str:
 
 
 def _made_by(result: SweepResult) -> str:
-    records = result.records
-    hours = sum(record.seconds for record in records) / 3600
-    commits = dict.fromkeys(record.commit or "unknown" for record in records)
-    command = f"s2gnn study run {result.sweep.name} --budget BUDGET"
-    return f"{len(records):,} runs, {hours:.1f} hours of training; {command}; commits {', '.join(commits)}."
+    seeds: dict[str, int] = {}
+    for panel in result.panels:
+        counts = [len(point.records) for point in panel.points.values()]
+        seeds[panel.budget.name] = max(seeds.get(panel.budget.name, 0), *counts)
+    return made_by(result.sweep.name, result.records, seeds)
 
 
 def sweep_json(result: SweepResult) -> dict[str, Any]:
