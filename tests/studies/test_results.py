@@ -85,7 +85,9 @@ def test_a_column_shows_the_budget_that_most_models_have(folder):
     text = rendered(table_layout(result), "markdown")
     assert "| s2gnn | *94.00 ± 1.00* | *94.00 ± 1.00* |" in text.replace("**94.00 ± 1.00**", "*94.00 ± 1.00*")
     assert "| s2gnn, long | 99.00 ± 0.00 | 99.00 ± 0.00 | 93.39 ± 0.41 | +5.61 | +5.61 | – | 20 | long |" in text
-    commands = "s2gnn study run table2-knn --budget quick; s2gnn study run table2-knn --budget long --seeds 20"
+    commands = (
+        "s2gnn study run table2-knn --budget quick (3 seeds); s2gnn study run table2-knn --budget long (3 to 20 seeds)"
+    )
     assert f"35 runs, 0.3 hours of training: {commands}. Commit abc." in text
     measured = table_json(result)["cells"][place_number("cancer-b", "s2gnn")]["measured"]["fair"]
     assert {name: found["score"]["n"] for name, found in measured["budgets"].items()} == {"quick": 3, "long": 20}
@@ -139,7 +141,7 @@ def test_measured_beside_published_and_released_beside_fair(folder):
     assert (
         "| mlp | – | **97.00 ± 1.00** | – | – | – | -3.00 (3 seeds, p = 0.035) | – / 3 | – / quick | searched |" in text
     )
-    assert "12 runs, 0.1 hours of training: s2gnn study run table2-knn --budget quick. Commit abc." in text
+    assert "12 runs, 0.1 hours of training: s2gnn study run table2-knn --budget quick (3 seeds). Commit abc." in text
 
 
 def test_the_numbers_for_a_program(folder):
@@ -169,13 +171,21 @@ def test_without_records_everything_is_a_dash(tmp_path):
     assert "No run yet with budget quick, long, full: s2gnn study run table3" in text
 
 
+def test_a_part_is_compared_with_the_whole(folder):
+    write(folder, "cancer-b", "s2gnn", RELEASED, [90.0] * 20, budget="long")
+    text = rendered(study_layout("table2-knn", folder, Part(data=["cancer-b"], models=["gcn"])), "markdown")
+    assert "| gcn | *60.00 ± 10.00* | 93.00 ± 1.50 |" in text
+    assert "| +1.00 (3 seeds, p = 0.074) |" in text
+    assert "s2gnn study run table2-knn --budget quick (3 seeds). Commit abc." in text
+
+
 def test_a_part_of_a_table(folder):
     write(folder, "har", "gcn", FAIR, [99.0], budget="smoke")
     part = Part(data=["har"], models=["gcn"], budgets=[BUDGETS["smoke"]])
     text = rendered(study_layout("table2-knn", folder, part), "markdown")
     assert text.count("| gcn |") == 1
     assert "99.00" in text
-    assert "s2gnn study run table2-knn --budget smoke. Commit abc." in text
+    assert "s2gnn study run table2-knn --budget smoke (1 seed). Commit abc." in text
 
 
 @pytest.mark.parametrize("page", ["docs/results.md", "docs/gallery.md", "docs/estimator.md", "README.md"])

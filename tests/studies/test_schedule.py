@@ -68,6 +68,12 @@ def test_no_time_no_run(records):
     assert records.read() == []
 
 
+def test_no_run_starts_that_is_expected_to_end_too_late(records):
+    (part,) = unfinished([Job(cell("mlp"), "quick")], records)
+    (finished,) = run_jobs([replace(part, seconds=1e6)], records, end=time.time() + 3600)
+    assert (finished.done, records.read()) == (0, [])
+
+
 def test_estimates_come_from_records_or_from_a_few_epochs(records):
     assert Estimates(records, 1).seconds(cell("mlp")) > 0
     run_cell(cell("mlp", seeds=1), records, threads=1)

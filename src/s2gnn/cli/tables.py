@@ -47,12 +47,13 @@ class Request:
 def run_table(request: Request) -> TableResult:
     """Train what an accuracy table lacks; the part that was asked for, with the runs of this budget."""
     budget = named_budget(request.budget)
-    table = load_table(request.study).chosen(names(request.data), names(request.models))
+    part = names(request.data), names(request.models)
+    table = load_table(request.study).chosen(*part)
     protocols = table.protocols if request.protocol is None else (_one_of(table, request.protocol),)
     cells = (table.cell(cell, protocol, budget, request.seeds) for cell in table.cells for protocol in protocols)
     records = RecordsFolder(request.results, request.study)
     _exit_if_any(_train(request, budget, cells, records))
-    return table_result(table, records, [budget])
+    return table_result(load_table(request.study), records, [budget]).chosen(*part)
 
 
 def run_sweep(request: Request) -> SweepResult:
@@ -91,7 +92,8 @@ def _train(request: Request, budget: Budget, cells: Iterable[Cell], records: Rec
             console.print(f"{request.study}, budget {budget.name}: every run of {len(wanted)} cells is on record")
         return failures
     with console.status("timing a few epochs of every model that has no record"):
-        seconds = sum(estimates.seconds(part.cell) for part in parts) / request.jobs
+        parts = [replace(part, seconds=estimates.seconds(part.cell) / len(part.cell.seeds)) for part in parts]
+    seconds = sum(part.seconds * len(part.cell.seeds) for part in parts) / request.jobs
     bound = "at most about" if budget.patience else "about"
     limit = "" if request.minutes is None else f", stops after {request.minutes:g} min"
     console.print(f"{request.study}, budget {budget.name}: {total} runs to train, {bound} {duration(seconds)}{limit}")

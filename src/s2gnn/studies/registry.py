@@ -84,8 +84,8 @@ def check_study(name: str) -> None:
 
 def stored_table(name: str, folder: Path, part: Part = WHOLE) -> TableResult:
     """An accuracy table, or a part of it, with the runs that the files of `folder` have."""
-    table = load_table(name).chosen(part.data, part.models)
-    return table_result(table, RecordsFolder(folder, name), part.budgets or SHOWN)
+    whole = table_result(load_table(name), RecordsFolder(folder, name), part.budgets or SHOWN)
+    return whole.chosen(part.data, part.models)
 
 
 def study_layout(name: str, folder: Path, part: Part = WHOLE) -> Layout:

@@ -58,11 +58,12 @@ class PlaceResult:
 
 @dataclass(frozen=True)
 class TableResult:
-    """A table and the runs behind it, by column, model and name of the protocol.
+    """A table, or a part of one, and the runs behind it, by column, model and name of the protocol.
 
     Attributes:
-        table: which.
-        places: each shows the budget that most models of its column have, or what it has if it has no run with that.
+        table: what is shown.
+        places: of the whole table, so that ranks and leads do not depend on what is shown. Each shows the budget that
+            most models of its column have, or what it has if it has no run with that.
         budgets: that budget by column and name of the protocol; `None` of a column without runs.
     """
 
@@ -70,9 +71,18 @@ class TableResult:
     places: Mapping[tuple[Column, str, str], PlaceResult]
     budgets: Mapping[tuple[Column, str], str | None]
 
+    def chosen(self, data: Sequence[str] | None = None, models: Sequence[str] | None = None) -> "TableResult":
+        """The part with these data sets and models, all if left out."""
+        return replace(self, table=self.table.chosen(data, models))
+
     def at(self, cell: TableCell, protocol: Protocol) -> PlaceResult:
         """The runs of one place."""
         return self.places[cell.column, cell.model, protocol.name]
+
+    @property
+    def shown(self) -> list[PlaceResult]:
+        """The runs of every place that is shown."""
+        return [self.at(cell, protocol) for cell in self.table.cells for protocol in self.table.protocols]
 
     def ranking(self, column: Column, protocol: Protocol) -> list[str]:
         """The models that have runs with the budget of the column, best first."""
@@ -101,12 +111,12 @@ class TableResult:
 
     @property
     def records(self) -> list[Record]:
-        """All records behind the table, each once."""
+        """All records behind what is shown, each once."""
         found = {
             (record.config_hash, record.seed): record
-            for place in self.places.values()
-            for shown in (place, place.under(place.most_seeds))
-            for record in shown.records.values()
+            for place in self.shown
+            for of_budget in (place, place.under(place.most_seeds))
+            for record in of_budget.records.values()
         }
         return list(found.values())
 

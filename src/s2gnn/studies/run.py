@@ -87,6 +87,7 @@ def run_cell(
     *,
     threads: int | None = None,
     budget: Mapping[str, str | int] = MappingProxyType({}),
+    expected: float = 0.0,
 ) -> CellResult:
     """Train every seed of `cell` that has no record, and append a record as each is done.
 
@@ -97,13 +98,14 @@ def run_cell(
         cell: what to run.
         records: where results are looked up and put.
         jobs: number of runs at the same time, see `fit_many`.
-        minutes: start no run that would not be done after so long, judging by the longest run so far; `None` for no
-            limit.
+        minutes: start no run that would not be done after so long, judging by `expected` and by the longest run so far;
+            `None` for no limit.
         on_progress: called when a run starts and when one is done.
         threads: of each run, see `fit_many`.
         budget: what the records say about their budget beside epochs and threads.
+        expected: seconds that a run is thought to take.
     """
-    clock = _Clock(None if minutes is None else time.monotonic() + 60 * minutes, jobs)
+    clock = _Clock(None if minutes is None else time.monotonic() + 60 * minutes, jobs, longest=expected)
     finished = records.finished(cell.config_hash)
     missing = [seed for seed in cell.seeds if seed not in finished]
     if not missing or clock.is_over():

@@ -11,7 +11,7 @@ from s2gnn.learning.pool import in_processes
 from s2gnn.learning.records import Record, Records
 from s2gnn.learning.yardsticks import YARDSTICKS
 from s2gnn.studies.cell import Cell
-from s2gnn.studies.run import dataset_of, run_cell, runs_of
+from s2gnn.studies.run import cell_result, dataset_of, run_cell, runs_of
 
 # A process reads the data anew for every part of a cell; so many seeds make that cheap, and still divide the work well.
 _SEEDS_A_PART = 5
@@ -20,10 +20,17 @@ _TIMED_EPOCHS = 5
 
 @dataclass(frozen=True)
 class Job:
-    """A cell to run and the name of its budget, which its records keep."""
+    """A cell to run.
+
+    Attributes:
+        cell: which.
+        budget: its name, which the records keep.
+        seconds: that a seed is expected to take, so that none is started that would not be done in time.
+    """
 
     cell: Cell
     budget: str
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -109,10 +116,16 @@ class _RunPart:
         minutes = None if self.end is None else max(0.0, self.end - time.time()) / 60
         try:
             result = run_cell(
-                job.cell, self.records, minutes=minutes, threads=self.threads, budget={"name": job.budget}
+                job.cell,
+                self.records,
+                minutes=minutes,
+                threads=self.threads,
+                budget={"name": job.budget},
+                expected=job.seconds,
             )
         except Exception as error:  # noqa: BLE001  one failure must not cost the other cells their time
-            return Finished(job.cell, 0, f"{job.cell.title}: {type(error).__name__}: {error}")
+            done = len(cell_result(job.cell, self.records).records)
+            return Finished(job.cell, done, f"{job.cell.title}: {type(error).__name__}: {error}")
         return Finished(job.cell, len(result.records))
 
 

@@ -16,7 +16,7 @@ from s2gnn.nn.models import has_head
 from s2gnn.studies.budget import Budget
 from s2gnn.studies.cell import Cell, make_cell
 
-Source = Literal["published", "borrowed", "searched", "transferred", "customary"]
+Source = Literal["published", "borrowed", "searched", "transferred", "kept", "customary"]
 
 _FOLDER = resources.files("s2gnn.studies") / "tables"
 
@@ -44,9 +44,10 @@ class TableCell:
         graph: the kind of graph.
         model: name of the model.
         paper: the accuracy and half-width that the paper printed, in %; `None` where it has none.
-        source: of the hyperparameters: "published" by the authors, those published for S2-GNN and given to a variant of
-            it ("borrowed"), found by a search of ours ("searched"), by one on another data set or graph
-            ("transferred"), or "customary" values that nobody searched.
+        source: of the hyperparameters: "published" by the authors; those published for S2-GNN on k-NN graphs and given
+            to a variant of it or to a learned graph ("borrowed"); found by a search of ours ("searched"), or by one on
+            another data set or graph ("transferred"); customary values that are better on validation nodes than what
+            such a search found ("kept"); or "customary" values that nobody searched.
         values: the hyperparameters that differ from `default_hyperparameters`.
     """
 
@@ -193,9 +194,12 @@ def _parse_cell(name: str, content: dict[str, Any]) -> TableCell:
             raise InputError(f"{where}: {what} is {value!r}, but it must be one of {', '.join(known)}")
     if (cell.source in ("searched", "transferred")) != bool(cell.values):
         raise InputError(f"{where}: values are given exactly where they were searched")
-    owners = {"published": ("s2gnn",), "borrowed": VARIANTS}.get(cell.source)
-    if owners and (cell.model not in owners or cell.data not in PUBLISHED):
+    if cell.source in ("published", "borrowed") and (
+        cell.model not in ("s2gnn", *VARIANTS) or cell.data not in PUBLISHED
+    ):
         raise InputError(f"{where}: no hyperparameters were published")
+    if cell.source == "published" and (cell.model, cell.graph) != ("s2gnn", "knn"):
+        raise InputError(f"{where}: hyperparameters were published for s2gnn on k-NN graphs only; others borrow them")
     return cell
 
 

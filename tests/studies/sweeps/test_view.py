@@ -38,7 +38,7 @@ def test_one_line_has_a_column_for_each_data_set_beside_the_papers_finding(tmp_p
         "1.00 points on har (best at 1.5, worst at 2, standard deviation over seeds 0.47). "
         "It differs the most on cancer-m, as in the paper." in text
     )
-    assert "10 runs, 0.1 hours of training: s2gnn study run epsilon --budget quick --seeds 2. Commit abc." in text
+    assert "10 runs, 0.1 hours of training: s2gnn study run epsilon --budget quick (2 seeds). Commit abc." in text
 
 
 def test_a_finding_that_is_not_the_papers_says_so(tmp_path):

@@ -91,10 +91,9 @@ def _table2(result: SweepResult) -> str:
 
 
 def _made_by(result: SweepResult) -> str:
-    seeds: dict[str, int] = {}
+    seeds: dict[str, list[int]] = {}
     for panel in result.panels:
-        counts = [len(point.records) for point in panel.points.values()]
-        seeds[panel.budget.name] = max(seeds.get(panel.budget.name, 0), *counts)
+        seeds.setdefault(panel.budget.name, []).extend(len(point.records) for point in panel.points.values())
     return made_by(result.sweep.name, result.records, seeds)
 
 
