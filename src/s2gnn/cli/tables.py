@@ -96,7 +96,8 @@ def _train(request: Request, budget: Budget, cells: Iterable[Cell], records: Rec
     seconds = sum(part.seconds * len(part.cell.seeds) for part in parts) / request.jobs
     bound = "at most about" if budget.patience else "about"
     limit = "" if request.minutes is None else f", stops after {request.minutes:g} min"
-    console.print(f"{request.study}, budget {budget.name}: {total} runs to train, {bound} {duration(seconds)} of training{limit}")
+    runs = f"{total} runs to train, {bound} {duration(seconds)} of training"
+    console.print(f"{request.study}, budget {budget.name}: {runs}{limit}")
     try:
         return failures + _run(parts, records, request.jobs, end)
     finally:
