@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -69,6 +70,23 @@ def test_a_folder_is_replaced_whole_and_nothing_stays_beside_it(classifier, fold
     assert sorted(path.name for path in folder.iterdir()) == [
         "README.md", "estimator.json", "model.safetensors", "training.npz",
     ]  # fmt: skip
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, PermissionError])
+def test_the_old_model_stays_if_the_new_one_cannot_take_its_place(classifier, folder, monkeypatch, failure):
+    before = (folder / "estimator.json").read_bytes()
+    replace = Path.replace
+
+    def failing(path, target):
+        if path.name == "new":
+            raise failure
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", failing)
+    with pytest.raises(failure):
+        save_estimator(classifier, folder, {"column": "other"})
+    assert (folder / "estimator.json").read_bytes() == before
     assert [path.name for path in folder.parent.iterdir()] == ["model"]
 
 

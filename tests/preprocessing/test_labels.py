@@ -26,6 +26,8 @@ def test_minus_one_is_a_class_and_said_to_be_one_where_that_may_surprise():
     with pytest.warns(LabelsWarning, match="2 rows of t.csv are -1 in column 'y', which is taken for a class: empty"):
         assert "-1" in class_labels(labelled("0", "1", "-1", "-1"), "y").tolist()
     assert class_labels(labelled("1", "-1", "", "1"), "y").tolist() == ["1", "-1", None, "1"]
+    assert class_labels(labelled("1", "-1.0", "-1", "x", ""), "y").tolist() == ["1", "-1.0", "-1", "x", None]
+    assert class_labels(labelled("1", "-1.0", "-1", ""), "y").tolist() == ["1", "-1", "-1", None]
 
 
 def test_a_class_for_every_row_names_the_rows():

@@ -140,7 +140,9 @@ def _read_text(path: Path) -> Table:
             header = [name.strip() for name in next(rows, [])]
             columns = _columns(path, header, rows)
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not a table: it is not text in UTF-8 (from a spreadsheet, save as CSV)") from error
+        raise InputError(
+            f"{path} is not a table: it is not text in UTF-8 (from a spreadsheet, save as CSV in UTF-8)"
+        ) from error
     except csv.Error as error:
         raise InputError(
             f"{path} is not a table: line {lines.line_num} cannot be read ({error}): is a quotation mark left open?"
