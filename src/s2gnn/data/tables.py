@@ -6,6 +6,7 @@ import itertools
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
@@ -141,12 +142,12 @@ def _read_text(path: Path, progress: bool) -> Table:
     try:
         size = path.stat().st_size
         bar = progress_bar("reading the table", shown=progress and size >= LARGE_FILE)
-        with path.open(encoding="utf-8-sig", newline="") as stream, bar as show:
+        with path.open("rb") as file, TextIOWrapper(file, encoding="utf-8-sig", newline="") as stream, bar as show:
             delimiter = _delimiter(path, stream)
             lines = csv.reader(_text_lines(path, stream), delimiter=delimiter)
             rows = (row for row in lines if any(value.strip() for value in row))
             header = [name.strip() for name in next(rows, [])]
-            columns = _columns(path, header, rows, lambda: show(stream.buffer.tell() / size))
+            columns = _columns(path, header, rows, lambda: show(file.tell() / size))
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path} is not a table: it is not text in UTF-8 (from a spreadsheet, save as CSV in UTF-8)"
