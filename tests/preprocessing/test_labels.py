@@ -53,6 +53,11 @@ def test_many_whole_numbers_need_a_word():
     with pytest.raises(InputError, match="has 60 different whole numbers, which may be classes or quantities: say"):
         task_of(labelled(*map(str, range(60))), "y")
     assert task_of(labelled(*(str(i % 60) for i in range(600))), "y") == "classify"
+    with pytest.raises(InputError, match="has 12 different whole numbers, which may be classes or quantities: say"):
+        task_of(labelled(*(str(150_000 + 7_500 * i) for i in range(12))), "y")
+    assert task_of(labelled(*(str(150_000 + 7_500 * i) for i in range(12)), *["165000"] * 12), "y") == "classify"
+    assert task_of(labelled(*(str(4 + i) for i in range(12))), "y") == "classify"
+    assert task_of(labelled(*(str(10 * i) for i in range(10))), "y") == "classify"
 
 
 @pytest.mark.parametrize(
