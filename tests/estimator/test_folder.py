@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import load_file, save
 from sklearn.datasets import load_iris
 
 from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor, knn_graph
@@ -207,6 +209,22 @@ def test_the_class_comes_out_of_a_list(folder, name):
 def test_a_changed_description_is_refused(folder, changes, match):
     change(folder, **changes)
     refused(folder, match)
+
+
+@pytest.mark.parametrize("name", ["logits", "centre", "width", "features", "graph_data"])
+def test_numbers_that_are_not_finite_are_refused(folder, name):
+    with np.load(folder / "training.npz", allow_pickle=False) as archive:
+        numbers = archive[name].copy()
+    numbers.flat[-1] = np.nan
+    rewrite(folder, "training.npz", npz_with(folder, **{name: numbers}))
+    refused(folder, "finite")
+
+
+def test_weights_that_are_not_finite_are_refused(folder):
+    state = load_file(folder / "model.safetensors")
+    state["1.convs.0.bias"][0, 0] = torch.inf
+    rewrite(folder, "model.safetensors", save(state))
+    refused(folder, "weights that are not finite")
 
 
 def test_a_network_of_another_shape_is_refused(folder):
