@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,6 +35,8 @@ def test_from_a_table_to_a_model_and_predictions(s2gnn, tmp_path):
         assert text in out
     assert "learning from 15 labels on 150 rows with 6 features" in err
     assert re.search(r"(MiB|GiB) of memory", err)
+    for bar in ("finding neighbours", "training", "predicting hidden labels"):
+        assert re.search(rf"^{bar} .* 100% ", err, re.MULTILINE), bar
     assert re.search(r"^memory +(\d+ MiB|\d+\.\d GiB) at most$", out, re.MULTILINE)
     predicted = rows_of(tmp_path / "p.csv")
     assert len(predicted) == 135
@@ -106,6 +109,30 @@ def test_names_of_columns_may_have_commas(s2gnn, tmp_path):
     assert json.loads(out)["numeric"] == ["Länge, Blatt", "sepal width"]
 
 
+UNUSUAL = ["a, b", 'say "x"', "two\nlines", "[red]Öl → 油[/red]", "`|` ```", "=1+1", "-1", "None", "{0}", "\\n"]
+
+
+def test_labels_of_any_text_come_back_unchanged(s2gnn, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    corners = 10 * np.array([(x, y, (x + y) % 2) for x in range(5) for y in range(2)])
+    with Path("t.csv").open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["x", "y", "z", "kind"])
+        for place in range(8):
+            writer.writerows(
+                [*corner + 0.1 * place * np.array([1, 1, 2]), kind if place < 4 else ""]
+                for corner, kind in zip(corners, UNUSUAL, strict=True)
+            )
+    code, out, err = s2gnn("fit", "t.csv", "--label", "kind", "--k", 4, "--out", "model", "--predictions", "p.csv")
+    assert code == 0, err
+    assert "labelled rows         40 (" in out
+    assert [line["predicted_kind"] for line in rows_of(tmp_path / "p.csv")] == UNUSUAL * 4
+    code, out, err = s2gnn("predict", "model", "t.csv", "--out", "q.csv")
+    assert (code, err) == (0, "")
+    assert "accuracy: 100.0 ± " in out
+    assert [line["predicted_kind"] for line in rows_of(tmp_path / "q.csv")] == UNUSUAL * 8
+
+
 @pytest.mark.parametrize("form", ["csv", "npz"])
 def test_a_given_graph(s2gnn, tmp_path, form):
     iris_table(tmp_path / "iris.csv")
@@ -158,6 +185,17 @@ def test_a_model_is_replaced_and_other_folders_are_not(s2gnn, tmp_path):
     assert code == 2
     assert "holds other files than a model, such as thesis.tex: choose a new folder" in err
     assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
+
+
+@pytest.mark.parametrize("out", [".", "..", "../void"])
+def test_the_folder_one_is_in_is_not_replaced(s2gnn, tmp_path, monkeypatch, out):
+    iris_table(tmp_path / "iris.csv")
+    (tmp_path / "outer" / "void").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "outer" / "void")
+    code, _, err = s2gnn("fit", tmp_path / "iris.csv", "--label", "species", "--out", out)
+    assert code == 2
+    assert "which no model can replace: name another" in err or "such as void: choose a new folder" in err
+    assert list(Path.cwd().iterdir()) == []
 
 
 @pytest.mark.parametrize(

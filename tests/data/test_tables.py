@@ -1,11 +1,13 @@
+import re
 import tracemalloc
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 from s2gnn import InputError
-from s2gnn.data import read_table
-from s2gnn.data.tables import ROWS_AT_ONCE
+from s2gnn.data import read_table, tables
+from s2gnn.data.tables import LARGE_FILE, ROWS_AT_ONCE
 
 
 @pytest.mark.parametrize(
@@ -56,6 +58,31 @@ def test_tables_longer_than_one_batch(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n" + "1,2\n" * (n - 1) + "3\n")
     with pytest.raises(InputError, match=f"row {n} has 1 values, the header 2"):
         read_table(tmp_path / "t.csv")
+
+
+def test_a_bar_for_large_files_only(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("a,b\n" + "1,2\n" * 10_000)
+    read_table(tmp_path / "t.csv", progress=True)
+    assert capsys.readouterr().err == ""
+    (tmp_path / "t.csv").write_text("a,b\n" + f"1,{'x' * 1000}\n" * (LARGE_FILE // 1000))
+    read_table(tmp_path / "t.csv")
+    assert capsys.readouterr().err == ""
+    read_table(tmp_path / "t.csv", progress=True)
+    assert re.match(r"reading the table .* 100% ", capsys.readouterr().err)
+
+
+def test_the_bar_follows_the_file(tmp_path, monkeypatch):
+    shares = []
+
+    @contextmanager
+    def told(_, *, shown):
+        assert not shown
+        yield shares.append
+
+    monkeypatch.setattr(tables, "progress_bar", told)
+    (tmp_path / "t.csv").write_text("a,b\n" + f"1,{'x' * 100}\n" * (4 * ROWS_AT_ONCE))
+    read_table(tmp_path / "t.csv")
+    np.testing.assert_allclose(shares, [0.25, 0.5, 0.75, 1], atol=0.02)
 
 
 def test_one_long_text_does_not_pad_the_others(tmp_path):

@@ -10,10 +10,14 @@ from tests.documents.pages import shows
         ("accuracy  0.95, 1,797 rows", True),
         ("accuracy 0.83, 1,797 rows", False),
         ("accuracies 0.93, 1,797 rows", False),
+        ("took 3 s", True),
+        ("took 3 rows", False),
+        ("size 2.5 GiB at most", True),
+        ("size 2.5 GiB", False),
         ("first\nlast", True),
         ("last\nfirst", False),
         ("first\nfirst", False),
     ],
 )
 def test_shown_output_is_printed_output(shown, same):
-    assert shows(shown, "first\naccuracy 0.93, 1,797 rows\nlast\n") == same
+    assert shows(shown, "first\naccuracy 0.93, 1,797 rows\ntook 1 min 40 s\nsize 447 MiB at most\nlast\n") == same

@@ -4,9 +4,12 @@ import json
 import os
 import pickle
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import load_file, save
 from sklearn.datasets import load_iris
 
 from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor, knn_graph
@@ -69,6 +72,23 @@ def test_a_folder_is_replaced_whole_and_nothing_stays_beside_it(classifier, fold
     assert sorted(path.name for path in folder.iterdir()) == [
         "README.md", "estimator.json", "model.safetensors", "training.npz",
     ]  # fmt: skip
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, PermissionError])
+def test_the_old_model_stays_if_the_new_one_cannot_take_its_place(classifier, folder, monkeypatch, failure):
+    before = (folder / "estimator.json").read_bytes()
+    replace = Path.replace
+
+    def failing(path, target):
+        if path.name == "new":
+            raise failure
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", failing)
+    with pytest.raises(failure):
+        save_estimator(classifier, folder, {"column": "other"})
+    assert (folder / "estimator.json").read_bytes() == before
     assert [path.name for path in folder.parent.iterdir()] == ["model"]
 
 
@@ -189,6 +209,22 @@ def test_the_class_comes_out_of_a_list(folder, name):
 def test_a_changed_description_is_refused(folder, changes, match):
     change(folder, **changes)
     refused(folder, match)
+
+
+@pytest.mark.parametrize("name", ["logits", "centre", "width", "features", "graph_data"])
+def test_numbers_that_are_not_finite_are_refused(folder, name):
+    with np.load(folder / "training.npz", allow_pickle=False) as archive:
+        numbers = archive[name].copy()
+    numbers.flat[-1] = np.nan
+    rewrite(folder, "training.npz", npz_with(folder, **{name: numbers}))
+    refused(folder, "finite")
+
+
+def test_weights_that_are_not_finite_are_refused(folder):
+    state = load_file(folder / "model.safetensors")
+    state["1.convs.0.bias"][0, 0] = torch.inf
+    rewrite(folder, "model.safetensors", save(state))
+    refused(folder, "weights that are not finite")
 
 
 def test_a_network_of_another_shape_is_refused(folder):

@@ -15,6 +15,8 @@ from s2gnn.estimator.labels import is_unlabelled, read_labels
         (np.array([True, False]), [False, True], [1, 0]),
         (np.array([5, None, -1, 7], dtype=object), [5, 7], [0, -1, -1, 1]),
         (np.array([0, 255], dtype=np.uint8), [0, 255], [0, 1]),
+        (np.array(["-1", None, "1"], dtype=object), ["-1", "1"], [0, -1, 1]),
+        (["-1", "1", "nan", "None", ""], ["", "-1", "1", "None", "nan"], [1, 2, 4, 3, 0]),
         (list("abcdefghijklmnopqrstuvwxyz"), list("abcdefghijklmnopqrstuvwxyz"), list(range(26))),
     ],
 )

@@ -1,4 +1,5 @@
 import sys
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -154,6 +155,25 @@ def test_faiss_with_many_copies_of_a_point_lists_no_row_itself():
     assert not np.any(found.indices == np.arange(600)[:, None])
     assert found.distances.max() == 0
     assert found.recall == 1
+
+
+@pytest.mark.parametrize("method", ["exact", "faiss"])
+def test_a_search_in_blocks_finds_the_same_and_tells_how_far_it_is(monkeypatch, method):
+    X = np.random.default_rng(0).normal(size=(230, 3))
+    whole = nearest_neighbours(X, 4, method=method)
+    shares = []
+
+    @contextmanager
+    def told(description, *, shown):
+        assert (description, shown) == ("finding neighbours", True)
+        yield shares.append
+
+    monkeypatch.setattr(neighbours, "ROWS_AT_ONCE", 100)
+    monkeypatch.setattr(neighbours, "progress_bar", told)
+    found = nearest_neighbours(X, 4, method=method, progress=True)
+    assert shares == [100 / 230, 200 / 230, 1]
+    np.testing.assert_array_equal(found.indices, whole.indices)
+    np.testing.assert_array_equal(found.distances, whole.distances)
 
 
 def test_without_faiss_larger_tables_are_searched_exactly(monkeypatch):

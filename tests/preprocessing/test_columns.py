@@ -31,7 +31,7 @@ def test_kinds_are_recognised_and_useless_columns_left_out():
     assert columns.categorical == ("colour",)
     assert columns.left_out == {
         "key": "the identifier of the rows",
-        "name": "200 different texts",
+        "name": "200 different texts in 200 rows",
         "index": "the numbers of the rows",
         "constant": "the same number in every row",
         "word": "the same text in every row",
@@ -41,6 +41,20 @@ def test_kinds_are_recognised_and_useless_columns_left_out():
     assert asked.numeric == ("index",)
     assert asked.categorical == ("name",)
     assert asked.left_out["number"] == "not asked for"
+
+
+def test_texts_that_hardly_two_rows_share_are_left_out():
+    table = table_of(
+        date=[f"2024-03-{i // 2 + 1:02d}" if i < 20 else f"2024-04-{i:02d}" for i in range(30)],
+        week=[f"week {i // 2}" for i in range(30)],
+        kind=["a", "b", ""] * 10,
+    )
+    columns = choose_columns(table, label="kind")
+    assert columns.categorical == ("week",)
+    assert columns.left_out == {"date": "20 different texts in 30 rows"}
+    assert choose_columns(table, ["date"], label="kind").categorical == ("date",)
+    few = table_of(size=[f"size {i}" for i in range(10)], kind=["a", "b"] * 5)
+    assert choose_columns(few, label="kind").categorical == ("size",)
 
 
 def test_a_missing_value_is_a_category_beside_one_text():
@@ -75,7 +89,7 @@ def test_a_wrong_label_names_the_nearest_column():
 def test_too_many_categories():
     n = MOST_CATEGORIES_ASKED_FOR + 1
     table = table_of(a=np.arange(n) % 5, name=[f"n{i}" for i in range(n)], y=np.arange(n) % 2)
-    assert choose_columns(table, label="y").left_out == {"name": f"{n:,} different texts"}
+    assert choose_columns(table, label="y").left_out == {"name": f"{n:,} different texts in {n:,} rows"}
     with pytest.raises(InputError, match="has 2,001 different texts, too many for a feature"):
         choose_columns(table, ["name"], label="y")
     assert n > MOST_CATEGORIES

@@ -26,6 +26,8 @@ def test_minus_one_is_a_class_and_said_to_be_one_where_that_may_surprise():
     with pytest.warns(LabelsWarning, match="2 rows of t.csv are -1 in column 'y', which is taken for a class: empty"):
         assert "-1" in class_labels(labelled("0", "1", "-1", "-1"), "y").tolist()
     assert class_labels(labelled("1", "-1", "", "1"), "y").tolist() == ["1", "-1", None, "1"]
+    assert class_labels(labelled("1", "-1.0", "-1", "x", ""), "y").tolist() == ["1", "-1.0", "-1", "x", None]
+    assert class_labels(labelled("1", "-1.0", "-1", ""), "y").tolist() == ["1", "-1", "-1", None]
 
 
 def test_a_class_for_every_row_names_the_rows():
@@ -51,6 +53,11 @@ def test_many_whole_numbers_need_a_word():
     with pytest.raises(InputError, match="has 60 different whole numbers, which may be classes or quantities: say"):
         task_of(labelled(*map(str, range(60))), "y")
     assert task_of(labelled(*(str(i % 60) for i in range(600))), "y") == "classify"
+    with pytest.raises(InputError, match="has 12 different whole numbers, which may be classes or quantities: say"):
+        task_of(labelled(*(str(150_000 + 7_500 * i) for i in range(12))), "y")
+    assert task_of(labelled(*(str(150_000 + 7_500 * i) for i in range(12)), *["165000"] * 12), "y") == "classify"
+    assert task_of(labelled(*(str(4 + i) for i in range(12))), "y") == "classify"
+    assert task_of(labelled(*(str(10 * i) for i in range(10))), "y") == "classify"
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def fit(
             raise InputError(f"{predictions} lies in the model folder, which is replaced whole: choose another place")
     if edges is not None and (graph is not None or k is not None):
         raise InputError("--edges gives the graph: leave --graph and --k out")
-    data = read_table(table)
+    data = read_table(table, progress=not as_json)
     data.column(label)
     if identifier is not None:
         data.column(identifier)

@@ -47,6 +47,8 @@ def check_folder_writable(folder: Path, mark: str, model_files: Collection[str])
     others = held if mark not in held else [name for name in held if name not in model_files]
     if others:
         raise InputError(f"{folder} holds other files than a model, such as {others[0]}: choose a new folder")
+    if folder.is_dir() and (folder.is_mount() or Path.cwd().is_relative_to(folder.resolve())):
+        raise InputError(f"{folder} is mounted or the folder you are in, which no model can replace: name another")
     try:
         _try_to_write_beside(folder)
     except OSError as error:

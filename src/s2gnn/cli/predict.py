@@ -50,7 +50,7 @@ def predict(
     elif as_json:
         raise InputError("--json describes the predictions, which take standard output: say where they go by --out")
     loaded = TableModel.load(model)
-    data = read_table(table)
+    data = read_table(table, progress=not as_json)
     check_names_free(data, loaded.label)
     console = Console(stderr=True, quiet=as_json or data.n_rows < ROWS_ANNOUNCED, highlight=False, soft_wrap=True)
     memory = expected_text(prediction_bytes(data.n_rows, loaded))

@@ -104,7 +104,8 @@ def _announcement(X: NDArray[np.float64], labelled: NDArray[np.bool_], estimator
     """What is about to be done, and the memory it needs."""
     n, n_features = X.shape
     memory = expected_text(training_bytes(n, n_features, estimator))
-    return f"learning from {labelled.sum():,} labels on {n:,} rows with {n_features:,} features, {memory}"
+    features = "1 feature" if n_features == 1 else f"{n_features:,} features"
+    return f"learning from {labelled.sum():,} labels on {n:,} rows with {features}, {memory}"
 
 
 def _estimator(task: Task, request: Request, *, verbose: bool) -> Any:

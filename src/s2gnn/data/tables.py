@@ -4,8 +4,9 @@ import csv
 import difflib
 import itertools
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
@@ -14,8 +15,10 @@ from numpy.typing import NDArray
 
 from s2gnn.data.values import Column, as_numbers, as_text, first_text, missing
 from s2gnn.errors import InputError
+from s2gnn.progress import progress_bar
 
 ROWS_AT_ONCE = 2_000
+LARGE_FILE = 2**22  # bytes, which take about a second
 NAMES_SHOWN = 20
 # The first column of files that R and pandas write with the names or numbers of their rows has no name.
 ROW_NAMES = ""
@@ -117,30 +120,38 @@ class Table:
         return numbers
 
 
-def read_table(path: str | Path) -> Table:
+def read_table(path: str | Path, *, progress: bool = False) -> Table:
     """The table in a .csv, .tsv or .npz file.
 
     A CSV or TSV file has a header line; the delimiter of a CSV is recognised. An NPZ file holds `X` (N, M), whose
     columns are called x0, x1, …, and perhaps `y` (N,), whose value is missing where it is the integer -1.
 
     Reading takes about three times as much memory as the file has bytes, and at least 16 bytes for each value.
+
+    Args:
+        path: of the file.
+        progress: show a bar while a large file is read.
     """
     path = Path(path)
     if not path.is_file():
         raise InputError(f"{path} is {'a folder' if path.is_dir() else 'not a file'}: give a .csv, .tsv or .npz table")
-    return _read_npz(path) if path.suffix.lower() == ".npz" else _read_text(path)
+    return _read_npz(path) if path.suffix.lower() == ".npz" else _read_text(path, progress)
 
 
-def _read_text(path: Path) -> Table:
+def _read_text(path: Path, progress: bool) -> Table:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
+        size = path.stat().st_size
+        bar = progress_bar("reading the table", shown=progress and size >= LARGE_FILE)
+        with path.open("rb") as file, TextIOWrapper(file, encoding="utf-8-sig", newline="") as stream, bar as show:
             delimiter = _delimiter(path, stream)
             lines = csv.reader(_text_lines(path, stream), delimiter=delimiter)
             rows = (row for row in lines if any(value.strip() for value in row))
             header = [name.strip() for name in next(rows, [])]
-            columns = _columns(path, header, rows)
+            columns = _columns(path, header, rows, lambda: show(file.tell() / size))
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not a table: it is not text in UTF-8 (from a spreadsheet, save as CSV)") from error
+        raise InputError(
+            f"{path} is not a table: it is not text in UTF-8 (from a spreadsheet, save as CSV in UTF-8)"
+        ) from error
     except csv.Error as error:
         raise InputError(
             f"{path} is not a table: line {lines.line_num} cannot be read ({error}): is a quotation mark left open?"
@@ -150,7 +161,9 @@ def _read_text(path: Path) -> Table:
     return Table(str(path), columns, "," if delimiter == ";" else ".")
 
 
-def _columns(path: Path, header: Sequence[str], rows: Iterator[list[str]]) -> dict[str, Column]:
+def _columns(
+    path: Path, header: Sequence[str], rows: Iterator[list[str]], on_rows: Callable[[], None]
+) -> dict[str, Column]:
     """The columns by name; so many rows at once become arrays that Python's own texts take little memory."""
     parts: list[list[Column]] = [[] for _ in header]
     first = 1
@@ -163,6 +176,7 @@ def _columns(path: Path, header: Sequence[str], rows: Iterator[list[str]]) -> di
         for part, values in zip(parts, zip(*batch, strict=True), strict=True):
             part.append(as_text(values))
         first += len(batch)
+        on_rows()
     if first == 1:
         raise InputError(f"{path} is not a table: it needs a header line and at least one row")
     columns = {}

@@ -132,6 +132,8 @@ def _rebuilt(content: Content) -> Estimator:
     if "feature_names" in arrays:
         estimator.feature_names_in_ = arrays["feature_names"].astype(object)
     scaling = Scaling(*(arrays[name].astype(np.float64).reshape(config.in_channels) for name in ("centre", "width")))
+    finite = all(np.isfinite(numbers).all() for numbers in (logits, scaling.centre, scaling.width))
+    _require(finite and bool((scaling.width > 0).all()), "logits or scales that are not finite")
     models = _models(content.weights, config, n_networks)
     inputs = models[0].prepare(features, graph)
     networks = Networks(
@@ -176,6 +178,7 @@ def _models(weights: bytes, config: S2GNNConfig, n_networks: int) -> tuple[S2GNN
         prefix = f"{number}."
         own = {key.removeprefix(prefix): tensor for key, tensor in state.items() if key.startswith(prefix)}
         model.load_state_dict(own, assign=True)
+        _require(all(tensor.isfinite().all() for tensor in own.values()), "weights that are not finite")
         models.append(model.eval())
     return tuple(models)
 

@@ -150,14 +150,13 @@ def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         new.mkdir()
         for name, content in files.items():
             write_atomically(new / name, content)
-        if folder.exists():
-            folder.replace(old)
         try:
+            if folder.exists():
+                folder.replace(old)
             new.replace(folder)
-        except OSError:
-            if old.exists():
+        finally:
+            if old.exists() and not folder.exists():  # a failure, or Ctrl-C, between the two
                 old.replace(folder)
-            raise
 
 
 def _sha256(content: bytes) -> str:

@@ -42,7 +42,7 @@ def training_graph(
         X: features as the network sees them.
         k: number of neighbours; of few rows, as many as there are.
         adjacency: `Graph` or SciPy sparse matrix (N, N), for "precomputed" only; or a `TrainingGraph` to take as it is.
-        progress: show a bar while a graph is made.
+        progress: show a bar while neighbours are searched or a graph is learned.
     """
     if not callable(kind) and kind not in KINDS:
         raise InputError(f"graph is {kind!r}, but it must be one of {', '.join(KINDS)}, or a function of the features")
@@ -57,10 +57,10 @@ def training_graph(
         return adjacency
     if kind == "precomputed":
         graph = _as_graph(adjacency, n, "adjacency")
-        return TrainingGraph(graph, _comparable(X, min(k, n - 1), graph) if varies(X) else None)
+        return TrainingGraph(graph, _comparable(X, min(k, n - 1), graph, progress) if varies(X) else None)
     if callable(kind):
         graph = _as_graph(kind(X), n, "what the function given as graph returned")
-        return TrainingGraph(graph, _comparable(X, min(k, n - 1), graph))
+        return TrainingGraph(graph, _comparable(X, min(k, n - 1), graph, progress))
     return _learned(X, min(k, n - 2), progress) if kind == "smooth" else _nearest(X, min(k, n - 1), progress)
 
 
@@ -85,9 +85,9 @@ def _learned(X: Any, k: int, progress: bool) -> TrainingGraph:
     return TrainingGraph(graph, LearnedAttachment(CANDIDATES_PER_NEIGHBOUR * k, infos[0].theta))
 
 
-def _comparable(X: Any, k: int, graph: Graph) -> GaussianAttachment:
+def _comparable(X: Any, k: int, graph: Graph, progress: bool) -> GaussianAttachment:
     """Gaussian edges that give a typical row the weighted degree that rows have in `graph`."""
-    distances = nearest_neighbours(X, k).distances
+    distances = nearest_neighbours(X, k, progress=progress).distances
     sigma = float(distances.sum() / (len(distances) * (k + 1)))
     degree = float(gaussian_weights(distances, sigma).sum(axis=1).mean())
     return GaussianAttachment(k, sigma, float(np.mean(graph.degrees)) / degree)

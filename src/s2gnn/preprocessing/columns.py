@@ -9,8 +9,10 @@ from s2gnn.data.tables import ROW_NAMES, Table
 from s2gnn.data.values import Column, is_text, missing, stripped
 from s2gnn.errors import InputError
 
-# A text column with more different values names its rows rather than describing them.
+# A text column with more different values names its rows rather than describing them, and so does one with more than
+# half as many as there are rows, such as a date, if they are not but a few.
 MOST_CATEGORIES = 100
+FEW_CATEGORIES = 10
 # More, even for a column that was asked for, would be more features than memory has room for.
 MOST_CATEGORIES_ASKED_FOR = 2_000
 
@@ -98,8 +100,9 @@ def _reason_to_leave_out(table: Table, name: str, *, is_numeric: bool, asked_for
             f"column {name!r} of {table.source} has {n_categories:,} different texts, too many for a feature: "
             "leave it out of the features"
         )
-    if not asked_for and n_categories > MOST_CATEGORIES:
-        return f"{n_categories:,} different texts"
+    scattered = n_categories > FEW_CATEGORIES and 2 * n_categories > table.n_rows
+    if not asked_for and (scattered or n_categories > MOST_CATEGORIES):
+        return f"{n_categories:,} different texts in {table.n_rows:,} rows"
     return None
 
 

@@ -47,8 +47,8 @@ def _rows(edges: Table, name: str, table: Table, identifier: str | None) -> NDAr
         outside = np.flatnonzero(~((numbers >= 1) & (numbers <= table.n_rows) & (numbers == np.round(numbers))))
         if len(outside):
             raise InputError(
-                f"column {name!r} of {edges.source} is {numbers[outside[0]]:g} in row {outside[0] + 1}, but the rows "
-                f"of {table.source} are numbered from 1 to {table.n_rows}"
+                f"column {name!r} of {edges.source} is {edges.column(name)[outside[0]] or 'empty'} in row "
+                f"{outside[0] + 1}, but the rows of {table.source} are numbered from 1 to {table.n_rows}"
             )
         return numbers.astype(np.int64) - 1
     position: dict[str, int] = {}

@@ -13,8 +13,9 @@ from s2gnn.preprocessing.columns import as_categories
 
 Task = Literal["classify", "regress"]
 
-# With more different whole numbers than this, and hardly two rows of each, classes are as unlikely as quantities.
-MOST_NUMBERED_CLASSES = 50
+# With more different whole numbers than this, and hardly two rows of each, classes are as unlikely as quantities: the
+# first if they leave numbers between them out, as prices do, the second if they are counted through, as codes are.
+MOST_SCATTERED_CLASSES, MOST_NUMBERED_CLASSES = 10, 50
 # So many labels that are all different name their rows.
 MOST_CLASSES_OF_ONE = 50
 NO_FRACTION = re.compile(r"(?<=\d)\.0*$")
@@ -33,7 +34,8 @@ def task_of(table: Table, label: str) -> Task:
     if np.any(numbers != np.round(numbers)):
         return "regress"
     different = len(np.unique(numbers))
-    if different > MOST_NUMBERED_CLASSES and 2 * different > len(numbers):
+    counted = np.ptp(numbers) == different - 1
+    if different > (MOST_NUMBERED_CLASSES if counted else MOST_SCATTERED_CLASSES) and 2 * different > len(numbers):
         raise InputError(
             f"column {label!r} of {table.source} has {different:,} different whole numbers, which may be classes or "
             "quantities: say --task classify or --task regress"
