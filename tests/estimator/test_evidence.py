@@ -95,5 +95,5 @@ def test_damage_and_later_releases_are_named(estimator, evidence, tmp_path):
 def test_a_link_is_not_followed(estimator, evidence, tmp_path):
     (tmp_path / "elsewhere").write_bytes(evidence.stored())
     (tmp_path / EVIDENCE).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(InputError, match="is not a plain file"):
+    with pytest.raises(InputError, match="is missing or not a plain file"):
         load_evidence(tmp_path, estimator)

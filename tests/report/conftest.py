@@ -10,7 +10,8 @@ from s2gnn.estimator.cross_validation import hidden_answers
 from s2gnn.estimator.evidence import Evidence
 from s2gnn.estimator.table_model import TableModel
 from s2gnn.preprocessing import TableEncoder, choose_columns, class_labels, quantities
-from s2gnn.report import load_subject, measure
+from s2gnn.report.content import measure
+from s2gnn.report.subject import load_subject
 from tests.cli.tables import diabetes_table, iris_table
 
 QUICK = {"max_epochs": 40, "n_networks": 2, "hidden_channels": 16, "random_state": 0, "scale": False}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from s2gnn.report import report_page
+from s2gnn.report.page import report_page
 from tests.browser import Browser, find_chromium
 
 CONTRAST = """

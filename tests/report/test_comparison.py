@@ -7,8 +7,9 @@ from scipy.stats import binom
 from sklearn.semi_supervised import LabelSpreading
 
 from s2gnn import Graph
-from s2gnn.report import comparison, load_subject
+from s2gnn.report import comparison
 from s2gnn.report.comparison import CONSTANT, NETWORK, OURS, SPREADING, compare
+from s2gnn.report.subject import load_subject
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,12 @@ import scipy.sparse as sp
 
 from s2gnn import Graph, S2GNNClassifier
 from s2gnn.estimator.cross_validation import HiddenAnswers
-from s2gnn.report import report_page
 from s2gnn.report.content import Content
 from s2gnn.report.drawn_graph import draw_graph
 from s2gnn.report.glance import glance
 from s2gnn.report.held_out import calibration, confusion_matrix
 from s2gnn.report.kept_columns import KeptColumn
+from s2gnn.report.page import report_page
 from s2gnn.report.subject import Subject
 from s2gnn.report.unsure import least_sure
 from tests.pages import Outline

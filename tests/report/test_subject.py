@@ -6,8 +6,8 @@ import pytest
 from s2gnn import InputError
 from s2gnn.estimator import load_estimator, save_estimator
 from s2gnn.estimator.folder import EVIDENCE
-from s2gnn.report import load_subject
 from s2gnn.report.glance import glance
+from s2gnn.report.subject import load_subject
 from s2gnn.report.unsure import doubt, least_sure
 from tests.cli.tables import IRIS
 
@@ -69,8 +69,10 @@ def test_the_least_sure_rows_are_those_with_the_least_likely_class(subject, tabl
 def test_quantities_are_doubted_where_the_networks_differ(regressor_folder):
     subject = load_subject(regressor_folder)
     assert subject.classes is None
-    outputs = subject.estimator._trained_.networks.logits[:, :, 0] * subject.estimator._width_
-    np.testing.assert_allclose(doubt(subject), outputs.std(axis=0))
+    networks = subject.estimator._trained_.networks
+    estimates = networks.logits.mean(axis=2) * subject.estimator._width_
+    np.testing.assert_allclose(doubt(subject), estimates.std(axis=0))
+    np.testing.assert_allclose(estimates.mean(axis=0) + subject.estimator._centre_, subject.estimator.transduction_)
     rows = least_sure(subject)
     assert all(row.row % 2 == 0 for row in rows)
     assert rows[0].sureness >= rows[-1].sureness > 0
@@ -97,5 +99,5 @@ def test_an_estimator_without_a_table(classifier_folder, tmp_path):
 
 
 def test_what_is_no_model_is_refused(tmp_path):
-    with pytest.raises(InputError, match="is not a plain file"):
+    with pytest.raises(InputError, match="is missing or not a plain file"):
         load_subject(tmp_path)

@@ -51,7 +51,8 @@ class Comparison:
 def compare(subject: Subject, on_fold: Callable[[float], None] = lambda _: None) -> Comparison | None:
     """Let the other methods predict the labels that were hidden from S2-GNN, from the labels that it was given.
 
-    The MLP has the size and the training of the model's networks, and as many of them, and sees the features only.
+    The MLP has the width, depth (two layers at least) and training of the model's networks, and as many of them, and
+    sees the features only.
     Label spreading sees the graph only; of quantities it gives the mean of the known ones, weighted by what reaches a
     row from each. The last method says the commonest class, or the median, of the labels that are given.
 
@@ -106,9 +107,8 @@ def _mlp(subject: Subject, given: NDArray[np.bool_], rows: NDArray[np.int64]) ->
         patience=estimator.patience,
         monitor="loss",
     )
-    network = MLP(
-        config.in_channels, config.hidden_channels, config.out_channels, config.num_layers, dropout=config.dropout
-    )
+    outputs, n_layers = len(subject.classes or (1,)), max(2, config.num_layers)  # a single layer would be linear
+    network = MLP(config.in_channels, config.hidden_channels, outputs, n_layers, dropout=config.dropout)
     inputs = network.prepare(subject.features[np.concatenate([known, rows])])
     seeds = check_random_state(estimator.random_state).randint(np.iinfo(np.int32).max, size=len(estimator.networks_))
     logits = []

@@ -52,6 +52,7 @@ def measure(subject: Subject, on_progress: Callable[[float], None] = lambda _: N
     """Measure all parts; `on_progress` is called with the share of the work that is done."""
     unsure = least_sure(subject)
     labelled = np.array([], dtype=np.int64) if subject.labelled is None else subject.labelled
+    labelled = np.random.default_rng(0).permutation(labelled)
     wanted = np.concatenate([np.array([row.row for row in unsure], dtype=np.int64), labelled])
     drawn = draw_graph(subject.estimator.graph_, wanted)
     on_progress(0.2)
@@ -82,14 +83,12 @@ def measure(subject: Subject, on_progress: Callable[[float], None] = lambda _: N
 
 
 def _stability(subject: Subject, on_progress: Callable[[float], None]) -> NoiseStability | None:
-    """What noise does to the answers; `None` without edges, without room for more, or if all answers are alike."""
-    graph, noises = subject.estimator.graph_, edge_noises()
-    n, free = graph.n_nodes, graph.n_nodes * (graph.n_nodes - 1) // 2 - graph.n_edges
-    if subject.classes is None and np.ptp(subject.answers) == 0:
+    """What noise does to the answers; `None` for a graph without edges, or if all answers are alike."""
+    graph = subject.estimator.graph_
+    if graph.n_edges == 0 or (subject.classes is None and np.ptp(subject.answers) == 0):
         return None
-    if graph.n_edges == 0 or free < max(noise.level for noise in noises if noise.kind == "added") * graph.n_edges + 1:
-        return None
-    draws = 5 if n <= ROWS_FOR_FIVE_DRAWS else 2 if n <= ROWS_FOR_TWO else 1
+    noises = [noise for noise in edge_noises() if noise.fits(graph)]
+    draws = 5 if graph.n_nodes <= ROWS_FOR_FIVE_DRAWS else 2 if graph.n_nodes <= ROWS_FOR_TWO else 1
     return estimator_stability(
         subject.estimator,
         noises=noises,

@@ -40,9 +40,9 @@ class DrawnGraph:
 def draw_graph(graph: Graph, wanted: NDArray[np.int64], limit: int = MOST_ROWS) -> DrawnGraph:
     """Lay a graph out so that rows that are near along its edges are near in the plane.
 
-    Of a graph with more nodes than `limit`, some are drawn: of those `wanted`, the first ones, up to half of the limit,
-    and others at random. Every row belongs to the drawn one that is nearest along the edges, and two drawn rows are
-    joined if rows that belong to them are; each is shown with its strongest such edges.
+    Of a graph with more nodes than `limit`, some are drawn: of those `wanted`, the first ones, up to a third of the
+    limit, and others at random. Every row belongs to the drawn one that is nearest along the edges, and two drawn rows
+    are joined if rows that belong to them are; each is shown with its strongest such edges.
 
     Args:
         graph: N nodes.
@@ -64,7 +64,7 @@ def draw_graph(graph: Graph, wanted: NDArray[np.int64], limit: int = MOST_ROWS) 
 
 
 def _sample(n: int, wanted: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
-    first = wanted[: limit // 2]
+    first = wanted[: limit // 3]
     others = np.setdiff1d(np.arange(n), first)
     drawn = np.random.default_rng(0).permutation(others)[: limit - len(first)]
     return np.sort(np.concatenate([first, drawn]))

@@ -136,6 +136,8 @@ def noise_figure(found: NoiseStability) -> Figure:
     values = 100 * (found.changes if found.flips is None else found.flips)
     for (kind, label), colour, marker in zip(NOISES.items(), (LIGHT[0], LIGHT[2], LIGHT[1]), "osD", strict=True):
         rows = [row for row, noise in enumerate(found.noises) if noise.kind == kind]
+        if not rows:
+            continue
         strengths = [noise_strength(kind, found.noises[row].level) for row in rows]
         axes.plot(strengths, values[rows].mean(axis=1), marker=marker, markersize=4.5, color=colour, label=label)
         if values.shape[1] > 1:

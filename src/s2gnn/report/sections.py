@@ -217,7 +217,9 @@ def _unsure(content: Content) -> str:
             said.append(share_bar(row.sureness, percent(row.sureness)))
             said.append(f"{html.escape(row.second[0])} ({percent(row.second[1])})")
         rows.append((link, *said, *(html.escape(value) for value in values[place])))
-    said_of_it = ("it says", "how sure", "or else") if content.subject.classes is not None else ("it says", "differ by")
+    said_of_it = (
+        ("it says", "how sure", "or else") if content.subject.classes is not None else ("it says", "give or take")
+    )
     header = ("row", *said_of_it, *columns)
     kind = "unsure" if content.subject.classes is None else "unsure classes"
     return table("The rows to label next", header, rows, kind=kind)

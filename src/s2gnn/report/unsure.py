@@ -17,7 +17,7 @@ class UnsureRow:
     Attributes:
         row: its place, 0 for the first.
         answer: the predicted class or quantity, for people.
-        sureness: the probability of that class; of a quantity, the standard deviation between the networks.
+        sureness: the probability of that class; of a quantity, how far its estimates differ, see `doubt`.
         second: the class that comes next, and its probability; `None` for quantities.
     """
 
@@ -28,16 +28,18 @@ class UnsureRow:
 
 
 def doubt(subject: Subject) -> NDArray[np.float64] | None:
-    """How unsure the model is of each row, (N,): one less the probability of its class; for quantities, the deviation.
+    """How unsure the model is of each row, (N,): one less the probability of its class.
 
-    `None` for a single network of quantities, which has no doubts.
+    For quantities it is the standard deviation between the networks, or between the outputs of a single one; `None` if
+    there is but one output.
     """
     if subject.classes is not None:
         return np.asarray(1 - subject.answers.max(axis=1))
-    logits = subject.estimator._trained_.networks.logits  # (networks, N, 1)
-    if len(logits) < 2:
+    logits = subject.estimator._trained_.networks.logits  # (networks, N, outputs), each output an estimate
+    estimates = logits.mean(axis=2) if len(logits) > 1 else logits[0].T
+    if len(estimates) < 2:
         return None
-    return np.asarray(subject.estimator._width_ * logits[:, :, 0].std(axis=0))
+    return np.asarray(subject.estimator._width_ * estimates.std(axis=0))
 
 
 def least_sure(subject: Subject, limit: int = ROWS_LISTED) -> tuple[UnsureRow, ...]:

@@ -87,17 +87,17 @@ def of_unsure(content: Content) -> Words:
         why = (
             "Every row has a label, so there is none to ask for."
             if complete
-            else "The model is a single network, which does not say how sure it is of a quantity."
+            else "The model has a single output, which does not say how sure it is of a quantity."
         )
         return Words("nothing", why, "Otherwise the rows would stand here whose labels would help most.")
     first = rows[0]
     if first.second is None:
         return Words(
             f"row {first.row + 1:,}",
-            f"The networks differ most on row {first.row + 1:,}: they say {first.answer}, give or take "
+            f"The model is least sure of row {first.row + 1:,}: it says {first.answer}, give or take "
             f"{first.sureness:.3g}.",
-            "The rows whose value is not known and on which the networks differ most. To find out the value of one of "
-            "these teaches the model more than that of a row on which they agree.",
+            "The rows whose value is not known and of which the model's own estimates differ most. To find out one of "
+            "these values teaches it more than one on which they agree.",
         )
     doubtful = int(np.sum(subject.answers.max(axis=1) < SURE))
     rest = f"It is at least {percent(SURE)} sure of every row."

@@ -10,6 +10,7 @@ from s2gnn.report.content import Content
 from s2gnn.report.words import Words, percent
 
 SETTLED = 0.05
+HALF = 0.5  # of the number of edges
 
 
 def of_orders(content: Content) -> Words:
@@ -18,7 +19,7 @@ def of_orders(content: Content) -> Words:
     top = int(shares.argmax())
     fair = 1 / len(shares)
     said = (
-        f"Of the weight in its layers, {percent(float(shares[0]))} lies on the row itself (order 0), "
+        f"Of its weight, {percent(float(shares[0]))} lies on the row itself (order 0), "
         f"{percent(float(shares[1]))} on all its neighbours (order 1)"
     )
     if len(shares) > 2:
@@ -41,31 +42,26 @@ def of_noise(content: Content) -> Words:
     if found is None:
         return Words(
             "not measured",
-            "The graph has no edges or hardly a pair of rows that is not joined, or all answers are the same.",
+            "The graph has no edges, or all answers are the same.",
             "Otherwise it would be shown here how the answers change when edges are wrong.",
         )
-    dropped, added = _effect(found, EdgeNoise("dropped", 0.1)), _effect(found, EdgeNoise("added", 0.1))
-    half = max(_effect(found, EdgeNoise("dropped", 0.5)), _effect(found, EdgeNoise("added", 0.5)))
-    if found.flips is None:
-        few, more = ROBUST_CHANGE, FAIRLY_ROBUST_CHANGE
-        said = (
-            f"With a tenth of the edges removed, the answers move by {percent(dropped)} of their spread; with as many "
-            f"wrong ones added, by {percent(added)}; with half as many as there are, by up to {percent(half)}."
-        )
-    else:
-        few, more = ROBUST, FAIRLY_ROBUST
-        said = (
-            f"With a tenth of the edges removed, {percent(dropped)} of the answers change; with as many wrong ones "
-            f"added, {percent(added)}; with half as many as there are, up to {percent(half)}."
-        )
-    worst = max(_effect(found, noise) for noise in MODERATE)
+    effects = _effects(found)
+    dropped, added = effects[EdgeNoise("dropped", 0.1)], effects.get(EdgeNoise("added", 0.1))
+    half = max(effect for noise, effect in effects.items() if noise.kind != "weights" and noise.level == HALF)
+    few, more = (ROBUST_CHANGE, FAIRLY_ROBUST_CHANGE) if found.flips is None else (ROBUST, FAIRLY_ROBUST)
+    change = "the answers move by {} of their spread" if found.flips is None else "{} of the answers change"
+    by = "by " if found.flips is None else ""
+    said = f"With a tenth of the edges removed, {change.format(percent(dropped))}"
+    said += "" if added is None else f"; with as many wrong ones added, {by}{percent(added)}"
+    said += f"; with half as many as there are, {by}up to {percent(half)}."
+    worst = max(effects[noise] for noise in MODERATE if noise in effects)
     key = "robust" if worst <= few else "fairly robust" if worst <= more else "sensitive"
     verdict = {
         "robust": "It does not matter if some edges are wrong",
         "fairly robust": "It matters little if some edges are wrong",
         "sensitive": "It matters that the edges are right",
     }[key]
-    if added > 2 * dropped and added > few:
+    if added is not None and added > max(2 * dropped, few):
         verdict += ", and wrong edges do more harm than missing ones"
     return Words(
         key,
@@ -75,10 +71,10 @@ def of_noise(content: Content) -> Words:
     )
 
 
-def _effect(found: NoiseStability, noise: EdgeNoise) -> float:
-    """The share of answers that a noise changes, or how far it moves them, in the mean over its draws."""
+def _effects(found: NoiseStability) -> dict[EdgeNoise, float]:
+    """The share of answers that each noise changes, or how far it moves them, in the mean over its draws."""
     values = found.changes if found.flips is None else found.flips
-    return float(values[found.noises.index(noise)].mean())
+    return dict(zip(found.noises, values.mean(axis=1).tolist(), strict=True))
 
 
 def of_training(content: Content) -> Words:

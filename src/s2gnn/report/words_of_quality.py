@@ -24,11 +24,10 @@ def of_answers(content: Content) -> Words:
     n, right = int(counts.sum()), int(np.trace(counts))
     said = f"Of {counted(n, 'label')} that were hidden from it, it predicted {right:,} right ({percent(ours.score)})."
     span = f"from {percent(ours.low)} to {percent(ours.high)}"
-    said += (
-        f" With so few, that says little: on other rows it may be anything {span}."
-        if n < FEW
-        else f" On other rows of this kind, expect {span}."
-    )
+    if n < FEW:
+        said += f" With so few, that says little: on other rows it may be anything {span}."
+    else:
+        said += f" On other rows expect {span}, or a little more, since the model that is kept learned from all labels."
     for true, taken, count in commonest_mistakes(counts, 1):
         times = "twice" if count == 2 else f"{count:,} times"
         said += (
