@@ -57,6 +57,22 @@ def test_html_is_one_sound_page_without_a_network():
     assert not re.search(r"(src|href)=", text)
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_wide_table_scrolls_by_itself_on_a_phone(browser, tmp_path, dark):
+    row = (Entry("model"), *(Entry("90.00 ± 1.00") for _ in range(9)))
+    wide = Layout("Scores", tuple(f"column {place}" for place in range(10)), (Block("a heading " * 9, (row,)),))
+    page = tmp_path / "table.html"
+    page.write_text(rendered(wide, "html"))
+    browser.open(page, width=390, dark=dark)
+    assert browser.complaints() == []
+    assert browser.requests() == [page.as_uri()]
+    assert browser.run("document.documentElement.scrollWidth") == 390
+    assert browser.run("document.querySelector('.scroll').scrollWidth") > 600
+    browser.run("document.querySelector('.scroll').scrollLeft = 200")
+    box = browser.run("document.querySelector('tbody span').getBoundingClientRect().toJSON()")
+    assert 0 <= box["left"] < box["right"] <= 390
+
+
 def test_an_unknown_format_is_refused():
     with pytest.raises(InputError, match="the format is 'pdf', but it must be one of text, markdown, latex, html"):
         rendered(LAYOUT, "pdf")

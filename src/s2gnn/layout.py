@@ -132,7 +132,8 @@ def as_html(layout: Layout) -> str:
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in layout.header)
     bodies = []
     for block in layout.blocks:
-        heading = f'<tr><th scope="rowgroup" colspan="{len(layout.header)}">{html.escape(block.heading)}</th></tr>'
+        said = f"<span>{html.escape(block.heading)}</span>"
+        heading = f'<tr><th scope="rowgroup" colspan="{len(layout.header)}">{said}</th></tr>'
         rows = "\n".join(f"<tr>{''.join(map(_html_entry, row))}</tr>" for row in block.rows)
         bodies.append(f"<tbody>\n{heading}\n{rows}\n</tbody>")
     notes = "\n".join(f"<p>{html.escape(note)}</p>" for note in layout.notes)

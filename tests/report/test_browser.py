@@ -3,7 +3,6 @@
 import pytest
 
 from s2gnn.report.page import report_page
-from tests.browser import Browser, find_chromium
 
 CONTRAST = """
 (() => {
@@ -36,16 +35,6 @@ def page(classifier_content, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(report_page(classifier_content))
     return path
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    executable = find_chromium()
-    if executable is None:
-        pytest.skip("needs a browser: install Debian's package chromium, or another Chromium or Chrome")
-    browser = Browser(executable, tmp_path_factory.mktemp("profile"))
-    yield browser
-    browser.close()
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

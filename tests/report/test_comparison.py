@@ -39,7 +39,7 @@ def test_hidden_labels_play_no_part(classifies):
     wrong = np.where(given, evidence.targets, (evidence.targets + 1) % 3)
     other = replace(classifies, evidence=replace(evidence, targets=wrong))
     first, second = (comparison._answers(subject, given, rows) for subject in (classifies, other))
-    for name in (NETWORK, SPREADING, CONSTANT):
+    for name in (NETWORK, SPREADING):
         np.testing.assert_array_equal(first[name], second[name])
 
 
@@ -69,6 +69,14 @@ def test_errors_of_quantities(regressor_folder):
     ours, *_, constant = found.methods
     assert ours.score < constant.score
     assert ours.low < ours.score < ours.high
+
+
+def test_the_same_answer_for_all_is_the_commonest_label(classifies):
+    evidence = classifies.evidence
+    constant = compare(classifies).methods[-1]
+    commonest = np.bincount(evidence.targets).argmax()
+    assert constant.name == CONSTANT
+    assert constant.score == np.mean(evidence.hidden_targets() == commonest) > 0.3
 
 
 def test_the_chance_of_a_difference_is_mcnemars():

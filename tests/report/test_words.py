@@ -39,6 +39,7 @@ def content(classifier_content):
 
 def test_data_graph_and_rows(content):
     assert "predicts “species”, one of 3 classes," in summary(content)
+    assert summary(content).endswith("on a graph that joins each row to rows like it.")
     assert plain(of_data(content)).startswith("30 of 150 rows (20 %) have a label; 17 values are missing (2 %)")
     edges = content.subject.estimator.graph_.n_edges
     assert f"{2 * edges / 150:.1f} others on average, by {edges:,} edges" in plain(of_graph(content))
@@ -53,12 +54,13 @@ def test_answers_name_the_share_its_interval_and_the_commonest_mistake(content):
     method = Method(OURS, 28 / 30, 0.787, 0.982, None)
     said = plain(of_answers(replace(content, confusion=counts, comparison=Comparison((method,), 30, True))))
     assert said == (
-        "Of 30 labels that were hidden from it, it predicted 28 right (93 %). On other rows expect from 79 % to 98 %, "
-        "or a little more, since the model that is kept learned from all labels. Its commonest mistake: “versicolor” "
-        "taken for “virginica”, twice."
+        "Of 30 labels that were hidden from it, it predicted 28 right (93 %). On other rows like those expect from "
+        "79 % to 98 %, or a little more, since the model that is kept learned from all labels. Its commonest mistake: "
+        "“versicolor” taken for “virginica”, twice."
     )
-    few = plain(of_answers(replace(content, confusion=counts // 2, comparison=Comparison((method,), 14, True))))
-    assert "With so few, that says little" in few
+    few = of_answers(replace(content, confusion=counts // 2, comparison=Comparison((method,), 14, True)))
+    assert "With so few, that says little" in few.finding
+    assert few.key == "14 of 15 right"
 
 
 def of_sureness(said, share, n):
@@ -68,15 +70,23 @@ def of_sureness(said, share, n):
 @pytest.mark.parametrize(
     ("said", "share", "n", "key"),
     [
-        (0.9, 0.92, 200, "yes, on the whole"),
+        (0.9, 0.92, 200, "yes"),
         (0.9, 0.6, 200, "too sure"),
         (0.6, 0.9, 200, "too modest"),
         (0.99, 0.95, 200, "a little too sure"),
         (0.9, 0.75, 4, "too early to tell"),
+        (0.75, 0.75, 4, "too early to tell"),
     ],
 )
 def test_a_sureness_is_judged_by_what_came_true_and_by_chance(content, said, share, n, key):
     assert of_calibration(replace(content, calibration=of_sureness(said, share, n))).key == key
+
+
+def test_a_sureness_that_is_right_on_average_only(content):
+    said, right = np.repeat([0.8, 0.9999], 100), np.concatenate([np.arange(100) < 95, np.arange(100) < 85])
+    words = of_calibration(replace(content, calibration=calibration(said, right)))
+    assert words.key == "on average, yes"
+    assert "farthest off where it says over 99.9 %: there it is right in 85 %" in plain(words)
 
 
 def methods(ours, mlp, spreading, *, p):
@@ -99,7 +109,9 @@ def test_a_difference_counts_when_chance_does_not_explain_it(content, found, cla
 
 
 def test_the_orders_are_named_when_one_stands_out(content):
-    assert of_orders(replace(content, orders=np.full((2, 5), 0.2))).key == "all orders alike"
+    equal = of_orders(replace(content, orders=np.full((2, 5), 0.2)))
+    assert equal.key == "no order stands out"
+    assert "with equal shares it would be 20 %, 20 % and 60 %" in plain(equal)
     lone = np.array([[0.6, 0.1, 0.1, 0.1, 0.1]])
     words = of_orders(replace(content, orders=lone))
     assert words.key == "order 0 most"
@@ -140,4 +152,4 @@ def test_quantities(regressor_content):
     assert "“progression”, a quantity," in summary(content)
     assert "Of 100 values that were hidden from it, half were predicted to within" in plain(of_answers(content))
     assert "of their spread" in of_noise(content).finding
-    assert re.search(r"least sure of row \d+: it says \d+\.?\d*, give or take \d", of_unsure(content).finding)
+    assert re.search(r"row \d+: it says \d+\.?\d*, the mean of estimates that differ by \d", of_unsure(content).finding)

@@ -11,7 +11,8 @@ from scipy.stats import binomtest, wilcoxon
 from sklearn.utils import check_random_state
 
 from s2gnn.estimator.holdout import hold_out
-from s2gnn.learning import FitConfig, fit, predict_logits
+from s2gnn.estimator.training import weight_decay_for
+from s2gnn.learning import FitConfig, fit, predict_logits, seeded
 from s2gnn.learning.metrics import bootstrap_confidence
 from s2gnn.learning.yardsticks import LabelSpreading
 from s2gnn.nn import MLP
@@ -52,9 +53,9 @@ def compare(subject: Subject, on_fold: Callable[[float], None] = lambda _: None)
     """Let the other methods predict the labels that were hidden from S2-GNN, from the labels that it was given.
 
     The MLP has the width, depth (two layers at least) and training of the model's networks, and as many of them, and
-    sees the features only.
-    Label spreading sees the graph only; of quantities it gives the mean of the known ones, weighted by what reaches a
-    row from each. The last method says the commonest class, or the median, of the labels that are given.
+    sees the features only. Label spreading sees the graph only; of quantities it gives the mean of the known ones,
+    weighted by what reaches a row from each. The last method says the commonest class, or the median, of all labels,
+    because in the given ones the class of a hidden label is rarer than it is.
 
     Args:
         subject: the model.
@@ -69,6 +70,7 @@ def compare(subject: Subject, on_fold: Callable[[float], None] = lambda _: None)
     hidden, truth = evidence.hidden, evidence.hidden_targets()
     predicted: dict[str, NDArray[Any]] = {name: np.empty(len(truth)) for name in (OURS, NETWORK, SPREADING, CONSTANT)}
     predicted[OURS] = hidden.answers.argmax(axis=1) if subject.classes is not None else hidden.answers[:, 0]
+    predicted[CONSTANT][:] = _constant(evidence.targets, subject)
     folds = np.unique(hidden.folds)
     for number, fold in enumerate(folds):
         members = hidden.folds == fold
@@ -86,9 +88,14 @@ def _answers(subject: Subject, given: NDArray[np.bool_], rows: NDArray[np.int64]
     evidence = subject.evidence
     assert evidence is not None
     known, targets = evidence.labelled[given], evidence.targets[given]
-    constant = float(np.median(targets)) if subject.classes is None else int(np.bincount(targets).argmax())
-    spread = (_spread_values if subject.classes is None else _spread_classes)(subject, known, targets, constant)
-    return {NETWORK: _mlp(subject, given, rows), SPREADING: spread[rows], CONSTANT: np.full(len(rows), constant)}
+    otherwise = _constant(targets, subject)
+    spread = (_spread_values if subject.classes is None else _spread_classes)(subject, known, targets, otherwise)
+    return {NETWORK: _mlp(subject, given, rows), SPREADING: spread[rows]}
+
+
+def _constant(targets: NDArray[Any], subject: Subject) -> float:
+    """The median of quantities, or the place of the commonest class."""
+    return float(np.median(targets)) if subject.classes is None else int(np.bincount(targets).argmax())
 
 
 def _mlp(subject: Subject, given: NDArray[np.bool_], rows: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -102,13 +109,14 @@ def _mlp(subject: Subject, given: NDArray[np.bool_], rows: NDArray[np.int64]) ->
     config = estimator.networks_[0].config
     training = FitConfig(
         lr=estimator.lr,
-        weight_decay=estimator.weight_decay,
+        weight_decay=weight_decay_for(estimator.weight_decay, len(known)),
         epochs=estimator.max_epochs,
         patience=estimator.patience,
         monitor="loss",
     )
     outputs, n_layers = len(subject.classes or (1,)), max(2, config.num_layers)  # a single layer would be linear
-    network = MLP(config.in_channels, config.hidden_channels, outputs, n_layers, dropout=config.dropout)
+    with seeded(0):  # the constructor draws, and the caller's generator is to stay as it is
+        network = MLP(config.in_channels, config.hidden_channels, outputs, n_layers, dropout=config.dropout)
     inputs = network.prepare(subject.features[np.concatenate([known, rows])])
     seeds = check_random_state(estimator.random_state).randint(np.iinfo(np.int32).max, size=len(estimator.networks_))
     logits = []

@@ -60,7 +60,7 @@ def curves_figure(histories: Sequence[History], kept: Sequence[int]) -> Figure:
 def calibration_figure(found: Calibration) -> Figure:
     """What came true over what the model said; the diagonal is perfect."""
     figure, axes = _chart()
-    axes.plot([0, 100], [0, 100], color=QUIET, linewidth=1, linestyle="--", label="says what comes true")
+    axes.plot([0, 100], [0, 100], color=QUIET, linewidth=1, linestyle="--", label="as it should be")
     low, high = 100 * (found.right - found.low), 100 * (found.high - found.right)
     axes.errorbar(
         100 * found.said, 100 * found.right, yerr=np.maximum([low, high], 0.0), fmt="o", color=LIGHT[0], markersize=5,

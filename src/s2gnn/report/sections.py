@@ -212,17 +212,16 @@ def _unsure(content: Content) -> str:
         link = f'<a href="#row-{row.row + 1}">{number}</a>' if row.row in drawn else number
         said = [html.escape(row.answer)]
         if row.second is None:
-            said.append(f"± {row.sureness:.3g}")
+            said.append(f"{row.sureness:.3g}")
         else:
             said.append(share_bar(row.sureness, percent(row.sureness)))
             said.append(f"{html.escape(row.second[0])} ({percent(row.second[1])})")
         rows.append((link, *said, *(html.escape(value) for value in values[place])))
-    said_of_it = (
-        ("it says", "how sure", "or else") if content.subject.classes is not None else ("it says", "give or take")
-    )
-    header = ("row", *said_of_it, *columns)
-    kind = "unsure" if content.subject.classes is None else "unsure classes"
-    return table("The rows to label next", header, rows, kind=kind)
+    if content.subject.classes is None:
+        kind, said_of_it = "unsure", ["estimates differ by"]
+    else:
+        kind, said_of_it = "unsure classes", ["how sure", "or else"]
+    return table("The rows to label next", ("row", "it says", *said_of_it, *columns), rows, kind=kind)
 
 
 def _noise(content: Content) -> str:

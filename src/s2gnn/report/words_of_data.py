@@ -15,11 +15,12 @@ def summary(content: Content) -> str:
     subject, table = content.subject, content.glance
     kind = "a quantity" if subject.classes is None else f"one of {len(subject.classes)} classes"
     what = kind if subject.label is None else f"“{subject.label}”, {kind},"
+    given = subject.estimator.graph == "precomputed"
+    graph = "the graph that was given" if given else "a graph that joins each row to rows like it"
     source = "" if subject.evidence is None else f" of {subject.evidence.source}"
     return (
         f"This model predicts {what} from {counted(table.n_columns, 'column')}. It learned from "
-        f"{counted(table.n_labelled, 'labelled row')} among the {table.n_rows:,} rows{source}, on a graph that joins "
-        "each row to rows like it."
+        f"{counted(table.n_labelled, 'labelled row')} among the {table.n_rows:,} rows{source}, on {graph}."
     )
 
 
@@ -94,10 +95,11 @@ def of_unsure(content: Content) -> Words:
     if first.second is None:
         return Words(
             f"row {first.row + 1:,}",
-            f"The model is least sure of row {first.row + 1:,}: it says {first.answer}, give or take "
-            f"{first.sureness:.3g}.",
-            "The rows whose value is not known and of which the model's own estimates differ most. To find out one of "
-            "these values teaches it more than one on which they agree.",
+            f"The model is least sure of row {first.row + 1:,}: it says {first.answer}, the mean of estimates that "
+            f"differ by {first.sureness:.3g}.",
+            "The rows whose value is not known and of which the model's own estimates differ most (their standard "
+            "deviation; the errors above are as a rule larger). To find out one of these values teaches it more than "
+            "one on which they agree.",
         )
     doubtful = int(np.sum(subject.answers.max(axis=1) < SURE))
     rest = f"It is at least {percent(SURE)} sure of every row."

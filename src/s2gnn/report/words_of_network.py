@@ -7,7 +7,7 @@ import numpy as np
 from s2gnn.analysis import EdgeNoise, NoiseStability
 from s2gnn.estimator.stability import FAIRLY_ROBUST, FAIRLY_ROBUST_CHANGE, MODERATE, ROBUST, ROBUST_CHANGE
 from s2gnn.report.content import Content
-from s2gnn.report.words import Words, percent
+from s2gnn.report.words import Words, listed, percent
 
 SETTLED = 0.05
 HALF = 0.5  # of the number of edges
@@ -25,7 +25,9 @@ def of_orders(content: Content) -> Words:
     if len(shares) > 2:
         said += f" and {percent(float(shares[2:].sum()))} on orders that favour its strongest edges (2 and above)"
     if float(np.abs(shares - fair).max()) < fair / 2:
-        key, verdict = "all orders alike", "no order stands out"
+        equal = [fair, fair, *[1 - 2 * fair] * (len(shares) > 2)]
+        key = "no order stands out"
+        verdict = f"with equal shares it would be {listed([percent(share) for share in equal])}, so {key}"
     else:
         key, verdict = f"order {top} most", f"most lies on order {top}, {percent(float(shares[top]))}"
     return Words(

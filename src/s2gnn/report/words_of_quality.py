@@ -27,7 +27,10 @@ def of_answers(content: Content) -> Words:
     if n < FEW:
         said += f" With so few, that says little: on other rows it may be anything {span}."
     else:
-        said += f" On other rows expect {span}, or a little more, since the model that is kept learned from all labels."
+        said += (
+            f" On other rows like those expect {span}, or a little more, since the model that is kept learned from all "
+            "labels."
+        )
     for true, taken, count in commonest_mistakes(counts, 1):
         times = "twice" if count == 2 else f"{count:,} times"
         said += (
@@ -41,7 +44,8 @@ def of_answers(content: Content) -> Words:
     )
     if len(classes) > MOST_IN_MATRIX:
         reading = "Each line is a mistake: labels of one class that were taken for another, the commonest first."
-    return Words(f"{percent(ours.score)} right", said, reading)
+    key = f"{right:,} of {n:,} right" if n < FEW else f"{percent(ours.score)} right"
+    return Words(key, said, reading)
 
 
 def _of_residuals(found: Residuals) -> Words:
@@ -84,19 +88,21 @@ def of_calibration(content: Content) -> Words:
     said = (
         f"On average the model says that it is {percent(stated)} sure, and it is right in {percent(right)} of the cases"
     )
-    small = abs(found.excess) <= WELL_CALIBRATED
-    if by_chance and small:
-        key, verdict = "yes, on the whole", "so that its probabilities can be taken at their word"
-    elif by_chance:
+    small, worst = abs(found.excess) <= WELL_CALIBRATED, _worst_bin(found)
+    if by_chance and (not small or n < FEW):
         key = "too early to tell"
         verdict = f"but with {counted(n, 'hidden label')} a difference of {points(found.excess)} may be chance"
+    elif by_chance and worst:
+        key, verdict = "on average, yes", "so that its probabilities are right on average"
+    elif by_chance:
+        key, verdict = "yes", "so that its probabilities can be taken at their word"
     else:
         direction = "too sure" if found.excess > 0 else "too modest"
         key = f"a little {direction}" if small else direction
         verdict = f"so that it is {key}, by {points(found.excess)}"
     return Words(
         key,
-        f"{said}, {verdict}.{_worst_bin(found)}",
+        f"{said}, {verdict}.{worst}",
         "Each point stands for hidden labels of which the model was about equally sure; the vertical line shows what "
         "chance allows. On the dashed line it is right as often as it says, below it is too sure, above too modest.",
     )
@@ -140,14 +146,15 @@ def of_comparison(content: Content) -> Words:
     if worse or better:
         key = "a simpler method wins" if worse else f"beats {better[0] if level else 'both'}"
     reading = (
-        "Dots are the scores, lines what chance allows. The MLP sees every row by itself, without the graph; label "
-        "spreading sees the graph, without the columns; the last one gives the commonest answer to every row."
+        "Dots are the scores, lines what chance allows. The MLP, a small neural network, sees every row by itself, "
+        "without the graph; label spreading sees the graph, without the columns; the last one gives the commonest "
+        "answer to every row."
     )
     if not found.classifies:
         reading = (
-            "Dots are the mean errors, lines what chance allows; farther to the left is better. The MLP sees every row "
-            "by itself, without the graph; label spreading averages known values along the graph, without the columns; "
-            "the last one gives the same value to every row."
+            "Dots are the mean errors, lines what chance allows; farther to the left is better. The MLP, a small "
+            "neural network, sees every row by itself, without the graph; label spreading averages known values "
+            "along the graph, without the columns; the last one gives the same value, the median, to every row."
         )
     return Words(key, said, reading)
 
