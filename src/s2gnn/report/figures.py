@@ -123,7 +123,8 @@ def orders_figure(shares: NDArray[np.float64]) -> Figure:
         colour = LIGHT[layer % len(LIGHT)]
         axes.bar(offsets, 100 * share, width * 0.9, color=colour, label=f"layer {layer + 1}")
     axes.axhline(100 / n_orders, color=QUIET, linewidth=1, linestyle="--", label="equal shares")
-    axes.set_xticks(range(n_orders), ["0\nrow itself", "1\nneighbours", *map(str, range(2, n_orders))])
+    others = [f"{order}\n" for order in range(2, n_orders)]  # two lines, so that all numbers are level
+    axes.set_xticks(range(n_orders), ["0\nrow itself", "1\nneighbours", *others])
     axes.margins(y=0.25)
     return _finished(
         figure, axes, "order (the higher, the more strong edges count)", "share of the weight (%)", legend=True

@@ -114,7 +114,7 @@ def _values(column: KeptColumn, features: Any) -> tuple[str, tuple[int, ...]]:
     if column.categories is None:
         numbers = column.numbers(features)
         low, middle, high = (number_text(value) for value in np.quantile(numbers, [0, 0.5, 1]))
-        return f"{low} to {high}, half below {middle}", tuple(np.histogram(numbers, BARS)[0].tolist())
+        return f"{low} to {high}, half at most {middle}", tuple(np.histogram(numbers, BARS)[0].tolist())
     codes = column.codes(features)
     counts = np.bincount(codes[codes >= 0], minlength=len(column.categories))
     order = np.argsort(-counts, kind="stable")
