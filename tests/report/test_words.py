@@ -28,8 +28,8 @@ def test_shares_near_none_and_all_are_not_rounded_to_them(share, text):
 def test_counts_and_lists():
     assert [counted(n, "row").replace("\N{NO-BREAK SPACE}", " ") for n in (1, 2000)] == ["1 row", "2,000 rows"]
     assert [listed(list("abc"[:n])) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
-    assert points(-0.011).startswith("1")
-    assert points(-0.011).endswith("point")
+    assert points(0.93, 0.944).split() == ["1", "point"]
+    assert points(0.9444, 0.8778).split() == ["6", "points"]  # 94 % and 88 %
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_a_sureness_that_is_right_on_average_only(content):
     said, right = np.repeat([0.8, 0.9999], 100), np.concatenate([np.arange(100) < 95, np.arange(100) < 85])
     words = of_calibration(replace(content, calibration=calibration(said, right)))
     assert words.key == "on average, yes"
-    assert "farthest off where it says over 99.9 %: there it is right in 85 %" in plain(words)
+    assert "Where it says over 99.9 %, it is right in 85 % of the cases, which chance does not explain." in plain(words)
 
 
 def methods(ours, mlp, spreading, *, p):

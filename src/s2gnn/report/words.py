@@ -26,9 +26,9 @@ def percent(share: float) -> str:
     return f"{100 * share:.{digits}f}{SPACE}%"
 
 
-def points(difference: float) -> str:
-    """A difference of shares in points of a per cent."""
-    rounded = round(100 * abs(difference))
+def points(share: float, other: float) -> str:
+    """How far two shares differ in points of a per cent, each rounded as a reader sees them."""
+    rounded = abs(round(100 * share) - round(100 * other))
     return f"{rounded}{SPACE}{'point' if rounded == 1 else 'points'}"
 
 

@@ -91,7 +91,7 @@ def of_calibration(content: Content) -> Words:
     small, worst = abs(found.excess) <= WELL_CALIBRATED, _worst_bin(found)
     if by_chance and (not small or n < FEW):
         key = "too early to tell"
-        verdict = f"but with {counted(n, 'hidden label')} a difference of {points(found.excess)} may be chance"
+        verdict = f"but with {counted(n, 'hidden label')} a difference of {points(stated, right)} may be chance"
     elif by_chance and worst:
         key, verdict = "on average, yes", "so that its probabilities are right on average"
     elif by_chance:
@@ -99,7 +99,7 @@ def of_calibration(content: Content) -> Words:
     else:
         direction = "too sure" if found.excess > 0 else "too modest"
         key = f"a little {direction}" if small else direction
-        verdict = f"so that it is {key}, by {points(found.excess)}"
+        verdict = f"so that it is {key}, by {points(stated, right)}"
     return Words(
         key,
         f"{said}, {verdict}.{worst}",
@@ -109,7 +109,7 @@ def of_calibration(content: Content) -> Words:
 
 
 def _worst_bin(found: Calibration) -> str:
-    """The bin that is farthest off, if any is by more than chance explains in so many bins."""
+    """The bin that chance explains least, if any is off by more than it explains in so many bins."""
     hits = np.round(found.right * found.counts).astype(int).tolist()
     said = np.clip(found.said, 0.0, 1.0).tolist()
     chances = [binomtest(*part).pvalue for part in zip(hits, found.counts.tolist(), said, strict=True)]
@@ -117,7 +117,7 @@ def _worst_bin(found: Calibration) -> str:
     if len(chances) < 2 or chances[worst] >= CHANCE / len(chances):
         return ""
     stated, right = percent(said[worst]), percent(float(found.right[worst]))
-    return f" It is farthest off where it says {stated}: there it is right in {right} of the cases."
+    return f" Where it says {stated}, it is right in {right} of the cases, which chance does not explain."
 
 
 def of_comparison(content: Content) -> Words:
