@@ -64,7 +64,8 @@ def test_an_older_folder(content):
     bare = replace(content, subject=subject, glance=glance(subject), confusion=None, calibration=None, comparison=None)
     text = report_page(bare)
     check_self_contained(text)
-    assert "This folder keeps no labels" in text
+    assert text.count("This folder keeps no labels") == 1
+    assert not {"sureness", "others"} & {attrs["id"] for tag, attrs in Outline(text).seen if tag == "section"}
     assert "known" not in re.findall(r'class="points ([^"]*)"', text)
 
 

@@ -143,6 +143,10 @@ def test_what_was_not_measured_is_said_to_be_so(content):
     for words in (of_answers(bare), of_calibration(bare), of_comparison(bare)):
         assert words.key == "not measured"
         assert "No labels were hidden" in words.finding
+    evidence = content.subject.evidence
+    single = replace(evidence, labelled=evidence.labelled[:3], targets=np.arange(3))
+    few = of_answers(replace(bare, subject=replace(content.subject, evidence=single)))
+    assert "label two rows or more in each of two classes" in few.finding
     older = replace(bare, subject=replace(content.subject, evidence=None))
     assert "This folder keeps no labels" in of_answers(older).finding
 

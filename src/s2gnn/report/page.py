@@ -43,7 +43,7 @@ def report_page(content: Content) -> str:
         f'<li><a href="#{part.anchor}"><b>{html.escape(part.title)}</b> {html.escape(part.words.key)}</a></li>'
         for part in parts
     )
-    across = 4 if len(parts) == 8 else 3  # so that no row of them is left half empty
+    across = 3 if len(parts) == 9 else 4  # so that no row of them is left half empty
     body = (
         '<a class="skip" href="#data">Skip to the data</a>\n'
         f"<header>\n<h1>{html.escape(title)}</h1>\n<p>{html.escape(summary(content))}</p>\n</header>\n"

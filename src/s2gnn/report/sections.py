@@ -58,15 +58,19 @@ class Section:
 
 
 def sections(content: Content) -> list[Section]:
-    """All parts in the order of the page."""
+    """All parts in the order of the page; without hidden labels, those that need them are left out but for one."""
     large = content.confusion is not None and len(content.confusion) > CLASSES_BESIDE
-    sureness = Section("sureness", "Does it know how sure it is?", of_calibration(content), _trust)
+    on_hidden = []
+    if content.calibration is not None:
+        on_hidden.append(Section("sureness", "Does it know how sure it is?", of_calibration(content), _trust))
+    if content.comparison is not None:
+        title = "Is it better than simpler methods?"
+        on_hidden.append(Section("others", title, of_comparison(content), _comparison))
     return [
         Section("data", "The data", of_data(content), _data, wide=True),
         Section("graph", "The graph", of_graph(content), _graph, wide=True),
         Section("answers", "How good are the answers?", of_answers(content), _answers, wide=large),
-        *([] if content.subject.classes is None else [sureness]),
-        Section("others", "Is it better than simpler methods?", of_comparison(content), _comparison),
+        *on_hidden,
         Section("next", "What to label next", of_unsure(content), _unsure, wide=True),
         Section("noise", "What if edges are wrong?", of_noise(content), _noise),
         Section("orders", "What does it listen to?", of_orders(content), _orders),

@@ -68,12 +68,21 @@ def _of_residuals(found: Residuals) -> Words:
 
 
 def _not_measured(content: Content) -> Words:
-    if content.subject.evidence is None:
+    evidence = content.subject.evidence
+    if evidence is None:
         why = "This folder keeps no labels. Fit the table again with s2gnn fit to have this measured."
+    elif content.subject.classes is not None and np.sum(np.bincount(evidence.targets) >= 2) < 2:
+        why = "There are too few labels to hide some and predict them: label two rows or more in each of two classes."
+    elif len(evidence.targets) < 4:
+        why = "There are too few known values to hide some and predict them: four or more are needed."
     else:
-        need = "two labels in each of two classes" if content.subject.classes is not None else "four known values"
-        why = f"No labels were hidden, because that was not asked for (--folds 0) or there are fewer than {need}."
-    return Words("not measured", why, "The rows that a model has learned from say nothing about others.")
+        why = "No labels were hidden, because that was not asked for: fit the table again without --folds 0."
+    return Words(
+        "not measured",
+        why,
+        "Rows that a model has learned from say nothing about others. With hidden labels this page also shows whether "
+        "simpler methods do as well.",
+    )
 
 
 def of_calibration(content: Content) -> Words:
