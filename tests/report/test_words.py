@@ -1,9 +1,11 @@
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from s2gnn import Graph
 from s2gnn.report.comparison import CONSTANT, NETWORK, OURS, SPREADING, Comparison, Method
 from s2gnn.report.held_out import calibration
 from s2gnn.report.words import counted, listed, percent, points
@@ -119,6 +121,15 @@ def test_the_orders_are_named_when_one_stands_out(content):
         "Of its weight, 60 % lies on the row itself (order 0), 10 % on all its neighbours (order 1) and 30 %"
         in plain(words)
     )
+
+
+def test_orders_above_the_first_are_alike_on_a_graph_without_weights(content):
+    plain_graph = Graph.from_edge_list([(0, 1), (1, 2)], n_nodes=150)
+    subject = replace(content.subject, estimator=SimpleNamespace(graph_=plain_graph))
+    words = of_orders(replace(content, subject=subject, orders=np.array([[0.3, 0.2, 0.5]])))
+    assert words.key.replace("\N{NO-BREAK SPACE}", " ") == "neighbours, 70 %"
+    assert "30 % lies on the row itself (order 0) and 70 % on its neighbours" in plain(words)
+    assert "All edges of this graph have the same weight" in plain(words)
 
 
 def test_noise_is_judged_by_the_answers_that_change(content):

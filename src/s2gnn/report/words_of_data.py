@@ -66,7 +66,7 @@ def of_graph(content: Content) -> Words:
         said += f"; {same} of the edges join rows that are predicted to be of the same class"
     parts = int(connected_components(graph.to_scipy(), directed=False, return_labels=False))
     if parts > 1:
-        said += f". The graph falls into {parts:,} parts, and labels in one say nothing about the others"
+        said += f". The graph falls into {parts:,} parts, between which nothing is passed on along edges"
     look = "colour and shape are" if subject.classes is not None else "colour is"
     known = "" if subject.labelled is None else "; those with a ring have a label"
     reading = f"Each point is a row, near the rows it is joined to. Its {look} what is predicted{known}."

@@ -18,6 +18,16 @@ def of_orders(content: Content) -> Words:
     shares = content.orders.mean(axis=0)
     top = int(shares.argmax())
     fair = 1 / len(shares)
+    weights = content.subject.estimator.graph_.to_scipy().data
+    if len(shares) > 2 and len(weights) and np.ptp(weights) == 0:
+        itself, around = percent(float(shares[0])), percent(float(shares[1:].sum()))
+        return Words(
+            f"neighbours, {around}",
+            f"Of its weight, {itself} lies on the row itself (order 0) and {around} on its neighbours (orders 1 and "
+            "above). All edges of this graph have the same weight, so that these orders see the same.",
+            "Order 0 is the row by itself, order 1 the mean of its neighbours. The bars show the weight that each "
+            "order was given, not how good it is.",
+        )
     said = (
         f"Of its weight, {percent(float(shares[0]))} lies on the row itself (order 0), "
         f"{percent(float(shares[1]))} on all its neighbours (order 1)"
