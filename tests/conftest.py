@@ -1,4 +1,4 @@
-"""Shared fixtures: the real data, when it is at hand, and the command line."""
+"""Shared fixtures: the real data and a browser, when they are at hand, and the command line."""
 
 import os
 import sys
@@ -9,6 +9,7 @@ import torch
 from hypothesis import settings
 
 from s2gnn.cli import main
+from tests.browser import Browser, find_chromium
 
 settings.register_profile("s2gnn", deadline=None, derandomize=True)
 settings.load_profile("s2gnn")
@@ -27,6 +28,17 @@ def data_folder() -> Path:
     if folder is None or not Path(folder).is_dir():
         pytest.skip("needs the real data sets: set S2GNN_DATA to their folder")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """A real browser; tests that use it are skipped, and say so, when none is installed."""
+    executable = find_chromium()
+    if executable is None:
+        pytest.skip("needs a browser: install Debian's package chromium, or another Chromium or Chrome")
+    browser = Browser(executable, tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from pathlib import Path
 import s2gnn
 
 ORDER = [
-    "errors", "file_lock", "files", "pictures", "provenance", "progress", "documents", "layout",
+    "errors", "file_lock", "files", "pictures", "provenance", "progress", "documents", "webpage", "layout",
     "processes", "resources", "graphs", "operators", "analysis", "nn", "data", "learning", "preprocessing", "estimator",
-    "studies", "search", "demo", "bench", "cli",
+    "report", "studies", "search", "demo", "bench", "cli",
 ]  # fmt: skip
 SOURCE = Path(s2gnn.__file__).parent
 

@@ -1,10 +1,10 @@
 import re
-from html.parser import HTMLParser
 
 import pytest
 
 from s2gnn import InputError
 from s2gnn.layout import Block, Entry, Layout, rendered
+from tests.pages import Outline
 
 LAYOUT = Layout(
     "Scores & more",
@@ -15,25 +15,6 @@ LAYOUT = Layout(
     ),
     ("50 % of α",),
 )
-
-
-class Outline(HTMLParser):
-    """The tags of a page in their order, each checked to be closed by its own kind, and its text."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.seen, self.text = [], [], []
-
-    def handle_starttag(self, tag, attrs):
-        self.seen.append((tag, dict(attrs)))
-        if tag not in ("meta", "link"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text.append(data.strip())
 
 
 def test_text_marks_the_two_best_by_asterisks():
@@ -70,12 +51,26 @@ def test_latex_escapes_what_has_a_meaning_there():
 
 def test_html_is_one_sound_page_without_a_network():
     text = rendered(LAYOUT, "html")
-    page = Outline()
-    page.feed(text)
-    assert not page.open
+    page = Outline(text)
     assert {"a<b", "90.00 ± 1.00", "80.00", "50 % of α", "Scores & more"} <= set(page.text)
     assert ("td", {"class": "second"}) in page.seen
     assert not re.search(r"(src|href)=", text)
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_wide_table_scrolls_by_itself_on_a_phone(browser, tmp_path, dark):
+    row = (Entry("model"), *(Entry("90.00 ± 1.00") for _ in range(9)))
+    wide = Layout("Scores", tuple(f"column {place}" for place in range(10)), (Block("a heading " * 9, (row,)),))
+    page = tmp_path / "table.html"
+    page.write_text(rendered(wide, "html"))
+    browser.open(page, width=390, dark=dark)
+    assert browser.complaints() == []
+    assert browser.requests() == [page.as_uri()]
+    assert browser.run("document.documentElement.scrollWidth") == 390
+    assert browser.run("document.querySelector('.scroll').scrollWidth") > 600
+    browser.run("document.querySelector('.scroll').scrollLeft = 200")
+    box = browser.run("document.querySelector('tbody span').getBoundingClientRect().toJSON()")
+    assert 0 <= box["left"] < box["right"] <= 390
 
 
 def test_an_unknown_format_is_refused():

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from s2gnn.documents import markdown_table
 from s2gnn.errors import InputError
+from s2gnn.webpage import webpage
 
 _WIDEST = 1000  # characters; no number is ever cut off
 
@@ -126,34 +127,22 @@ def _latex(text: str) -> str:
     return text.translate(_LATEX)
 
 
-_STYLE = """
-:root { color-scheme: light dark; font-family: system-ui, sans-serif; }
-body { margin: 1rem auto; max-width: 90rem; padding: 0 1rem; line-height: 1.5; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 0.2rem 0.7rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #8884; }
-th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: Canvas; }
-tbody th { padding-top: 1rem; text-align: left; }
-.second { text-decoration: underline; }
-""".strip()
-
-
 def as_html(layout: Layout) -> str:
     """One page that needs nothing else; the best in bold, the second best underlined."""
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in layout.header)
     bodies = []
     for block in layout.blocks:
-        heading = f'<tr><th scope="rowgroup" colspan="{len(layout.header)}">{html.escape(block.heading)}</th></tr>'
+        said = f"<span>{html.escape(block.heading)}</span>"
+        heading = f'<tr><th scope="rowgroup" colspan="{len(layout.header)}">{said}</th></tr>'
         rows = "\n".join(f"<tr>{''.join(map(_html_entry, row))}</tr>" for row in block.rows)
         bodies.append(f"<tbody>\n{heading}\n{rows}\n</tbody>")
     notes = "\n".join(f"<p>{html.escape(note)}</p>" for note in layout.notes)
     title = html.escape(layout.title)
-    return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>\n{_STYLE}\n</style>\n</head>\n'
-        f'<body>\n<h1>{title}</h1>\n<div class="scroll" tabindex="0" role="region" aria-label="{title}">\n<table>\n'
-        f"<thead><tr>{head}</tr></thead>\n" + "\n".join(bodies) + f"\n</table>\n</div>\n{notes}\n</body>\n</html>\n"
+    body = (
+        f'<h1>{title}</h1>\n<div class="scroll" tabindex="0" role="region" aria-label="{title}">\n<table>\n'
+        f"<thead><tr>{head}</tr></thead>\n" + "\n".join(bodies) + f"\n</table>\n</div>\n{notes}"
     )
+    return webpage(layout.title, body)
 
 
 def _html_entry(entry: Entry) -> str:

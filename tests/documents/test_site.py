@@ -13,7 +13,7 @@ from sphinx.util.inventory import InventoryFile
 
 from tests.documents.pages import ROOT
 
-PACKAGES = ("graphs", "operators", "nn", "estimator", "data", "learning", "analysis", "studies", "search")
+PACKAGES = ("graphs", "operators", "nn", "estimator", "report", "data", "learning", "analysis", "studies", "search")
 
 
 class Page(HTMLParser):

@@ -4,7 +4,7 @@ from sklearn.base import BaseEstimator
 from sklearn.datasets import load_iris
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-from s2gnn.estimator.cross_validation import hidden_predictions
+from s2gnn.estimator.cross_validation import hidden_answers
 
 X, SPECIES = load_iris(return_X_y=True)
 
@@ -22,7 +22,10 @@ class NearestLabel(BaseEstimator):
         known = np.array([value is not None and value == value for value in y])
         self.seen.append(known)
         kind = KNeighborsClassifier if y.dtype.kind == "O" else KNeighborsRegressor
-        self.transduction_ = kind(n_neighbors=1).fit(X[known], y[known].tolist()).predict(X)
+        nearest = kind(n_neighbors=1).fit(X[known], y[known].tolist())
+        self.transduction_ = nearest.predict(X)
+        if y.dtype.kind == "O":
+            self.classes_, self.label_distributions_ = nearest.classes_, nearest.predict_proba(X)
         self.graph_ = "the graph"
         return self
 
@@ -38,13 +41,15 @@ def test_every_label_is_predicted_while_it_is_hidden(classes):
     estimator = NearestLabel().fit(X, classes)
     NearestLabel.seen.clear()
     done = []
-    rows, predicted = hidden_predictions(estimator, X, classes, folds=5, on_fold=done.append)
+    found = hidden_answers(estimator, X, classes, folds=5, on_fold=done.append)
+    rows, predicted = found.rows, found.values(estimator.classes_)
     labelled = np.flatnonzero(classes != None)  # noqa: E711
     np.testing.assert_array_equal(rows, labelled)
     assert done == [0, 1, 2, 3, 4]
     hidden = [np.setdiff1d(labelled, np.flatnonzero(known)) for known in NearestLabel.seen]
     np.testing.assert_array_equal(np.sort(np.concatenate(hidden)), labelled)
-    for part, known in zip(hidden, NearestLabel.seen, strict=True):
+    for fold, (part, known) in enumerate(zip(hidden, NearestLabel.seen, strict=True)):
+        np.testing.assert_array_equal(rows[found.folds == fold], part)
         assert np.unique(classes[part].astype(str), return_counts=True)[1].tolist() == [2, 2, 2]
         oracle = KNeighborsClassifier(n_neighbors=1).fit(X[known], classes[known].tolist()).predict(X[part])
         np.testing.assert_array_equal(predicted[np.searchsorted(rows, part)], oracle)
@@ -52,16 +57,26 @@ def test_every_label_is_predicted_while_it_is_hidden(classes):
 
 
 def test_one_fold_of_five(classes):
-    rows, predicted = hidden_predictions(NearestLabel().fit(X, classes), X, classes, folds=5, evaluated=1)
-    assert len(rows) == len(predicted) == 6
+    found = hidden_answers(NearestLabel().fit(X, classes), X, classes, folds=5, evaluated=1)
+    assert found.answers.shape == (6, 3)
+    assert found.folds.tolist() == [0] * 6
+
+
+def test_a_class_that_is_hidden_whole_has_no_chance(classes):
+    classes[:] = None
+    classes[[0, 10, 60, 70, 120]] = ["a", "a", "b", "b", "c"]
+    found = hidden_answers(NearestLabel().fit(X, classes), X, classes, folds=5)
+    np.testing.assert_array_equal(found.rows, [0, 10, 60, 70, 120])
+    np.testing.assert_array_equal(found.answers.sum(axis=1), np.ones(5))
+    assert found.answers[4, 2] == 0
 
 
 def test_numbers():
     y = X[:, 3].copy()
     y[::3] = np.nan
-    rows, predicted = hidden_predictions(NearestLabel().fit(X, y), X, y, folds=3)
-    assert len(rows) == 100
-    assert np.corrcoef(predicted, X[rows, 3])[0, 1] > 0.9
+    found = hidden_answers(NearestLabel().fit(X, y), X, y, folds=3)
+    assert found.answers.shape == (100, 1)
+    assert np.corrcoef(found.values(None), X[found.rows, 3])[0, 1] > 0.9
 
 
 @pytest.mark.parametrize(
@@ -73,4 +88,4 @@ def test_numbers():
     ],
 )
 def test_too_few_labels_to_hide_some(y):
-    assert hidden_predictions(NearestLabel(), X[:4], y) is None
+    assert hidden_answers(NearestLabel(), X[:4], y) is None

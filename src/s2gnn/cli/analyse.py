@@ -48,8 +48,8 @@ def stability(
 ) -> None:
     """Measure how far the predictions of a model change when the edges of its graph are noisy.
 
-    Noise on the weights at ratios of 40 to 5 dB, edges dropped, edges added. A model folder has no labels: give a table
-    that has them for the accuracy.
+    Noise on the weights at ratios of 40 to 5 dB, edges dropped, edges added. Give a table that has labels for the
+    accuracy.
 
     Example: [bold]s2gnn analyse stability model/ --table new.csv --out robustness/[/bold]
     """

@@ -13,6 +13,7 @@ COMMANDS = {
     "demo": "Classify handwritten digits from a tenth of the labels, beside a GCN, MLP, SVM and label spreading.",
     "fit": "Learn from the labelled rows of a table, and keep a model that predicts the others and new ones.",
     "predict": "Predict the label of every row of a table.",
+    "report": "Write a page that shows a model: its data, its graph, how good it is and what to label next.",
     "data": "List, fetch and describe the named data sets.",
     "graph": "Build a graph from a table, diffuse it, look at it.",
     "analyse": "Look into a graph or a trained model: its spectrum, its stability.",

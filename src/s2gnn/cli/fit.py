@@ -12,7 +12,7 @@ from rich.console import Console
 
 from s2gnn.cli.card import reasons, table_card
 from s2gnn.cli.memory import size_text
-from s2gnn.cli.output import AsJson, check_folder_writable, command_line, duration, names
+from s2gnn.cli.output import AsJson, check_folder_writable, check_writable, command_line, duration, names
 from s2gnn.cli.predictions import (
     check_names_free,
     check_predictions_file,
@@ -20,12 +20,13 @@ from s2gnn.cli.predictions import (
     with_predictions,
     write_predictions,
 )
-from s2gnn.cli.training import Request, Trained, train
+from s2gnn.cli.training import Request, Trained, evidence_of, train
 from s2gnn.data import Table, read_table
 from s2gnn.errors import InputError
 from s2gnn.estimator.card import score_text
-from s2gnn.estimator.folder import DESCRIPTION, FILES
+from s2gnn.estimator.folder import DESCRIPTION, FILES, REPORT
 from s2gnn.preprocessing.labels import Task
+from s2gnn.report import write_report
 
 app = typer.Typer()
 
@@ -75,11 +76,15 @@ def fit(
     predictions: Annotated[
         Path | None, typer.Option(help="Where to write the predictions for the unlabelled rows (.csv or .tsv).")
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Where to write a report to look at (.html); see s2gnn report.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Learn from the labelled rows of a table, and keep a model that predicts the others and new ones.
 
-    Numbers and categories may be mixed and values missing. The model folder has a README.md that describes it.
+    Numbers and categories may be mixed and values missing. The model folder has a README.md that describes it; a report
+    shows the data, the graph and how good the answers are.
 
     Example: [bold]s2gnn fit flowers.csv --label species --out model/ --predictions species.csv[/bold]
     """
@@ -88,6 +93,10 @@ def fit(
         check_predictions_file(predictions, table)
         if out.absolute() in predictions.absolute().parents:
             raise InputError(f"{predictions} lies in the model folder, which is replaced whole: choose another place")
+    if report is not None:
+        check_writable(report, ".html")
+        if out.absolute() in report.absolute().parents and report.absolute() != (out / REPORT).absolute():
+            raise InputError(f"{report} lies in the model folder: call it {REPORT}, or choose another place")
     if edges is not None and (graph is not None or k is not None):
         raise InputError("--edges gives the graph: leave --graph and --k out")
     data = read_table(table, progress=not as_json)
@@ -96,29 +105,29 @@ def fit(
         data.column(identifier)
     if predictions is not None:
         check_names_free(data, label)
-    trained = train(
-        data,
-        Request(
-            label=label,
-            features=names(features),
-            task=task,
-            graph=graph,
-            k=k,
-            edges=edges,
-            identifier=identifier,
-            seed=seed,
-            folds=folds,
-        ),
-        Console(stderr=True, quiet=as_json, highlight=False, soft_wrap=True),
+    request = Request(
+        label=label,
+        features=names(features),
+        task=task,
+        graph=graph,
+        k=k,
+        edges=edges,
+        identifier=identifier,
+        seed=seed,
+        folds=folds,
     )
-    trained.model.save(out, table_card(table.name, trained, command_line()))
+    trained = train(data, request, Console(stderr=True, quiet=as_json, highlight=False, soft_wrap=True))
+    card = table_card(table.name, trained, command_line())
+    trained.model.save(out, card, evidence_of(trained, data, table.name, card))
     if predictions is not None:
         columns = with_predictions(data, label, trained.model.transduction())
         write_predictions(chosen_rows(columns, ~trained.labelled), predictions)
-    _print(_summary(data, trained, out, predictions), trained, as_json)
+    if report is not None:
+        write_report(out, report, progress=not as_json)
+    _print(_summary(data, trained, out, predictions, report), trained, as_json)
 
 
-def _summary(data: Table, trained: Trained, out: Path, predictions: Path | None) -> dict[str, Any]:
+def _summary(data: Table, trained: Trained, out: Path, predictions: Path | None, report: Path | None) -> dict[str, Any]:
     graph, model = trained.model.estimator.graph_, trained.model
     return {
         "rows": data.n_rows,
@@ -136,6 +145,7 @@ def _summary(data: Table, trained: Trained, out: Path, predictions: Path | None)
         "peak_bytes": trained.peak,
         "model": str(out),
         "predictions": None if predictions is None else str(predictions),
+        "report": None if report is None else str(report),
     }
 
 
@@ -161,8 +171,7 @@ def _print(summary: dict[str, Any], trained: Trained, as_json: bool) -> None:
         *([] if trained.peak is None else [("memory", f"{size_text(trained.peak)} at most")]),
         ("model", summary["model"]),
     ]
-    if summary["predictions"] is not None:
-        rows.append(("predictions", summary["predictions"]))
+    rows += [(name, summary[name]) for name in ("predictions", "report") if summary[name] is not None]
     width = shutil.get_terminal_size().columns
     for name, text in rows:
         start = f"{name:{INDENT}s}"

@@ -12,8 +12,9 @@ from rich.console import Console
 
 from s2gnn.cli.memory import expected_text, measured_peak, training_bytes
 from s2gnn.data import Table
-from s2gnn.estimator import CardScore, S2GNNClassifier, S2GNNRegressor
-from s2gnn.estimator.cross_validation import hidden_predictions
+from s2gnn.estimator import CardScore, ModelCard, S2GNNClassifier, S2GNNRegressor
+from s2gnn.estimator.cross_validation import HiddenAnswers, hidden_answers
+from s2gnn.estimator.evidence import Evidence
 from s2gnn.estimator.scoring import classification_scores, regression_scores
 from s2gnn.estimator.table_model import TableModel
 from s2gnn.preprocessing import (
@@ -55,9 +56,11 @@ class Trained:
         model: fitted.
         columns: what it learned from.
         labelled: the rows that have a label, (N,).
+        labels: of these rows, (n,).
         label_counts: how many rows each class has; the least, mean and greatest of quantities.
         graph_kind: of the graph, for people.
-        scores: on labels that were hidden.
+        hidden: what was predicted for labels that were hidden; `None` if none was.
+        scores: of these predictions.
         seconds: all it took.
         peak: the most memory that the process has had, in bytes; `None` where the system does not tell.
     """
@@ -65,8 +68,10 @@ class Trained:
     model: TableModel
     columns: Columns
     labelled: NDArray[np.bool_]
+    labels: NDArray[Any]
     label_counts: dict[str, float]
     graph_kind: str
+    hidden: HiddenAnswers | None
     scores: tuple[CardScore, ...]
     seconds: float
     peak: int | None
@@ -86,17 +91,42 @@ def train(table: Table, request: Request, console: Console) -> Trained:
     labelled = ~table.missing(request.label)
     console.print(_announcement(X, labelled, estimator), markup=False)
     estimator.fit(X, y, adjacency=given)
-    scores = _hidden_scores(estimator, X, y, request, task, console) if request.folds >= 2 else ()
+    hidden = _hidden_answers(estimator, X, y, request, console) if request.folds >= 2 else None
     estimator.set_params(verbose=False)
     return Trained(
         TableModel(estimator, encoder, request.label, task),
         columns,
         labelled,
+        y[labelled],
         _label_counts(y, labelled, task),
         _graph_kind(estimator, request),
-        scores,
+        hidden,
+        () if hidden is None else _hidden_scores(estimator, y, hidden, task),
         time.perf_counter() - start,
         measured_peak(),
+    )
+
+
+def evidence_of(trained: Trained, table: Table, name: str, card: ModelCard) -> Evidence:
+    """What is kept beside a model for its report.
+
+    Args:
+        trained: the model.
+        table: that it was trained on.
+        name: of the table's file.
+        card: of the model.
+    """
+    columns, classes = trained.columns, getattr(trained.model.estimator, "classes_", None)
+    return Evidence(
+        source=name,
+        missing={column: int(table.missing(column).sum()) for column in (*columns.numeric, *columns.categorical)},
+        left_out=columns.left_out,
+        labelled=np.flatnonzero(trained.labelled),
+        targets=trained.labels if classes is None else np.searchsorted(classes, trained.labels),
+        hidden=trained.hidden,
+        command=card.command or "",
+        commit=card.commit,
+        versions=card.versions,
     )
 
 
@@ -116,14 +146,14 @@ def _estimator(task: Task, request: Request, *, verbose: bool) -> Any:
     return kind(scale=False, random_state=request.seed, verbose=verbose, **given)
 
 
-def _hidden_scores(
-    estimator: Any, X: NDArray[np.float64], y: NDArray[Any], request: Request, task: Task, console: Console
-) -> tuple[CardScore, ...]:
-    """Scores on labels that were hidden, a part at a time; none if there are too few labels to hide some."""
+def _hidden_answers(
+    estimator: Any, X: NDArray[np.float64], y: NDArray[Any], request: Request, console: Console
+) -> HiddenAnswers | None:
+    """Predict labels while they are hidden, a part at a time; none if there are too few labels to hide some."""
     evaluated = request.folds if len(X) <= ROWS_FOR_EVERY_FOLD else 1
     console.print(f"hiding {evaluated} of {request.folds} parts of the labels, one by one, and predicting them")
     with progress_bar("predicting hidden labels", shown=not console.quiet and evaluated > 1) as show:
-        found = hidden_predictions(
+        return hidden_answers(
             estimator.set_params(verbose=not console.quiet and evaluated == 1),
             X,
             y,
@@ -132,11 +162,12 @@ def _hidden_scores(
             seed=request.seed,
             on_fold=lambda fold: show((fold + 1) / evaluated),
         )
-    if found is None:
-        return ()
-    rows, predicted = found
+
+
+def _hidden_scores(estimator: Any, y: NDArray[Any], hidden: HiddenAnswers, task: Task) -> tuple[CardScore, ...]:
     how = "predicted from the other labels while they were hidden"
-    return (classification_scores if task == "classify" else regression_scores)(y[rows], predicted, how)
+    predicted = hidden.values(getattr(estimator, "classes_", None))
+    return (classification_scores if task == "classify" else regression_scores)(y[hidden.rows], predicted, how)
 
 
 def _label_counts(y: NDArray[Any], labelled: NDArray[np.bool_], task: Task) -> dict[str, float]:

@@ -1,6 +1,5 @@
 """A fitted estimator as plain data, weights and arrays, and back."""
 
-import io
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -15,6 +14,7 @@ from safetensors.torch import load, save
 from sklearn.utils.validation import check_is_fitted
 
 from s2gnn.errors import InputError
+from s2gnn.estimator.archive import packed, unpacked
 from s2gnn.estimator.attachment import Attachment, GaussianAttachment, LearnedAttachment
 from s2gnn.estimator.classifier import S2GNNClassifier
 from s2gnn.estimator.regressor import S2GNNRegressor
@@ -95,9 +95,7 @@ def content_of(estimator: Any) -> Content:
         arrays["target"] = np.array([estimator._centre_, estimator._width_])
     if hasattr(estimator, "feature_names_in_"):
         arrays["feature_names"] = estimator.feature_names_in_.astype(np.str_)
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
-    return Content(description, save(state), buffer.getvalue())
+    return Content(description, save(state), packed(arrays))
 
 
 def estimator_of(content: Content) -> Estimator:
@@ -116,7 +114,7 @@ def estimator_of(content: Content) -> Estimator:
 
 def _rebuilt(content: Content) -> Estimator:
     description = content.description
-    arrays = _arrays(content.training)
+    arrays = unpacked(content.training, ARRAYS)
     estimator = CLASSES[description["class"]]()
     estimator.set_params(**{name: _parameter(value) for name, value in description["parameters"].items()})
     graph = Graph(_matrix("graph", arrays))
@@ -152,17 +150,6 @@ def _rebuilt(content: Content) -> Estimator:
         return estimator._restore(classes, trained)
     centre, width = arrays["target"].astype(np.float64).tolist()
     return estimator._restore(centre, width, trained)
-
-
-def _arrays(training: bytes) -> dict[str, NDArray[Any]]:
-    """The arrays of an NPZ archive that belong to an estimator.
-
-    They must not be compressed: a small file could unfold to any size.
-    """
-    with zipfile.ZipFile(io.BytesIO(training)) as members:
-        _require(all(member.compress_type == zipfile.ZIP_STORED for member in members.infolist()), "a packed array")
-    with np.load(io.BytesIO(training), allow_pickle=False) as archive:
-        return {name: archive[name] for name in ARRAYS if name in archive.files}
 
 
 def _models(weights: bytes, config: S2GNNConfig, n_networks: int) -> tuple[S2GNN, ...]:

@@ -19,7 +19,9 @@ WEIGHTS = "model.safetensors"
 TRAINING = "training.npz"
 DESCRIPTION = "estimator.json"
 CARD = "README.md"
-FILES = (WEIGHTS, TRAINING, DESCRIPTION, CARD)
+EVIDENCE = "evidence.npz"
+REPORT = "report.html"
+FILES = (WEIGHTS, TRAINING, DESCRIPTION, CARD, EVIDENCE, REPORT)
 MODEL_FOLDER = "a folder that s2gnn fit or save_estimator wrote"
 LARGEST_DESCRIPTION = 2**26  # bytes
 
@@ -85,7 +87,7 @@ def load_estimator(folder: str | Path) -> tuple[Any, dict[str, Any]]:
     digests = description.get("sha256")
     read = {}
     for name in (WEIGHTS, TRAINING):
-        read[name] = _read_file(folder, name)
+        read[name] = read_plain_file(folder, name)
         if not isinstance(digests, dict) or _sha256(read[name]) != digests.get(name):
             raise InputError(
                 f"{folder / name} is damaged or belongs to another model: its sha256 is not that of {DESCRIPTION}"
@@ -102,7 +104,7 @@ def load_estimator(folder: str | Path) -> tuple[Any, dict[str, Any]]:
 
 def _read_description(folder: Path) -> dict[str, Any]:
     path = folder / DESCRIPTION
-    text = _read_file(folder, DESCRIPTION, LARGEST_DESCRIPTION)
+    text = read_plain_file(folder, DESCRIPTION, LARGEST_DESCRIPTION)
     try:
         description = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -117,7 +119,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
     return description
 
 
-def _read_file(folder: Path, name: str, largest: int | None = None) -> bytes:
+def read_plain_file(folder: Path, name: str, largest: int | None = None) -> bytes:
     """The bytes of a plain file in `folder`; a link, which may point anywhere, is refused."""
     path = folder / name
     if not folder.is_dir():

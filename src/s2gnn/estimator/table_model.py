@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from s2gnn.data.tables import Table
 from s2gnn.errors import InputError
 from s2gnn.estimator.card import CardScore, ModelCard
-from s2gnn.estimator.folder import load_estimator, save_estimator
+from s2gnn.estimator.evidence import Evidence
+from s2gnn.estimator.folder import EVIDENCE, load_estimator, save_estimator
 from s2gnn.estimator.scoring import classification_scores, regression_scores
 from s2gnn.preprocessing import TableEncoder, Task
 from s2gnn.preprocessing.labels import class_names
@@ -83,10 +85,11 @@ class TableModel:
         measure = classification_scores if self.task == "classify" else regression_scores
         return measure(truth[rows], prediction.values[rows], how)
 
-    def save(self, folder: Path, card: ModelCard) -> None:
-        """Write the model into a folder, which appears whole or not at all."""
+    def save(self, folder: Path, card: ModelCard, evidence: Evidence | None = None) -> None:
+        """Write the model into a folder, which appears whole or not at all; `evidence` is for its report."""
         described = {"label": self.label, "task": self.task, "columns": self.encoder.state()}
-        save_estimator(self.estimator, folder, {EXTRA: described}, card=card)
+        files = {} if evidence is None else {EVIDENCE: evidence.stored()}
+        save_estimator(self.estimator, folder, {EXTRA: described}, files, card=card)
 
     @classmethod
     def load(cls, folder: Path) -> TableModel:
@@ -96,21 +99,35 @@ class TableModel:
             InputError: if the folder holds no such model, or its files are damaged.
         """
         estimator, extra = load_estimator(folder)
-        described = extra.get(EXTRA)
-        if described is None:
+        model = table_model(estimator, extra, folder)
+        if model is None:
             raise InputError(
                 f"{folder} holds an estimator without the columns of a table: use s2gnn.estimator.load_estimator"
             )
-        try:
-            label, task, columns = described["label"], described["task"], described["columns"]
-            encoder = TableEncoder.from_state(columns)
-            known = isinstance(label, str) and task in get_args(Task)
-            if (
-                not known
-                or encoder.n_features != estimator.n_features_in_
-                or hasattr(estimator, "classes_") != (task == "classify")
-            ):
-                raise InputError("label, task or columns do not belong to the estimator")
-        except (KeyError, TypeError, InputError) as error:
-            raise InputError(f"{folder} is damaged: {error}") from error
-        return cls(estimator, encoder, label, task)
+        return model
+
+
+def table_model(estimator: Any, extra: Mapping[str, Any], folder: Path) -> TableModel | None:
+    """The model that `TableModel.save` wrote into a folder, of what `load_estimator` gave back of it.
+
+    `None` if the folder holds an estimator that was saved without the columns of a table.
+
+    Raises:
+        InputError: if what is said of the columns is damaged.
+    """
+    described = extra.get(EXTRA)
+    if described is None:
+        return None
+    try:
+        label, task, columns = described["label"], described["task"], described["columns"]
+        encoder = TableEncoder.from_state(columns)
+        known = isinstance(label, str) and task in get_args(Task)
+        if (
+            not known
+            or encoder.n_features != estimator.n_features_in_
+            or hasattr(estimator, "classes_") != (task == "classify")
+        ):
+            raise InputError("label, task or columns do not belong to the estimator")
+    except (KeyError, TypeError, InputError) as error:
+        raise InputError(f"{folder} is damaged: {error}") from error
+    return TableModel(estimator, encoder, label, task)

@@ -63,19 +63,24 @@ class LabelSpreading:
         """See `Yardstick`; the scores of a node add up to one."""
         del x, seed
         labels, nodes, n_classes = _checked(graph, y, train)
-        shift = shift_matrix(graph, 0.0, "normalized_adjacency")
-        A_N = sp.csr_array((shift.magnitudes, graph.indices, graph.indptr), shape=(graph.n_nodes,) * 2)
         told = np.zeros((graph.n_nodes, n_classes))
         told[nodes, labels[nodes]] = 1.0
+        spread = self.spread(graph, told)
+        totals = spread.sum(axis=1, keepdims=True)
+        scores: NDArray[np.float64] = np.divide(spread, totals, out=np.zeros_like(spread), where=totals > 0)
+        return scores
+
+    def spread(self, graph: Graph, told: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The limit F (N, C) for what the nodes were `told`, Y (N, C)."""
+        shift = shift_matrix(graph, 0.0, "normalized_adjacency")
+        A_N = sp.csr_array((shift.magnitudes, graph.indices, graph.indptr), shape=(graph.n_nodes,) * 2)
         spread = told
         for _ in range(self.max_iter):
             previous = spread
             spread = self.alpha * (A_N @ previous) + (1 - self.alpha) * told
             if np.abs(spread - previous).sum() < self.tol:
                 break
-        totals = spread.sum(axis=1, keepdims=True)
-        scores: NDArray[np.float64] = np.divide(spread, totals, out=np.zeros_like(spread), where=totals > 0)
-        return scores
+        return spread
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,34 @@
+"""A page of HTML that stands alone: one file, one style, nothing loaded from anywhere."""
+
+import base64
+import hashlib
+import html
+from pathlib import Path
+
+_STYLE = Path(__file__).with_name("style.css")
+
+
+def webpage(title: str, body: str, *, style: str = "", script: str = "") -> str:
+    """The whole page; the browser is told to load nothing and to run no script but this one.
+
+    Args:
+        title: plain text.
+        body: HTML, whose texts are escaped already.
+        style: further CSS.
+        script: JavaScript, run after the body is there.
+    """
+    css = _STYLE.read_text(encoding="utf-8") + style
+    allowed = f"script-src 'sha256-{_digest(script)}'; " if script else ""
+    policy = f"default-src 'none'; {allowed}style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title)}</title>\n<style>\n{css}</style>\n</head>\n<body>\n{body}\n"
+        + (f"<script>{script}</script>\n" if script else "")
+        + "</body>\n</html>\n"
+    )
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
