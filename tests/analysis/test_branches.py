@@ -34,6 +34,13 @@ def test_an_estimator_is_weighed_by_the_mean_over_its_networks():
     np.testing.assert_allclose(branch_shares(classifier).sum(axis=1), 1)
 
 
+def test_attention_has_no_weight_that_is_that_of_the_network():
+    with pytest.raises(
+        InputError, match=r"AttentionFusion weighs the branches at each node anew.*attention\(branches\)"
+    ):
+        branch_weights(S2GNN(3, 4, 2, fusion="attention"))
+
+
 def test_what_has_no_branches_is_refused():
     with pytest.raises(InputError, match="GCN has no branches to weigh: give an S2GNN or a fitted"):
         branch_weights(GCN(3, 4, 2))

@@ -42,4 +42,9 @@ def _weights(network: Any) -> NDArray[np.float64]:
             f"{type(network).__name__} has no branches to weigh: give an S2GNN or a fitted S2GNNClassifier or "
             "S2GNNRegressor"
         )
+    if not all(hasattr(conv.fusion, "branch_strengths") for conv in convs):
+        raise InputError(
+            f"{type(convs[0].fusion).__name__} weighs the branches at each node anew, so that no weight is that of the "
+            "network: ask conv.fusion.attention(branches)"
+        )
     return np.stack([conv.fusion.branch_strengths().cpu().numpy() for conv in convs])
