@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -192,3 +194,9 @@ def test_equals_the_operator_with_that_epsilon():
         torch.testing.assert_close(
             family.propagate_branches(branches), op.propagate_branches(branches), rtol=0, atol=1e-6
         )
+
+
+def test_can_be_handed_to_another_process():
+    family, h = SobolevFamily(random_graph(9), 3, "laplacian"), torch.randn(9, 2)
+    received = pickle.loads(pickle.dumps(family))
+    assert torch.equal(received.at(0.7).propagate(h), family.at(0.7).propagate(h))

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from s2gnn.errors import InputError
-from s2gnn.nn.arguments import check_features, positive_integer, probability
+from s2gnn.nn.arguments import check_features, positive_integer, probability, switch
 from s2gnn.nn.calling import as_operator
 from s2gnn.nn.epsilon import EpsilonName, LearnedEpsilon, make_epsilon
 from s2gnn.nn.fusion import FusionName, make_fusion
@@ -94,7 +94,7 @@ class S2Conv(nn.Module):
         self.bias = nn.Parameter(torch.empty(self.alpha + 1, self.out_channels))
         self.fusion = make_fusion(fusion, self.alpha, self.out_channels)
         self.norm = None if norm is None else nn.BatchNorm1d(self.out_channels)
-        self.residual = bool(residual)
+        self.residual = switch(residual, "residual")
         widths_differ = self.residual and self.in_channels != self.out_channels
         self.skip = nn.Parameter(torch.empty(self.in_channels, self.out_channels)) if widths_differ else None
         self.reset_parameters()

@@ -63,7 +63,7 @@ def _cost(starts: dict[float, Point], fixed: dict[float, Point], tried: int) -> 
     if not common:
         return ""
     seconds = [_seconds_an_epoch({start: points[start] for start in common}) for points in (starts, fixed)]
-    return f"An epoch takes {seconds[0] / seconds[1]:.1f} times as long, in place of {tried} runs."
+    return f"An epoch takes {seconds[0] / seconds[1]:.1f} times as long as with a fixed ε, the grid {tried} runs."
 
 
 def _seconds_an_epoch(points: dict[float, Point]) -> float:
