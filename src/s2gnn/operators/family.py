@@ -93,7 +93,7 @@ class SobolevFamily:
         family = cls(
             Graph.from_edge_index(edge_index, None, n_nodes, **options), alpha, shift, dtype=dtype, device=device
         )
-        ends = edge_index.detach().cpu().numpy()
+        ends = edge_index.detach().cpu().numpy().astype(np.int64)
         low, high = ends.min(axis=0), ends.max(axis=0)
         known, _ = family.graph.to_edge_list()
         kept = torch.tensor(np.flatnonzero(low < high), device=device)
