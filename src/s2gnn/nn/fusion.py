@@ -97,10 +97,15 @@ class AttentionFusion(nn.Module):
         - output: (N, out)
         - `query`: q, (α + 1, out); `offset`: s, (α + 1,)
         - `weight`: W, (out, out); `bias`: b, (out,)
+        - `shares`: the running mean of a(i) over nodes and training steps, (α + 1,), to look at
     """
+
+    MOMENTUM = 0.1  # of the running mean, that of batch normalisation
+    shares: Tensor
 
     def __init__(self, alpha: int, channels: int) -> None:
         super().__init__()
+        self.register_buffer("shares", torch.empty(alpha + 1))
         self.query = nn.Parameter(torch.empty(alpha + 1, channels))
         self.offset = nn.Parameter(torch.empty(alpha + 1))
         self.weight = nn.Parameter(torch.empty(channels, channels))
@@ -113,6 +118,7 @@ class AttentionFusion(nn.Module):
         for parameter in (self.query, self.weight, self.bias):
             nn.init.uniform_(parameter, -bound, bound)
         nn.init.zeros_(self.offset)
+        nn.init.constant_(self.shares, 1 / len(self.shares))
 
     def attention(self, branches: Tensor) -> Tensor:
         """The share a_ρ(i) of every branch at every node, (N, α + 1); those of a node add up to 1."""
@@ -120,8 +126,17 @@ class AttentionFusion(nn.Module):
 
     def forward(self, branches: Tensor) -> Tensor:
         """Merge `branches` (N, α + 1, out) into (N, out)."""
-        merged = (self.attention(branches)[:, None] @ branches).squeeze(1)  # (N, out)
+        attention = self.attention(branches)
+        if self.training:
+            mean = attention.detach().mean(dim=0).to(self.shares.dtype)
+            self.shares.lerp_(mean, self.MOMENTUM)
+        merged = (attention[:, None] @ branches).squeeze(1)  # (N, out)
         return torch.addmm(self.bias, merged, self.weight)
+
+    @torch.no_grad()
+    def branch_strengths(self) -> Tensor:
+        """The mean share of branch ρ = 0..α at the nodes of the last training steps, (α + 1,)."""
+        return self.shares.clone()
 
 
 Fusion = LinearFusion | MLPFusion | AttentionFusion
