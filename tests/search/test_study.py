@@ -19,7 +19,7 @@ from s2gnn.nn import make_model
 from s2gnn.search.claims import LostTrialError
 from s2gnn.search.heartbeat import Heartbeat
 from s2gnn.search.storage import MAX_RETRIES
-from s2gnn.search.study import SearchConfig, open_trials, search, search_result, study_name
+from s2gnn.search.study import SearchConfig, cell_space, open_trials, search, search_result, study_name
 from s2gnn.studies import make_cell
 
 QUICK = replace(FAIR, name="quick", epochs=3)
@@ -169,6 +169,13 @@ def test_tpe_is_replayable_rounds_and_prunes_what_is_worse_on_every_seed(cell, d
     assert [trial.params for trial in in_storage(cell, config, tmp_path / "again.db")] == [t.params for t in draws]
 
 
+def test_what_a_network_learns_is_not_searched():
+    searched, learned = (make_cell("digits", "s2gnn", QUICK, k=10, changes=of) for of in ({}, {"epsilon": "learn"}))
+    names = [set(cell_space(cell, RANDOM).ranges) for cell in (searched, learned)]
+    assert names[0] - names[1] == {"epsilon"}
+    assert study_name(searched, RANDOM) != study_name(learned, RANDOM)
+
+
 def test_what_cannot_be_trained_is_named_and_not_tried_again(cell, db, scored):
     bad = SPACE.draw(0, 1)["lr"]
 
@@ -280,7 +287,7 @@ from s2gnn.data.splits import VALIDATION_SEEDS
 from s2gnn.learning.protocol import FAIR
 from s2gnn.studies import make_cell
 from s2gnn.search.heartbeat import Heartbeat
-from s2gnn.search.study import SearchConfig, open_trials, search
+from s2gnn.search.study import SearchConfig, cell_space, open_trials, search
 
 undisturbed, disturbed, claims, log = sys.argv[1:]
 cell = make_cell("digits", "mlp", replace(FAIR, name="quick", epochs=3), k=10)

@@ -1,6 +1,6 @@
 """The hyperparameters that a search chooses from: the paper's space, for every model."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -87,6 +87,10 @@ class SearchSpace:
     """What may be chosen for one model: a range for `lr`, for `weight_decay` and for arguments of the model."""
 
     ranges: Mapping[str, Range]
+
+    def without(self, names: Collection[str]) -> "SearchSpace":
+        """The space of the other hyperparameters."""
+        return SearchSpace(MappingProxyType({name: of for name, of in self.ranges.items() if name not in names}))
 
     def draw(self, seed: int, index: int) -> dict[str, Value]:
         """Values of random draw number `index`, which depend on nothing but `seed` and `index`."""

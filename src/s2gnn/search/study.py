@@ -159,8 +159,10 @@ def open_trials(cell: Cell, config: SearchConfig, storage: str | Path, heartbeat
 
 
 def cell_space(cell: Cell, config: SearchConfig) -> SearchSpace:
-    """What is chosen from in a search."""
-    return search_space(cell.model, cell.protocol.head, max_heads=config.max_heads)
+    """What is chosen from in a search; what a network learns by itself is not."""
+    space = search_space(cell.model, cell.protocol.head, max_heads=config.max_heads)
+    learned = [name for name, value in cell.hyperparameters.model.items() if value == "learn"]
+    return space.without(learned)
 
 
 def study_name(cell: Cell, config: SearchConfig) -> str:
