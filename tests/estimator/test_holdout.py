@@ -30,11 +30,11 @@ def test_every_class_keeps_its_share(n_by_class, fraction, held):
 
 
 def test_without_classes_and_by_seed():
-    rows = np.arange(100)
+    rows = np.arange(200)
     first, again, other = (hold_out(rows, None, "auto", np.random.default_rng(seed))[1] for seed in (0, 0, 1))
-    assert len(first) == 20
+    assert len(first) == 40
     assert first.tolist() == again.tolist() != other.tolist()
-    assert len(hold_out(rows[:49], None, "auto", np.random.default_rng(0))[1]) == 0
+    assert len(hold_out(rows[:199], None, "auto", np.random.default_rng(0))[1]) == 0
 
 
 @pytest.mark.parametrize("fraction", [1, -0.1, "half", True])
