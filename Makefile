@@ -30,8 +30,9 @@ $(READY): pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/s2gnn/ope
 demo: $(READY)
 	$(BIN)/s2gnn demo
 
+# Two processes of one thread each: two threads in each would wait for one another.
 test: lint types
-	$(BIN)/pytest --numprocesses 2 --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff check .
