@@ -134,17 +134,63 @@ def fit(
     targets = checked_targets(x.shape[0], y, train, val, parameter.device, loss, class_weight)
     _check_monitor(config.monitor, targets)
     history = History()
+
+    def training_loss(epoch: int) -> Tensor:
+        logits = model(x, op)
+        if epoch == 0:
+            targets.check_width(logits)
+        loss = targets.loss(logits, targets.train)
+        return loss + model.auxiliary_loss() if hasattr(model, "auxiliary_loss") else loss  # type: ignore[operator]
+
+    def validate(epoch: int) -> float:
+        logits = predict_logits(model, x, op)
+        loss = targets.loss(logits, targets.val).item()
+        require_finite(loss, "validation", epoch, config.lr)
+        history.val_loss.append(loss)
+        if targets.values:
+            return -loss
+        if targets.several_labels:
+            history.val_auc.append(targets.auc(logits, targets.val))
+        else:
+            history.val_accuracy.append(targets.accuracy(logits, targets.val))
+        return -loss if config.monitor == "loss" else (history.val_auc or history.val_accuracy)[-1]
+
+    validation = validate if len(targets.val) else None
+    return train_epochs(model, config, seed, training_loss, validation, history, on_epoch)
+
+
+def train_epochs(
+    model: nn.Module,
+    config: FitConfig,
+    seed: int,
+    loss: Callable[[int], Tensor],
+    validate: Callable[[int], float] | None,
+    history: History,
+    on_epoch: Callable[[int], None] | None = None,
+) -> FitResult:
+    """Train `model` from scratch by what `loss` gives, whatever it is trained for, and leave the best weights in it.
+
+    Args:
+        model: has parameters and `reset_parameters`.
+        config: how to train; what it monitors is up to `validate`.
+        seed: of the initial parameters and of all that torch draws in `loss`.
+        loss: of an epoch, counted from 0, with the model in training mode.
+        validate: called after the step of an epoch, gives the score that chooses the epoch, larger for better; `None`
+            for no validation.
+        history: where the training losses go; `validate` fills the rest.
+        on_epoch: called with the number of the epoch just finished.
+    """
     best_score, best_epoch, best_state = -math.inf, None, None
     start = time.perf_counter()
     with seeded(seed):
         model.reset_parameters()  # type: ignore[operator]
         optimizer = make_adam(model, config.lr, config.weight_decay, config.decay, config.frozen)
         for epoch in range(config.epochs):
-            train_loss = _step(model, optimizer, x, op, targets, first=epoch == 0)
-            _require_finite(train_loss, "training", epoch, config.lr)
+            train_loss = _step(model, optimizer, loss, epoch)
+            require_finite(train_loss, "training", epoch, config.lr)
             history.train_loss.append(train_loss)
-            if len(targets.val):
-                score = _validate(model, x, op, targets, config, history)
+            if validate is not None:
+                score = validate(epoch)
                 if score > best_score:
                     best_score, best_epoch = score, epoch
                     best_state = copy.deepcopy(model.state_dict()) if config.keep == "best" else None
@@ -171,36 +217,14 @@ def predict_logits(model: nn.Module, x: Any, op: Any) -> Tensor:
     return model(x, op)  # type: ignore[no-any-return]
 
 
-def _step(
-    model: nn.Module, optimizer: torch.optim.Optimizer, x: Any, op: Any, targets: Targets, *, first: bool
-) -> float:
-    """One step of the optimiser on the training nodes; the loss before it."""
+def _step(model: nn.Module, optimizer: torch.optim.Optimizer, loss: Callable[[int], Tensor], epoch: int) -> float:
+    """One step of the optimiser; the loss before it."""
     model.train()
     model.zero_grad()
-    logits = model(x, op)
-    if first:
-        targets.check_width(logits)
-    loss = targets.loss(logits, targets.train)
-    if hasattr(model, "auxiliary_loss"):
-        loss = loss + model.auxiliary_loss()  # type: ignore[operator]
-    loss.backward()  # type: ignore[no-untyped-call]
+    value = loss(epoch)
+    value.backward()  # type: ignore[no-untyped-call]
     optimizer.step()
-    return loss.item()
-
-
-def _validate(model: nn.Module, x: Any, op: Any, targets: Targets, config: FitConfig, history: History) -> float:
-    """Write the scores on the validation nodes into `history`; the one that chooses the epoch, larger for better."""
-    logits = predict_logits(model, x, op)
-    loss = targets.loss(logits, targets.val).item()
-    _require_finite(loss, "validation", len(history.val_loss), config.lr)
-    history.val_loss.append(loss)
-    if targets.values:
-        return -loss
-    if targets.several_labels:
-        history.val_auc.append(targets.auc(logits, targets.val))
-    else:
-        history.val_accuracy.append(targets.accuracy(logits, targets.val))
-    return -loss if config.monitor == "loss" else (history.val_auc or history.val_accuracy)[-1]
+    return value.item()
 
 
 def _check_monitor(monitor: str, targets: Targets) -> None:
@@ -211,7 +235,8 @@ def _check_monitor(monitor: str, targets: Targets) -> None:
         raise InputError(f'monitor is {monitor!r}, but y has {what} for each node: monitor "{score}" or "loss"')
 
 
-def _require_finite(loss: float, part: str, epoch: int, lr: float) -> None:
+def require_finite(loss: float, part: str, epoch: int, lr: float) -> None:
+    """Raise unless the `loss` of a `part` of the data is finite."""
     if not math.isfinite(loss):
         raise NonFiniteLossError(
             f"the {part} loss is {loss} in epoch {epoch}: check the features for values that are not finite "
