@@ -19,6 +19,7 @@ from s2gnn.learning.records import RecordsFolder
 from s2gnn.search import SearchConfig, search, search_result
 from s2gnn.studies.budget import Budget, named_budget
 from s2gnn.studies.cell import Cell
+from s2gnn.studies.links import LINKS, LinkResult, link_result
 from s2gnn.studies.measured import MeasuredStudy
 from s2gnn.studies.results import TableResult, table_result
 from s2gnn.studies.schedule import Estimates, Job, run_jobs, unfinished
@@ -54,6 +55,17 @@ def run_table(request: Request) -> TableResult:
     records = RecordsFolder(request.results, request.study)
     _exit_if_any(_train(request, budget, cells, records))
     return table_result(load_table(request.study), records, [budget]).chosen(*part)
+
+
+def run_links(request: Request) -> LinkResult:
+    """Train what the table of link prediction lacks; the part that was asked for, with the runs of this budget."""
+    budget = sweep_budget(request.budget)
+    if budget.name != request.budget:
+        Console(stderr=True).print(f"{request.study} has no search: {request.budget} is {budget.name} here")
+    table = LINKS.chosen(names(request.data), names(request.models))
+    records = RecordsFolder(request.results, request.study)
+    _exit_if_any(_train(request, budget, table.cells(budget, request.seeds), records))
+    return link_result(table, records, [budget])
 
 
 def run_sweep(request: Request) -> SweepResult:

@@ -49,9 +49,13 @@ def dataset_graph(
     if kind == "given":
         return dataset, dataset.graph
     component, nodes = largest_component(dataset.graph)
-    key = _key("diffusion", f"teleport={TELEPORT},top={TOP}", component.to_scipy())
-    graph = _cached(key, component.n_nodes, lambda: diffuse(component, TELEPORT, TOP, progress=progress))
-    return dataset.restricted(nodes, component), graph
+    return dataset.restricted(nodes, component), diffused(component, progress=progress)
+
+
+def diffused(graph: Graph, *, progress: bool = False) -> Graph:
+    """The diffusion of a graph with the paper's numbers, see `diffuse`; kept in the cache."""
+    key = _key("diffusion", f"teleport={TELEPORT},top={TOP}", graph.to_scipy())
+    return _cached(key, graph.n_nodes, lambda: diffuse(graph, TELEPORT, TOP, progress=progress))
 
 
 def _paper_k(dataset: Dataset) -> int:

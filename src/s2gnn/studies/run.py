@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from functools import partial, singledispatch
 from types import MappingProxyType
 
 import numpy as np
@@ -111,7 +111,6 @@ def run_cell(
     if not missing or clock.is_over():
         return cell_result(cell, records)
     threads = threads_per_run(jobs, threads)
-    dataset, graph = dataset_of(cell)
     commit = provenance.commit()
 
     def report() -> None:
@@ -129,15 +128,15 @@ def run_cell(
             yield seed
 
     cost = {"epochs": cell.protocol.epochs, "threads": threads, **budget}
-    with closing(runs_of(cell, dataset, graph, seeds_in_time(), jobs, threads)) as runs:
+    with closing(scored_runs(cell, seeds_in_time(), jobs, threads)) as runs:
         for run in runs:
             clock.finish(run.seed)
             record = Record(
                 config_hash=cell.config_hash,
                 seed=run.seed,
                 config=cell.config,
-                metrics=_metrics(cell, dataset, run),
-                seconds=run.result.seconds,
+                metrics=run.metrics,
+                seconds=run.seconds,
                 budget=cost,
                 finished=datetime.now(UTC).isoformat(timespec="seconds"),
                 commit=commit,
@@ -170,6 +169,29 @@ class _Clock:
 
     def estimate(self, unfinished: int) -> float | None:
         return self.longest * math.ceil(unfinished / self.jobs) if self.done else None
+
+
+@dataclass(frozen=True)
+class ScoredRun:
+    """What a record keeps of one seed: its scores by name, and the seconds that training took."""
+
+    seed: int
+    metrics: dict[str, float]
+    seconds: float
+
+
+@singledispatch
+def scored_runs(
+    cell: Cell, seeds: Iterable[int], jobs: int = 1, threads: int | None = None
+) -> Generator[ScoredRun, None, None]:
+    """Train `cell` with each of `seeds` and score it, in the order of finishing; other kinds of cell have other ways.
+
+    The arguments are those of `fit_many`.
+    """
+    dataset, graph = dataset_of(cell)
+    with closing(runs_of(cell, dataset, graph, seeds, jobs, threads)) as runs:
+        for run in runs:
+            yield ScoredRun(run.seed, _metrics(cell, dataset, run), run.result.seconds)
 
 
 def dataset_of(cell: Cell) -> tuple[Dataset, Graph]:

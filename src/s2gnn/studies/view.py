@@ -12,7 +12,7 @@ from s2gnn.studies.ablation import ablation, ablation_notes
 from s2gnn.studies.budget import BUDGETS
 from s2gnn.studies.made_by import made_by
 from s2gnn.studies.results import PlaceResult, TableResult
-from s2gnn.studies.table import TableCell
+from s2gnn.studies.table import METRICS, TableCell
 
 _NONE = "–"
 
@@ -39,7 +39,7 @@ def table_layout(result: TableResult) -> Layout:
         rows = [row for cell in table.cells if cell.column == column for row in _rows(result, cell, ranks)]
         blocks.append(Block(f"{column.title}: {entry(column.data).title}", tuple(rows)))
     found = ablation(result)
-    notes = (*(ablation_notes(found) if found else ()), _legend(), _made_by(result))
+    notes = (*(ablation_notes(found) if found else ()), _legend(table.metric), _made_by(result))
     return Layout(f"{table.title} ({table.paper})", header, tuple(blocks), notes)
 
 
@@ -54,7 +54,7 @@ def _rows(result: TableResult, cell: TableCell, ranks: Mapping[Protocol, list[st
     places = [result.at(cell, protocol) for protocol in protocols]
     marks = [ranks[protocol].index(cell.model) + 1 if cell.model in ranks[protocol] else None for protocol in protocols]
     lead = None if cell.model == "s2gnn" else result.lead(cell.column, protocols[-1], cell.model)
-    rows = [_row(cell.model, cell, places, marks, _lead(lead))]
+    rows = [_row(cell.model, cell, places, marks, shown_lead(lead))]
     thorough = [place.under(place.most_seeds) for place in places]
     if [place.budget for place in thorough] != [place.budget for place in places]:
         more = _both([place.budget or _NONE for place in thorough])
@@ -65,7 +65,7 @@ def _rows(result: TableResult, cell: TableCell, ranks: Mapping[Protocol, list[st
 def _row(
     name: str, cell: TableCell, places: Sequence[PlaceResult], marks: Sequence[int | None], lead: str
 ) -> tuple[Entry, ...]:
-    scores = [Entry(_score(place), mark) for place, mark in zip(places, marks, strict=True)]
+    scores = [Entry(shown_score(place), mark) for place, mark in zip(places, marks, strict=True)]
     texts = (
         "{:.2f} ± {:.2f}".format(*cell.paper) if cell.paper else _NONE,
         *(_difference(place, cell) for place in places),
@@ -77,7 +77,8 @@ def _row(
     return (Entry(name), *scores, *map(Entry, texts))
 
 
-def _score(place: PlaceResult) -> str:
+def shown_score(place: PlaceResult) -> str:
+    """A place as mean ± half-width, a dash without runs."""
     score = place.score
     if score is None:
         return _NONE
@@ -89,7 +90,8 @@ def _difference(place: PlaceResult, cell: TableCell) -> str:
     return _NONE if score is None or cell.paper is None else f"{score.mean - cell.paper[0]:+.2f}"
 
 
-def _lead(lead: PairedComparison | None) -> str:
+def shown_lead(lead: PairedComparison | None) -> str:
+    """A lead in points with the test behind it, a dash where there is none."""
     if lead is None:
         return _NONE
     test = f"{lead.n} seed" if lead.p_t is None else f"{lead.n} seeds, p {_p(lead.p_t)}"
@@ -104,13 +106,13 @@ def _both(texts: list[str]) -> str:
     return texts[0] if len(set(texts)) == 1 else " / ".join(texts)
 
 
-def _legend() -> str:
+def _legend(metric: str) -> str:
     return (
-        "Test accuracy, mean over seeds ± its distance to the farther end of the bootstrapped 95 % interval, a rough "
-        "one with three seeds. The best and the second best of the models with the same budget are marked, by the mean "
-        "over all their seeds. The lead and the p of its paired t-test are on the seeds that both have under the same "
-        "budget, where they have any. Where a model has more seeds with another budget, these are in a row of their "
-        "own. A dash is not run, or not in the paper."
+        f"Test {METRICS[metric]}, mean over seeds ± its distance to the farther end of the bootstrapped 95 % interval, "
+        "a rough one with three seeds. The best and the second best of the models with the same budget are marked, by "
+        "the mean over all their seeds. The lead and the p of its paired t-test are on the seeds that both have under "
+        "the same budget, where they have any. Where a model has more seeds with another budget, these are in a row of "
+        "their own. A dash is not run, or not in the paper."
     )
 
 
@@ -130,6 +132,7 @@ def table_json(result: TableResult) -> dict[str, Any]:
         "study": table.name,
         "title": table.title,
         "paper": table.paper,
+        "metric": table.metric,
         **({"ablation": asdict(found)} if found else {}),
         "cells": [
             {
@@ -159,6 +162,6 @@ def _place_json(result: TableResult, cell: TableCell, protocol: Protocol) -> dic
 def _shown_json(place: PlaceResult) -> dict[str, Any]:
     return {
         "score": asdict(place.score) if place.score else None,
-        "accuracies": {str(seed): value for seed, value in place.accuracies.items()},
+        "scores": {str(seed): value for seed, value in place.scores.items()},
         "commits": sorted({record.commit or "unknown" for record in place.records.values()}),
     }
