@@ -61,7 +61,7 @@ def test_get_all_goes_on_after_a_failure(s2gnn, cache, offline):
     assert results["digits"] == "was here"
     assert results["ppi-human"].startswith("skipped")
     assert results["cora"] == "failed"
-    assert errors.startswith("s2gnn: 8 of 10 data sets could not be fetched: cancer-b (http://127.0.0.1:9/")
+    assert errors.startswith("s2gnn: 9 of 11 data sets could not be fetched: cancer-b (http://127.0.0.1:9/")
     assert errors.count("\n") == 1
 
 

@@ -117,4 +117,5 @@ def test_the_catalogue_is_complete():
         "cancer-b",
         "cancer-m",
         "isolet",
+        "ogbn-proteins",
     }

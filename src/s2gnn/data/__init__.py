@@ -5,6 +5,7 @@ from s2gnn.data.construction import dataset_graph
 from s2gnn.data.dataset import Dataset
 from s2gnn.data.fetching import fetch, whereabouts
 from s2gnn.data.loading import load_dataset
+from s2gnn.data.ogbn_proteins import load_ogbn_proteins
 from s2gnn.data.places import cache_folder, data_file
 from s2gnn.data.splits import TEST_SEEDS, VALIDATION_SEEDS, Split, dataset_split, paper_split, random_split
 from s2gnn.data.statistics import Statistic, statistics
@@ -29,6 +30,7 @@ __all__ = [
     "entry",
     "fetch",
     "load_dataset",
+    "load_ogbn_proteins",
     "paper_split",
     "random_split",
     "read_table",

@@ -195,6 +195,13 @@ _ENTRIES = (
         Published(19_717, 1_723_360, None, 500, 3), recipe=2,
     ),
     Entry(
+        "ogbn-proteins", "protein associations in eight species, the first 30,000 proteins",
+        "ogbn_proteins/ogbn_proteins.npz",
+        (Original("https://snap.stanford.edu/ogb/data/nodeproppred/proteins.zip", "proteins.zip", None),),
+        30_000, 8, 112, "given", 30, "CC0", "Hu et al. 2020; Szklarczyk et al. 2019",
+        Published(30_000, 13_251_798, None, 8, 112),
+    ),
+    Entry(
         "ppi-human", "human protein interactions, a stand-in for ogbn-proteins", "ppi_human/ppi_human.npz", (),
         19_100, 8, 112, "given", 30, "network BSD-3 (scnet), labels Artistic-2.0 (org.hs.eg.db)",
         "network of scnet, Gene Ontology", None,
@@ -203,6 +210,7 @@ _ENTRIES = (
             "labels of Bioconductor's org.hs.eg.db (STRING, https://string-db.org, has a like network); make an .npz "
             "with edge_index, edge_weight, y112, y112_terms and annotated as docs/data.md says"
         ),
+        recipe=2,
     ),
     Entry(
         "digits", "handwritten digits of scikit-learn", None, (), 1_797, 64, 10, "knn", 30, "BSD-3, with scikit-learn",
