@@ -19,6 +19,7 @@ WITH_EXAMPLES = {
     "s2gnn.graphs.knn",
     "s2gnn.links.predictor",
     "s2gnn.nn.s2gnn",
+    "s2gnn.operators.family",
     "s2gnn.operators.sobolev",
 }
 MODULES = [

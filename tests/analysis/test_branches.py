@@ -34,6 +34,21 @@ def test_an_estimator_is_weighed_by_the_mean_over_its_networks():
     np.testing.assert_allclose(branch_shares(classifier).sum(axis=1), 1)
 
 
+def test_attention_is_weighed_by_its_mean_over_the_nodes_of_training():
+    model = S2GNN(3, 4, 2, num_layers=1, alpha=2, fusion="attention")
+    fusion, branches = model.convs[0].fusion, torch.rand(50, 3, 2)
+    np.testing.assert_allclose(branch_weights(model), [[1 / 3] * 3])
+    for _ in range(100):
+        fusion(branches)
+    mean = fusion.attention(branches).mean(dim=0).detach()
+    np.testing.assert_allclose(branch_weights(model)[0], mean, atol=1e-4)
+    model.eval()
+    fusion(10 * branches)
+    np.testing.assert_allclose(branch_weights(model)[0], mean, atol=1e-4)
+    model.reset_parameters()
+    np.testing.assert_allclose(branch_shares(model), [[1 / 3] * 3])
+
+
 def test_what_has_no_branches_is_refused():
     with pytest.raises(InputError, match="GCN has no branches to weigh: give an S2GNN or a fitted"):
         branch_weights(GCN(3, 4, 2))

@@ -67,6 +67,33 @@ def test_a_loaded_regressor_answers_alike(iris, tmp_path, changes):
     np.testing.assert_array_equal(loaded.transduction_, regressor.transduction_)
 
 
+def test_what_layers_can_have_beside_the_papers_is_saved_and_on_the_card(iris, tmp_path):
+    X, _, labels = iris
+    rich = {"epsilon": "learn", "fusion": "attention", "norm": "batch", "residual": True}
+    classifier = S2GNNClassifier(**QUICK, **rich).fit(X, labels)
+    first, second = (float(network.epsilon) for network in classifier.networks_)
+    assert first != second
+    save_estimator(classifier, tmp_path / "model")
+    loaded, _ = load_estimator(tmp_path / "model")
+    assert [float(network.epsilon) for network in loaded.networks_] == [first, second]
+    np.testing.assert_allclose(loaded.predict_proba(X + 0.01), classifier.predict_proba(X + 0.01), atol=1e-6)
+    page = (tmp_path / "model" / "README.md").read_text()
+    assert f"4, {first:.4g} and {second:.4g} (learned), attention" in page
+    assert "batch normalisation, residual connections" in page
+
+
+def test_folders_of_the_first_format_are_still_read(classifier, folder):
+    """Version 1 had networks without the arguments that came later."""
+    description = json.loads((folder / "estimator.json").read_text())
+    assert description["version"] == 2
+    late = ("norm", "residual", "initial_epsilon")
+    network = {name: value for name, value in description["network"].items() if name not in late}
+    parameters = {name: value for name, value in description["parameters"].items() if name not in late}
+    change(folder, version=1, network=network, parameters=parameters)
+    loaded, _ = load_estimator(folder)
+    np.testing.assert_array_equal(loaded.label_distributions_, classifier.label_distributions_)
+
+
 def test_a_folder_is_replaced_whole_and_nothing_stays_beside_it(classifier, folder):
     save_estimator(classifier, folder)
     assert sorted(path.name for path in folder.iterdir()) == [
@@ -202,7 +229,7 @@ def test_the_class_comes_out_of_a_list(folder, name):
         ({"histories": []}, "histories of other networks"),
         ({"sha256": {"../model.safetensors": "0"}}, "its sha256 is not that of estimator.json"),
         ({"extra": [1]}, "extra is no object"),
-        ({"version": 2}, "in format version 2"),
+        ({"version": 3}, "in format version 3"),
         ({"format": "other"}, "lacks format"),
     ],
 )

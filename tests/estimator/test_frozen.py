@@ -24,11 +24,12 @@ def joined_probabilities(classifier, edges, X_scaled, new_scaled):
     joined = np.zeros((n + q, n + q))
     joined[:n, :n], joined[n:, :n] = A, edges.toarray()
     c = classifier.networks_[0].config
-    M = joined + c.epsilon * np.eye(n + q)
     probabilities = []
     for network in classifier.networks_:
+        M = joined + float(network.epsilon) * np.eye(n + q)
         h = np.vstack([X_scaled, new_scaled])
         for conv in network.convs:
+            before = h
             weight, bias = conv.weight.detach().double().numpy(), conv.bias.detach().double().numpy()
             branches = [np.maximum(h @ weight[0] + bias[0], 0)]
             for rho in range(1, c.alpha + 1):
@@ -37,9 +38,20 @@ def joined_probabilities(classifier, edges, X_scaled, new_scaled):
                 branches.append(np.maximum(S @ h @ weight[rho] + bias[rho], 0))
             if c.fusion == "linear":
                 h = np.tensordot(conv.fusion.mu.detach().double().numpy(), np.stack(branches), 1)
+            elif c.fusion == "attention":
+                query, offset, W, b = (p.detach().double().numpy() for p in conv.fusion.parameters())
+                stacked = np.stack(branches, axis=1)
+                shares = np.exp((stacked * query).sum(axis=2) + offset)
+                h = np.einsum("nr,nrf->nf", shares / shares.sum(axis=1, keepdims=True), stacked) @ W + b
             else:
                 h = np.hstack(branches) @ conv.fusion.weight.detach().double().numpy()
                 h = h + conv.fusion.bias.detach().double().numpy()
+            if conv.norm is not None:
+                gamma, beta = (p.detach().double().numpy() for p in conv.norm.parameters())
+                mean, variance = conv.norm.running_mean.double().numpy(), conv.norm.running_var.double().numpy()
+                h = gamma * (h - mean) / np.sqrt(variance + conv.norm.eps) + beta
+            if conv.residual:
+                h = h + (before if conv.skip is None else before @ conv.skip.detach().double().numpy())
         e = np.exp(h - h.max(axis=1, keepdims=True))
         probabilities.append(e / e.sum(axis=1, keepdims=True))
     return np.mean(probabilities, axis=0)
@@ -52,8 +64,9 @@ def joined_probabilities(classifier, edges, X_scaled, new_scaled):
         {"fusion": "mlp", "num_layers": 3, "epsilon": 0.3, "alpha": 5},
         {"graph": "smooth", "num_layers": 1},
         {"graph": lambda X: knn_graph(X, 4), "k": 6},
+        {"epsilon": "learn", "fusion": "attention", "norm": "batch", "residual": True, "num_layers": 3},
     ],
-    ids=["knn", "deep", "smooth", "function"],
+    ids=["knn", "deep", "smooth", "function", "rich"],
 )
 def test_new_rows_agree_with_a_pass_on_the_joined_graph(tables, changes):
     X, y, new = tables

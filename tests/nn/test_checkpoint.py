@@ -32,6 +32,36 @@ def test_round_trip(tmp_path, model, dtype):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["model.json", "weights.safetensors"]
 
 
+RICH = {"norm": "batch", "residual": True, "fusion": "attention", "epsilon": "learn", "initial_epsilon": 0.7}
+
+
+def test_round_trip_of_everything_that_a_layer_can_have(tmp_path):
+    model, g, x = S2GNN(3, 4, 2, num_layers=3, **RICH), random_graph(6), torch.randn(6, 3)
+    family = model.prepare(x, g)[1]
+    model(x, family)  # gives batch normalisation something to remember
+    with torch.no_grad():
+        model.epsilon.log.fill_(0.3)
+    save_model(model.eval(), tmp_path)
+    loaded = load_model(tmp_path)
+    assert loaded.config == model.config
+    assert float(loaded.epsilon) == float(model.epsilon)
+    assert torch.equal(loaded(x, family), model(x, family))
+    assert all(tensor.device.type == "cpu" for tensor in loaded.state_dict().values())
+
+
+def test_models_of_the_first_format_are_still_read(folder, model):
+    """Version 1 had a description without the arguments that came later."""
+    description = json.loads((folder / "model.json").read_text())
+    config = {
+        "in_channels": 3, "hidden_channels": 4, "out_channels": 2, "num_layers": 3, "alpha": 2, "epsilon": 1.5,
+        "fusion": "linear", "dropout": 0.5, "shift": "laplacian",
+    }  # fmt: skip
+    assert description["version"] == 2
+    assert config.items() < description["config"].items()
+    edit(folder, version=1, config=config)
+    assert load_model(folder).config == model.config
+
+
 def test_numpy_numbers_can_be_saved_and_loading_draws_no_random_number(tmp_path):
     save_model(S2GNN(np.int64(3), np.int32(4), np.int64(2), epsilon=np.float32(0.5), dropout=np.float32(0.5)), tmp_path)
     before = torch.random.get_rng_state()

@@ -1,18 +1,20 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 from torch_geometric.nn import GCNConv, Sequential
 
 from s2gnn import Graph, IdenticalBranchesWarning, InputError, S2Conv, SobolevOperator
+from s2gnn.operators import SobolevFamily, SparseInput
 from tests import dense
 from tests.random_graphs import random_graph
 
 N, IN, OUT, ALPHA, EPSILON = 12, 5, 4, 3, 0.8
 
 
-def double_conv(fusion, in_channels=IN, out_channels=OUT, **options):
+def double_conv(fusion, in_channels=IN, out_channels=OUT, epsilon=EPSILON, **options):
     torch.manual_seed(0)
-    conv = S2Conv(in_channels, out_channels, ALPHA, EPSILON, fusion, **options).double()
+    conv = S2Conv(in_channels, out_channels, ALPHA, epsilon, fusion, **options).double()
     torch.nn.init.normal_(conv.bias)
     return conv
 
@@ -33,7 +35,7 @@ def x():
 
 
 @pytest.mark.parametrize("out_channels", [2, 9], ids=["transform first", "aggregate first"])
-@pytest.mark.parametrize("fusion", ["linear", "mlp"])
+@pytest.mark.parametrize("fusion", ["linear", "mlp", "attention"])
 def test_equals_the_paper_transcribed(graph, op, x, fusion, out_channels):
     conv = double_conv(fusion, out_channels=out_channels)
     parameters = {name: p.detach().numpy() for name, p in conv.named_parameters()}
@@ -41,6 +43,16 @@ def test_equals_the_paper_transcribed(graph, op, x, fusion, out_channels):
 
         def fuse(branches):
             return sum(mu * B for mu, B in zip(parameters["fusion.mu"], branches, strict=True))
+    elif fusion == "attention":
+
+        def fuse(branches):
+            merged = np.zeros_like(branches[0])
+            for node in range(N):
+                scores = [q @ B[node] for q, B in zip(parameters["fusion.query"], branches, strict=True)]
+                exponentials = np.exp(scores + parameters["fusion.offset"])
+                for share, B in zip(exponentials / exponentials.sum(), branches, strict=True):
+                    merged[node] += share * B[node]
+            return merged @ parameters["fusion.weight"] + parameters["fusion.bias"]
     else:
 
         def fuse(branches):
@@ -83,7 +95,7 @@ def test_replaces_gcnconv_inside_a_pyg_sequential(graph):
 
 
 @pytest.mark.parametrize("out_channels", [2, 9])
-@pytest.mark.parametrize("fusion", ["linear", "mlp"])
+@pytest.mark.parametrize("fusion", ["linear", "mlp", "attention"])
 def test_gradcheck(op, x, fusion, out_channels):
     conv = double_conv(fusion, out_channels=out_channels)
     names, parameters = zip(*conv.named_parameters(), strict=True)
@@ -163,6 +175,7 @@ def test_misuse_is_explained(op, x, graph):
     data = graph.to_pyg()
     other = SobolevOperator(graph, ALPHA + 1, EPSILON, dtype=torch.float64)
     twin = SobolevOperator(graph, ALPHA, EPSILON, dtype=torch.float64)
+    learning = double_conv("mlp", epsilon="learn")
     for call, message in [
         (lambda: conv(x, other), r"alpha=3, epsilon=0.8, but the operator alpha=4, epsilon=0.8"),
         (lambda: conv(x, SobolevOperator(graph, ALPHA, 0.9)), "epsilon=0.9: build both with the same"),
@@ -176,15 +189,26 @@ def test_misuse_is_explained(op, x, graph):
         (lambda: conv(x.numpy(), op), r"x is a ndarray but must be a dense tensor, torch.tensor\(x, dtype="),
         (lambda: conv(x.to_sparse(), op), "must be a dense tensor"),
         (lambda: double_conv("mlp", shift="laplacian")(x, op), "the layer has shift='laplacian', but the operator"),
-        (lambda: conv(x, data.edge_index, data.edge_weight.requires_grad_()), r"pass edge_weight.detach\(\)"),
+        (lambda: conv(x, SobolevFamily(graph, ALPHA + 1)), "alpha=3, but the family alpha=4: build both alike"),
+        (lambda: conv(op.prepare(x), SobolevFamily(graph, ALPHA)), "pass x as it is"),
+        (
+            lambda: learning(x, op),
+            "learns epsilon, but the SobolevOperator has one: pass s2gnn.operators",
+        ),
+        (lambda: double_conv("mlp", epsilon=None)(x, data.edge_index), "the layer has no epsilon of its own"),
     ]:
         with pytest.raises(InputError, match=message):
             call()
     for options, message in [
-        ({"fusion": "mean"}, "fusion is 'mean', but it must be one of linear, mlp"),
+        ({"fusion": "mean"}, "fusion is 'mean', but it must be one of linear, mlp, attention"),
         ({"dropout": 1.0}, "dropout is 1.0"),
         ({"alpha": 0}, "alpha is 0"),
         ({"epsilon": -1.0}, "epsilon is -1.0"),
+        ({"epsilon": "lern"}, """epsilon is 'lern', but it must be a finite number >= 0, or "learn\""""),
+        ({"epsilon": "learn", "initial_epsilon": 0}, "initial_epsilon is 0, but it must be a finite number > 0"),
+        ({"initial_epsilon": 2.0}, "initial_epsilon is 2.0, but epsilon is 1: it goes with"),
+        ({"residual": "false"}, "residual is 'false', but it must be True or False"),
+        ({"norm": "layer"}, "norm is 'layer', but it must be None or one of batch"),
         ({"shift": "foo"}, "shift is 'foo'"),
     ]:
         with pytest.raises(InputError, match=message):
@@ -206,3 +230,94 @@ def test_initial_parameters_have_the_distributions_of_the_released_code():
     assert bool((weight.abs() <= bound).all())
     for branch in weight:
         assert branch.abs().max() > 0.98 * bound
+
+
+def test_attention_has_shares_of_its_own_at_every_node():
+    conv = double_conv("attention")
+    branches = torch.rand(N, ALPHA + 1, OUT, dtype=torch.float64)
+    with torch.no_grad():
+        shares = conv.fusion.attention(branches)
+        conv.fusion.offset.copy_(torch.tensor([0.0, 50.0, 0.0, 0.0]))  # so much that branch 1 is all
+        alone = torch.addmm(conv.fusion.bias, branches[:, 1], conv.fusion.weight)
+        torch.testing.assert_close(conv.fusion(branches), alone)
+    torch.testing.assert_close(shares.sum(dim=1), torch.ones(N, dtype=torch.float64))
+    assert (shares.std(dim=0) > 0).all()
+
+
+@pytest.mark.parametrize("widths", [(IN, IN), (IN, OUT)], ids=["identity", "matrix"])
+def test_a_residual_layer_adds_its_input_in_whatever_form_it_has(op, x, widths):
+    plain, residual = double_conv("mlp", *widths), double_conv("mlp", *widths, residual=True)
+    residual.load_state_dict(plain.state_dict(), strict=False)
+    added = x if residual.skip is None else x @ residual.skip
+    assert (residual.skip is None) == (widths[0] == widths[1])
+    sparse = SparseInput(sp.csr_array(x.numpy()), torch.float64)
+    for form in (x, op.prepare(x), sparse):
+        torch.testing.assert_close(residual(form, op), plain(x, op) + added)
+    assert "residual=True" in repr(residual)
+
+
+def test_batch_normalisation_is_over_nodes_in_training_and_by_running_means_afterwards(op, x):
+    conv, plain = double_conv("mlp", norm="batch"), double_conv("mlp")
+    plain.load_state_dict(conv.state_dict(), strict=False)
+    raw = plain(x, op)
+    normalised = (raw - raw.mean(dim=0)) / torch.sqrt(raw.var(dim=0, unbiased=False) + conv.norm.eps)
+    torch.testing.assert_close(conv(x, op), normalised)
+    conv.eval()
+    mean, variance = 0.1 * raw.mean(dim=0), 0.9 + 0.1 * raw.var(dim=0)
+    torch.testing.assert_close(conv(x, op), (raw - mean) / torch.sqrt(variance + conv.norm.eps))
+    conv.reset_parameters()
+    assert torch.count_nonzero(conv.norm.running_mean) == 0
+    alone = SobolevOperator(Graph.from_edge_list(np.empty((0, 2)), n_nodes=1), ALPHA, EPSILON, dtype=torch.float64)
+    assert conv(x[:1], alone).shape == (1, OUT)
+    with pytest.raises(InputError, match="no variance on a graph of one node"):
+        conv.train()(x[:1], alone)
+
+
+def test_a_learned_epsilon_is_positive_starts_where_it_is_told_and_moves_the_output(graph, x):
+    conv = double_conv("mlp", epsilon="learn", initial_epsilon=EPSILON)
+    fixed = double_conv("mlp")
+    fixed.load_state_dict(conv.state_dict(), strict=False)
+    data, family = graph.to_pyg(), SobolevFamily(graph, ALPHA, dtype=torch.float64)
+    assert float(conv.epsilon) == pytest.approx(EPSILON, rel=1e-6)
+    expected = fixed(x, SobolevOperator(graph, ALPHA, EPSILON, dtype=torch.float64))
+    torch.testing.assert_close(conv(x, family), expected, rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(conv(x, data.edge_index, data.edge_weight), conv(x, family))
+    torch.testing.assert_close(fixed(x, family), expected)
+    conv(x, family).square().sum().backward()
+    assert conv.epsilon.log.grad != 0
+    with torch.no_grad():
+        conv.epsilon.log.fill_(-100.0)
+    assert 0 < float(conv.epsilon) < 1e-40
+    conv.reset_parameters()
+    assert float(conv.epsilon) == pytest.approx(EPSILON, rel=1e-6)
+    assert "initial=0.8" in repr(conv)
+
+
+@pytest.mark.parametrize("fusion", ["linear", "mlp", "attention"])
+def test_gradcheck_of_epsilon_and_of_edge_weights(graph, x, fusion):
+    conv = double_conv(fusion, epsilon="learn", residual=True, norm="batch")
+    pairs, values = graph.to_edge_list()
+    edge_index = torch.tensor(np.concatenate([pairs, pairs[:, ::-1]]).T)
+
+    def of_edges(log, weights):
+        given = {"epsilon.log": log}
+        return torch.func.functional_call(conv, given, (x, edge_index, torch.cat([weights, weights])))
+
+    def of_family(log, weights):
+        family = SobolevFamily(graph, ALPHA, dtype=torch.float64).with_weights(weights)
+        return torch.func.functional_call(conv, {"epsilon.log": log}, (x, family))
+
+    log, weights = torch.tensor(-0.3, dtype=torch.float64, requires_grad=True), torch.tensor(values, requires_grad=True)
+    torch.testing.assert_close(of_edges(log, weights), of_family(log, weights))
+    assert torch.autograd.gradcheck(of_edges, (log, weights))
+    assert torch.autograd.gradcheck(of_family, (log, weights))
+
+
+def test_edge_weights_have_gradients_with_a_fixed_epsilon_too(graph, x):
+    conv, data = double_conv("linear"), graph.to_pyg()
+    weight = data.edge_weight.clone().requires_grad_()
+    conv(x, data.edge_index, weight).sum().backward()
+    pairs = torch.tensor(graph.to_edge_list()[1], requires_grad=True)
+    conv(x, SobolevFamily(graph, ALPHA, dtype=torch.float64).with_weights(pairs)).sum().backward()
+    upper = data.edge_index[0] < data.edge_index[1]
+    torch.testing.assert_close(2 * weight.grad[upper], pairs.grad)

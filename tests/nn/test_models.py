@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from s2gnn import Graph, InputError, knn_graph
 from s2gnn.nn import MODELS, hyperparameters, make_model
 from s2gnn.nn.features import Propagated
+from s2gnn.nn.models import model_defaults
 from s2gnn.operators import SparseInput
 from tests.random_graphs import random_graph
 
@@ -40,6 +41,32 @@ def test_every_parameter_receives_a_gradient_and_reset_draws_all_anew(name):
             parameter.fill_(7)
     model.reset_parameters()
     assert all((parameter != 7).all() for parameter in model.parameters())
+
+
+def test_what_is_off_by_default_is_no_part_of_a_configuration():
+    """Records are found by their configuration: an argument that came later must not change those of before."""
+    assert model_defaults("s2gnn") == {"num_layers": 2, "alpha": 4, "epsilon": 1.0, "fusion": "mlp", "dropout": 0.5}
+    assert set(hyperparameters("s2gnn")) >= {"norm", "residual", "initial_epsilon"}
+
+
+@pytest.mark.parametrize(
+    "options", [{"fusion": "attention"}, {"epsilon": "learn"}, {"norm": "batch", "residual": True}]
+)
+def test_the_parts_that_the_paper_names_learn_too(options, digits):
+    torch.manual_seed(0)
+    model = make_model("s2gnn", 64, 4, hidden_channels=16, num_layers=3, **options)
+    X, y, graph = digits
+    x, op = model.prepare(X, graph)
+    before = F.cross_entropy(model(x, op), y)
+    before.backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(10):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x, op), y)
+        loss.backward()
+        optimizer.step()
+    assert loss < 0.8 * before
 
 
 @pytest.mark.parametrize("name", BASELINES)

@@ -2,6 +2,9 @@ import pytest
 import torch
 
 from s2gnn import S2GNN, InputError, SobolevOperator
+from s2gnn.learning import FitConfig, fit
+from s2gnn.learning.optimizer import make_adam
+from s2gnn.operators import PreparedInput, SobolevFamily
 from tests.random_graphs import random_graph
 
 
@@ -53,3 +56,48 @@ def test_unusable_arguments_and_input():
         S2GNN(6, 8, 4, num_layers=0)
     with pytest.raises(InputError, match=r"x is torch.float64.*pass x.float\(\)"):
         S2GNN(6, 8, 4)(torch.ones(15, 6, dtype=torch.float64), SobolevOperator(random_graph(15)))
+
+
+def test_a_learned_epsilon_is_one_for_all_layers():
+    g, x = random_graph(15), torch.randn(15, 6)
+    model = S2GNN(6, 8, 4, num_layers=3, epsilon="learn", initial_epsilon=0.6).eval()
+    assert [name for name, _ in model.named_parameters() if "epsilon" in name] == ["epsilon.log"]
+    prepared, family = model.prepare(x, g)
+    assert isinstance(family, SobolevFamily)
+    assert not isinstance(prepared, PreparedInput)
+    fixed = S2GNN(6, 8, 4, num_layers=3, epsilon=0.6).eval()
+    fixed.load_state_dict(model.state_dict(), strict=False)
+    torch.testing.assert_close(model(prepared, family), fixed(*fixed.prepare(x, g)))
+    data = g.to_pyg()
+    torch.testing.assert_close(model(x, data.edge_index, data.edge_weight), model(x, family))
+    assert [plan.order for plan in model.plan(x, family)] == ["transform"] * 3
+    with pytest.raises(InputError, match="the layer learns epsilon, but the SobolevOperator has one"):
+        model(x, SobolevOperator(g))
+
+
+def test_training_moves_epsilon():
+    g, y = random_graph(30, 0.2), torch.arange(30) % 3
+    x = torch.randn(30, 6) + y[:, None]
+    model = S2GNN(6, 8, 3, epsilon="learn", initial_epsilon=2.0, dropout=0.0)
+    fit(model, *model.prepare(x, g), y, torch.arange(30), config=FitConfig(epochs=20, patience=None))
+    assert abs(float(model.epsilon) - 2.0) > 0.01
+
+
+@pytest.mark.parametrize("decay", ["all", "first-layer"])
+def test_weight_decay_leaves_epsilon_where_it_is(decay):
+    model = S2GNN(6, 8, 3, epsilon="learn", initial_epsilon=2.0)
+    first, last = (conv.weight.clone() for conv in model.convs)
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)  # so that only decay moves anything
+    make_adam(model, 0.1, 0.5, decay).step()
+    assert float(model.epsilon) == pytest.approx(2.0)
+    assert not torch.equal(model.convs[0].weight, first)
+    assert torch.equal(model.convs[1].weight, last) == (decay == "first-layer")
+
+
+def test_normalisation_leaves_the_logits_alone_and_residuals_are_everywhere():
+    model = S2GNN(6, 8, 4, num_layers=3, norm="batch", residual=True)
+    assert [conv.norm is not None for conv in model.convs] == [True, True, False]
+    assert [conv.residual for conv in model.convs] == [True] * 3
+    assert [None if conv.skip is None else tuple(conv.skip.shape) for conv in model.convs] == [(6, 8), None, (8, 4)]
+    assert repr(S2GNN.from_config(model.config)) == repr(model)

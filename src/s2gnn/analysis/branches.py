@@ -12,8 +12,9 @@ def branch_weights(model: Any) -> NDArray[np.float64]:
     r"""The weight of branch ρ = 0..α in the fusion of each layer, (layers, α + 1); branch 0 sees no graph.
 
     A linear fusion has :math:`|\mu_\rho|`. An MLP fusion has :math:`\|W_\rho\|_F / \sqrt{C}` of the block
-    :math:`W_\rho` (C, C) that reads branch ρ, which is :math:`|\mu_\rho|` for :math:`W_\rho = \mu_\rho I`. It is the
-    weight on a branch, not what the branch contributes: that depends on the size of its output too.
+    :math:`W_\rho` (C, C) that reads branch ρ, which is :math:`|\mu_\rho|` for :math:`W_\rho = \mu_\rho I`. An
+    attention fusion has the mean share of branch ρ at the nodes it was trained on. It is the weight on a branch, not
+    what the branch contributes: that depends on the size of its output too.
 
     Args:
         model: an `S2GNN` or an ablation of it, or a fitted estimator, for the mean over its networks.

@@ -75,4 +75,5 @@ def predict(
         cost = duration(seconds) if peak is None else f"{duration(seconds)}, {size_text(peak)} of memory"
         answer.print(f"{data.n_rows:,} rows predicted: {out} ({cost})", markup=False)
     for score in scores:
-        answer.print(f"{score.name}: {score_text(score)}, on {score.rows:,} rows with a label", markup=False)
+        rows = "1 row" if score.rows == 1 else f"{score.rows:,} rows"
+        answer.print(f"{score.name}: {score_text(score)}, on {rows} with a label", markup=False)

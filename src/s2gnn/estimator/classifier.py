@@ -16,6 +16,8 @@ from s2gnn.estimator.holdout import Fraction
 from s2gnn.estimator.labels import is_unlabelled, read_labels
 from s2gnn.estimator.training import NetworkCount, Task, WeightDecay
 from s2gnn.estimator.transductive import Trained, TransductiveEstimator
+from s2gnn.nn.conv import NormName
+from s2gnn.nn.epsilon import EpsilonName
 from s2gnn.nn.fusion import FusionName
 
 
@@ -31,8 +33,10 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
             a `Graph` or a SciPy sparse matrix (N, N).
         k: number of neighbours; of few rows, as many as there are.
         alpha: highest Hadamard power of the graph.
-        epsilon: weight of a row itself beside its neighbours.
-        fusion: "linear" or "mlp".
+        epsilon: weight of a row itself beside its neighbours; "learn" trains it with the network, from 1 on.
+        fusion: "linear", "mlp" or "attention", see `S2Conv`.
+        norm: "batch" for batch normalisation between layers.
+        residual: every layer adds its input to its output.
         hidden_channels: width between layers.
         num_layers: number of layers.
         dropout: share of elements dropped in training.
@@ -80,8 +84,10 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         *,
         k: int = 10,
         alpha: int = 4,
-        epsilon: float = 0.5,
+        epsilon: float | EpsilonName = 0.5,
         fusion: FusionName = "linear",
+        norm: NormName | None = None,
+        residual: bool = False,
         hidden_channels: int = 64,
         num_layers: int = 2,
         dropout: float = 0.5,
@@ -102,6 +108,8 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
             alpha=alpha,
             epsilon=epsilon,
             fusion=fusion,
+            norm=norm,
+            residual=residual,
             hidden_channels=hidden_channels,
             num_layers=num_layers,
             dropout=dropout,

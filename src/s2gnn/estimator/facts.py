@@ -3,6 +3,7 @@
 from s2gnn.estimator.attachment import GaussianAttachment, LearnedAttachment
 from s2gnn.estimator.classifier import S2GNNClassifier
 from s2gnn.estimator.regressor import S2GNNRegressor
+from s2gnn.nn import S2GNNConfig
 
 
 def facts_of(estimator: S2GNNClassifier | S2GNNRegressor) -> dict[str, str]:
@@ -20,9 +21,23 @@ def facts_of(estimator: S2GNNClassifier | S2GNNRegressor) -> dict[str, str]:
     validated = any(history.val_loss for history in estimator.history_)
     return facts | {
         "networks": f"{len(estimator.networks_)}, each of {config.num_layers} layers, {config.hidden_channels} wide",
-        "α, ε, fusion": f"{config.alpha}, {config.epsilon:g}, {config.fusion}",
+        "α, ε, fusion": f"{config.alpha}, {_epsilon_of(estimator)}, {config.fusion}",
+        **_extras_of(config),
         "epochs": f"{epochs} ({'chosen on held-out rows' if validated else 'without validation'})",
     }
+
+
+def _epsilon_of(estimator: S2GNNClassifier | S2GNNRegressor) -> str:
+    found = " and ".join(f"{float(network.epsilon):.4g}" for network in estimator.networks_)
+    config = estimator.networks_[0].config
+    return f"{found} (learned)" if config.epsilon == "learn" else f"{config.epsilon:g}"
+
+
+def _extras_of(config: S2GNNConfig) -> dict[str, str]:
+    """What the layers have beside the paper's, if anything."""
+    named = {"batch normalisation": config.norm == "batch", "residual connections": config.residual}
+    found = ", ".join(name for name, there in named.items() if there)
+    return {"layers also have": found} if found else {}
 
 
 def graph_of(estimator: S2GNNClassifier | S2GNNRegressor) -> str:

@@ -14,7 +14,8 @@ from s2gnn.estimator.facts import facts_of, graph_of
 from s2gnn.files import write_atomically
 
 FORMAT = "s2gnn-estimator"
-VERSION = 1
+VERSION = 2  # since normalisation, residual connections and an ε that is learned
+READABLE = (1, VERSION)
 WEIGHTS = "model.safetensors"
 TRAINING = "training.npz"
 DESCRIPTION = "estimator.json"
@@ -111,10 +112,10 @@ def _read_description(folder: Path) -> dict[str, Any]:
         raise InputError(f"{path} is not JSON ({error}): give {MODEL_FOLDER}") from error
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise InputError(f"{path} does not describe an estimator of s2gnn: it lacks format = {FORMAT!r}")
-    if description.get("version") != VERSION or description.get("class") not in tuple(CLASSES):
+    if description.get("version") not in READABLE or description.get("class") not in tuple(CLASSES):
         raise InputError(
             f"{path} describes a {description.get('class')!r} in format version {description.get('version')!r}, but "
-            f"this release reads {' or '.join(CLASSES)} in version {VERSION}"
+            f"this release reads {' or '.join(CLASSES)} in version {' or '.join(map(str, READABLE))}"
         )
     return description
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from s2gnn.estimator.training import Networks
 from s2gnn.graphs import Graph
 from s2gnn.nn.conv import by_branch
-from s2gnn.operators.activation import activate
 from s2gnn.operators.shifts import hadamard_factors
 
 
@@ -68,26 +67,28 @@ class FrozenDegrees:
 @torch.no_grad()
 def frozen_logits(
     networks: Networks,
-    degrees: FrozenDegrees,
+    degrees: Sequence[FrozenDegrees],
     X: Any,
     new: Any,
     edges: sp.csr_array,
 ) -> NDArray[np.float64]:
     """The logits of each network for `new` rows (Q, M), joined to training rows X (N, M) by `edges` (Q, N).
 
-    In float64, so that an answer does not depend on which rows are asked for together.
+    In float64, so that an answer does not depend on which rows are asked for together. `degrees` are those of each
+    network, which differ where ε was learned.
 
     Returns:
         (number of networks, Q, C).
     """
-    rows, diagonal = degrees.rows(edges)
-    shared = _stacked(rows, diagonal, X, new)  # the first layer's input is the same for all models
     logits = []
-    for model, hidden in zip(networks.models, networks.states, strict=True):
-        stacked = shared
+    known: FrozenDegrees | None = None
+    for model, hidden, own in zip(networks.models, networks.states, degrees, strict=True):
+        if own is not known:  # networks of one ε share their first layer's input
+            known, (rows, diagonal) = own, own.rows(edges)
+            first = _stacked(rows, diagonal, X, new)
+        stacked = first
         for conv, trained in zip(copy.deepcopy(model).double().convs, (*hidden, None), strict=True):
-            branches = activate(by_branch(stacked, conv.weight), conv.bias, 0.0)  # type: ignore[arg-type]
-            h = conv.fusion(branches).numpy()  # type: ignore[operator]
+            h = conv.merge(by_branch(stacked, conv.weight), stacked[:, 0]).numpy()  # type: ignore[operator, arg-type]
             if trained is not None:
                 stacked = _stacked(rows, diagonal, trained, h)
         logits.append(h)

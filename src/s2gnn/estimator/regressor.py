@@ -14,6 +14,8 @@ from s2gnn.estimator.holdout import Fraction
 from s2gnn.estimator.training import NetworkCount, Task, WeightDecay
 from s2gnn.estimator.transductive import Trained, TransductiveEstimator
 from s2gnn.nn.arguments import positive_integer
+from s2gnn.nn.conv import NormName
+from s2gnn.nn.epsilon import EpsilonName
 from s2gnn.nn.fusion import FusionName
 
 
@@ -42,8 +44,10 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
         *,
         k: int = 10,
         alpha: int = 4,
-        epsilon: float = 1.0,
+        epsilon: float | EpsilonName = 1.0,
         fusion: FusionName = "mlp",
+        norm: NormName | None = None,
+        residual: bool = False,
         hidden_channels: int = 64,
         num_layers: int = 1,
         dropout: float = 0.5,
@@ -63,6 +67,8 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
             alpha=alpha,
             epsilon=epsilon,
             fusion=fusion,
+            norm=norm,
+            residual=residual,
             hidden_channels=hidden_channels,
             num_layers=num_layers,
             dropout=dropout,

@@ -127,8 +127,4 @@ def train_networks(
 def layer_inputs(model: S2GNN, x: Any, op: Any) -> tuple[NDArray[np.float32], ...]:
     """What the layers after the first were given of the training rows, each (N, hidden); `x`, `op` of `prepare`."""
     model.eval()
-    states = []
-    for conv in model.convs[:-1]:
-        x = conv(x, op)
-        states.append(x.numpy())
-    return tuple(states)
+    return tuple(output.numpy() for output in model.layer_outputs(x, op)[:-1])

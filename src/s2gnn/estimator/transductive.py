@@ -31,6 +31,8 @@ from s2gnn.graphs import Graph
 from s2gnn.graphs.features import checked_features
 from s2gnn.learning import FitConfig, History
 from s2gnn.nn import S2GNN, S2GNNConfig
+from s2gnn.nn.conv import NormName
+from s2gnn.nn.epsilon import EpsilonName
 from s2gnn.nn.fusion import FusionName
 from s2gnn.progress import progress_bar
 
@@ -78,8 +80,10 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         *,
         k: int,
         alpha: int,
-        epsilon: float,
+        epsilon: float | EpsilonName,
         fusion: FusionName,
+        norm: NormName | None,
+        residual: bool,
         hidden_channels: int,
         num_layers: int,
         dropout: float,
@@ -98,6 +102,8 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         self.alpha = alpha
         self.epsilon = epsilon
         self.fusion = fusion
+        self.norm = norm
+        self.residual = residual
         self.hidden_channels = hidden_channels
         self.num_layers = num_layers
         self.dropout = dropout
@@ -152,6 +158,8 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
             epsilon=self.epsilon,
             fusion=self.fusion,
             dropout=self.dropout,
+            norm=self.norm,
+            residual=self.residual,
         )
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_networks).tolist()
         with progress_bar("training", shown=bool(self.verbose)) as show:
@@ -168,7 +176,11 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         self.history_ = trained.networks.histories
         self.n_labelled_ = trained.n_labelled
         self._trained_ = trained
-        self._degrees_ = FrozenDegrees.of(trained.graph, config.alpha, config.epsilon)
+        by_epsilon: dict[float, FrozenDegrees] = {}
+        for epsilon in map(float, (network.epsilon for network in self.networks_)):
+            if epsilon not in by_epsilon:
+                by_epsilon[epsilon] = FrozenDegrees.of(trained.graph, config.alpha, epsilon)
+        self._degrees_ = tuple(by_epsilon[float(network.epsilon)] for network in self.networks_)
         answers = self._answers(trained.networks.logits)
         self._answers_of_seen_ = trained.seen.means(answers)
         return answers

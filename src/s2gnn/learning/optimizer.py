@@ -20,18 +20,19 @@ def make_adam(
         model: layers in a `ModuleList`.
         lr: learning rate.
         weight_decay: of the parameters that decay.
-        decay: "all" parameters decay, or those of the first layer only.
+        decay: "all" parameters decay, or those of the first layer only; never those of a module whose `decays` is
+            false, such as an ε that is learned.
         frozen: names of submodules or parameters, such as "fusion", that stay at their start wherever they occur.
     """
     trained = {name: p for name, p in model.named_parameters() if not set(frozen) & set(name.split("."))}
     if not trained:
         raise InputError(f"nothing is left to train in {type(model).__name__}: frozen is {sorted(frozen)}")
-    if decay == "all":
-        return torch.optim.Adam(trained.values(), lr=lr, weight_decay=weight_decay)
-    first = _first_layer(model)
+    exempt = {id(p) for module in model.modules() if not getattr(module, "decays", True) for p in module.parameters()}
+    first = "" if decay == "all" else _first_layer(model)
+    decaying = {name for name, p in trained.items() if name.startswith(first) and id(p) not in exempt}
     groups = [
-        {"params": [p for name, p in trained.items() if name.startswith(first)], "weight_decay": weight_decay},
-        {"params": [p for name, p in trained.items() if not name.startswith(first)], "weight_decay": 0.0},
+        {"params": [p for name, p in trained.items() if name in decaying], "weight_decay": weight_decay},
+        {"params": [p for name, p in trained.items() if name not in decaying], "weight_decay": 0.0},
     ]
     return torch.optim.Adam([group for group in groups if group["params"]], lr=lr)
 

@@ -16,7 +16,8 @@ from s2gnn.nn.baselines import (
 )
 from s2gnn.nn.checkpoint import load_model, save_model
 from s2gnn.nn.conv import S2Conv
-from s2gnn.nn.fusion import LinearFusion, MLPFusion
+from s2gnn.nn.epsilon import LearnedEpsilon
+from s2gnn.nn.fusion import AttentionFusion, LinearFusion, MLPFusion
 from s2gnn.nn.models import MODELS, hyperparameters, make_model
 from s2gnn.nn.plan import LayerPlan, plan_layer
 from s2gnn.nn.s2gnn import S2GNN, S2GNNConfig
@@ -29,10 +30,12 @@ __all__ = [
     "S2GNN",
     "SGC",
     "SIGN",
+    "AttentionFusion",
     "Cheby",
     "ClusterGCN",
     "GATv2",
     "LayerPlan",
+    "LearnedEpsilon",
     "LinearFusion",
     "MLPFusion",
     "NoHadamardGNN",

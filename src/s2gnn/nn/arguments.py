@@ -29,6 +29,13 @@ def probability(value: Any, name: str) -> float:
     return float(value)
 
 
+def switch(value: Any, name: str) -> bool:
+    """`value` as a Python boolean; text, of which "false" would be true, is refused."""
+    if not isinstance(value, bool | int | np.bool_ | np.integer) or value not in (0, 1):
+        raise InputError(f"{name} is {value!r}, but it must be True or False")
+    return bool(value)
+
+
 def layer_widths(in_channels: int, hidden_channels: int, out_channels: int, num_layers: int) -> list[int]:
     """The widths before, between and after `num_layers` layers."""
     n_hidden = positive_integer(num_layers, "num_layers") - 1

@@ -15,7 +15,8 @@ from s2gnn.files import write_atomically
 from s2gnn.nn.s2gnn import S2GNN, S2GNNConfig
 
 FORMAT = "s2gnn-model"
-VERSION = 1
+VERSION = 2  # since normalisation, residual connections and an ε that is learned
+READABLE = (1, VERSION)
 WEIGHTS = "weights.safetensors"
 DESCRIPTION = "model.json"
 
@@ -80,9 +81,9 @@ def _read_description(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is not JSON ({error}): is this a folder written by save_model?") from error
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise InputError(f"{path} does not describe an s2gnn model: it lacks format = {FORMAT!r}")
-    if description.get("version") != VERSION or description.get("class") != "S2GNN":
+    if description.get("version") not in READABLE or description.get("class") != "S2GNN":
         raise InputError(
             f"{path} describes a {description.get('class')!r} in format version "
-            f"{description.get('version')!r}, but this release reads S2GNN in version {VERSION}"
+            f"{description.get('version')!r}, but this release reads S2GNN in version {' or '.join(map(str, READABLE))}"
         )
     return description

@@ -1,21 +1,24 @@
 """S2Conv: one sparse Sobolev layer."""
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
 from s2gnn.errors import InputError
-from s2gnn.graphs import Graph
-from s2gnn.nn.arguments import check_features, positive_integer, probability
+from s2gnn.nn.arguments import check_features, positive_integer, probability, switch
+from s2gnn.nn.calling import as_operator
+from s2gnn.nn.epsilon import EpsilonName, LearnedEpsilon, make_epsilon
 from s2gnn.nn.fusion import FusionName, make_fusion
-from s2gnn.nn.plan import LayerInput, LayerPlan, plan_layer
-from s2gnn.operators import PreparedInput, Shift, SobolevOperator, SparseInput
+from s2gnn.nn.plan import LayerInput, LayerPlan, Operator, plan_layer
+from s2gnn.operators import PreparedInput, Shift, SobolevFamily, SobolevOperator, SparseInput
 from s2gnn.operators.activation import activate
 from s2gnn.operators.propagation import HadamardPowers, branchwise, fan_out
 from s2gnn.operators.shifts import check_shift
-from s2gnn.operators.sobolev import check_alpha, check_epsilon
+from s2gnn.operators.sobolev import check_alpha
+
+NormName = Literal["batch"]
 
 
 class S2Conv(nn.Module):
@@ -25,23 +28,30 @@ class S2Conv(nn.Module):
         B_0 = \sigma(H W_0 + b_0), \qquad
         B_\rho = \sigma(S_\rho H W_\rho + b_\rho), \quad \rho = 1, \ldots, \alpha,
 
-    with σ the ReLU followed by dropout, merged by a learned linear combination or by an MLP. There is no
-    activation after the fusion. Hadamard powers keep the pattern of the graph: however large α, a layer
-    reaches one hop; what the powers vary is the spectrum of the filter.
+    with σ the ReLU followed by dropout, merged by a learned linear combination, an MLP or attention. There is no
+    activation after the fusion; on request its result is normalised, and the input added to it. Hadamard powers keep
+    the pattern of the graph: however large α, a layer reaches one hop; what the powers vary is the spectrum of the
+    filter.
 
     The layer is called in one of two ways: `conv(x, op)` with a `SobolevOperator` built once by the caller,
     or `conv(x, edge_index, edge_weight)` like PyG's `GCNConv`, which builds the operator anew at each call.
-    The second way wants both directions of every edge, adds up repeated edges and drops self-loops.
+    The second way wants both directions of every edge, adds up repeated edges and drops self-loops; where `edge_weight`
+    requires a gradient it gets one. In the first way a `SobolevFamily` takes the place of the operator where ε or the
+    edge weights are learned.
 
     Args:
         in_channels: width of the input.
         out_channels: width of the output.
         alpha: highest Hadamard power α ≥ 1.
-        epsilon: weight ε ≥ 0 of the identity in the operator.
-        fusion: "linear" or "mlp".
+        epsilon: weight ε ≥ 0 of the identity in the operator; "learn" trains it, as `conv.epsilon.log`; `None` takes
+            that of the operator passed in.
+        fusion: "linear", "mlp" or "attention".
         dropout: probability of dropping an element of a branch in training.
         shift: the shift operator to insist on; `None` takes that of the operator passed in, and "adjacency" in the
             second way.
+        norm: "batch" normalises every channel of the output over the nodes.
+        residual: add the input to the output, as it is, or multiplied by a matrix where the widths differ.
+        initial_epsilon: where an ε that is learned starts, 1 if left out.
 
     Which is multiplied first, S_ρ H or H W_ρ, is planned by size; `conv.plan(x, op)` tells, and setting `conv.order`
     to "aggregate" or "transform" decides.
@@ -51,6 +61,7 @@ class S2Conv(nn.Module):
         - output: (N, out_channels)
         - `weight`: (α + 1, in_channels, out_channels), branch 0 first
         - `bias`: (α + 1, out_channels)
+        - `skip`: (in_channels, out_channels), of a residual layer whose widths differ
     """
 
     def __init__(
@@ -58,39 +69,53 @@ class S2Conv(nn.Module):
         in_channels: int,
         out_channels: int,
         alpha: int = 4,
-        epsilon: float = 1.0,
+        epsilon: float | EpsilonName | None = 1.0,
         fusion: FusionName = "linear",
         dropout: float = 0.0,
         shift: Shift | None = None,
+        norm: NormName | None = None,
+        residual: bool = False,
+        initial_epsilon: float | None = None,
     ) -> None:
         super().__init__()
         check_alpha(alpha)
-        check_epsilon(epsilon)
         if shift is not None:
             check_shift(shift)
+        if norm is not None and norm not in get_args(NormName):
+            raise InputError(f"norm is {norm!r}, but it must be None or one of {', '.join(get_args(NormName))}")
         self.in_channels = positive_integer(in_channels, "in_channels")
         self.out_channels = positive_integer(out_channels, "out_channels")
         self.alpha = int(alpha)
-        self.epsilon = float(epsilon)
+        self.epsilon = None if epsilon is None else make_epsilon(epsilon, initial_epsilon)
         self.dropout = probability(dropout, "dropout")
         self.shift: Shift | None = shift
         self.order: Literal["auto", "aggregate", "transform"] = "auto"
         self.weight = nn.Parameter(torch.empty(self.alpha + 1, self.in_channels, self.out_channels))
         self.bias = nn.Parameter(torch.empty(self.alpha + 1, self.out_channels))
         self.fusion = make_fusion(fusion, self.alpha, self.out_channels)
+        self.norm = None if norm is None else nn.BatchNorm1d(self.out_channels)
+        self.residual = switch(residual, "residual")
+        widths_differ = self.residual and self.in_channels != self.out_channels
+        self.skip = nn.Parameter(torch.empty(self.in_channels, self.out_channels)) if widths_differ else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new parameters: Glorot-uniform weights for each branch, zero biases."""
+        """Draw new parameters: Glorot-uniform weights for each branch, zero biases; a learned ε starts anew."""
         for branch in self.weight:
             nn.init.xavier_uniform_(branch)
         nn.init.zeros_(self.bias)
         self.fusion.reset_parameters()
+        if self.skip is not None:
+            nn.init.xavier_uniform_(self.skip)
+        if self.norm is not None:
+            self.norm.reset_parameters()
+        if isinstance(self.epsilon, LearnedEpsilon):
+            self.epsilon.reset_parameters()
 
     def forward(
         self,
         x: LayerInput,
-        graph: SobolevOperator | Tensor,
+        graph: Operator | SobolevFamily | Tensor,
         edge_weight: Tensor | None = None,
     ) -> Tensor:
         """The output (N, out_channels) on the graph of an operator, or of `edge_index` and `edge_weight`."""
@@ -101,11 +126,26 @@ class S2Conv(nn.Module):
                 f"x has shape {tuple(x.shape)}, expected ({op.n_nodes}, {self.in_channels}): "
                 "one row per node, in_channels columns"
             )
-        shifted = self._shift(x, op)  # (N, alpha + 1, out)
-        branches = activate(shifted, self.bias, self.dropout if self.training else 0.0)
-        return self.fusion(branches)  # type: ignore[no-any-return]
+        return self.merge(self._shift(x, op), x)
 
-    def plan(self, x: LayerInput, op: SobolevOperator) -> LayerPlan:
+    def merge(self, shifted: Tensor, x: LayerInput) -> Tensor:
+        """The output (N, out_channels), of S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), and of the input itself."""
+        branches = activate(shifted, self.bias, self.dropout if self.training else 0.0)
+        out: Tensor = self.fusion(branches)
+        if self.norm is not None:
+            if self.training and len(out) == 1:
+                raise InputError("batch normalisation has no variance on a graph of one node: train on larger ones")
+            out = self.norm(out)
+        return out + self._skipped(x) if self.residual else out
+
+    def _skipped(self, x: LayerInput) -> Tensor:
+        """The input (N, out) as it is added to the output."""
+        features = x.x if isinstance(x, PreparedInput) else x
+        if self.skip is not None:
+            return features @ self.skip
+        return features.to_dense() if isinstance(features, SparseInput) else features
+
+    def plan(self, x: LayerInput, op: Operator) -> LayerPlan:
         """The order of multiplication for this input; `order` of the layer overrules the planner."""
         plan = plan_layer(x, op, self.in_channels, self.out_channels)
         if self.order not in ("auto", "aggregate", "transform"):
@@ -115,13 +155,14 @@ class S2Conv(nn.Module):
         forced = "prepared" if self.order == "aggregate" and isinstance(x, PreparedInput) else self.order
         return replace(plan, order=forced) if forced in plan.costs else plan
 
-    def _shift(self, x: LayerInput, op: SobolevOperator) -> Tensor:
+    def _shift(self, x: LayerInput, op: Operator) -> Tensor:
         """S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), in the planned order."""
         if self.plan(x, op).order == "transform":
-            features = op.prepared(x).x if isinstance(x, PreparedInput) else x
+            features = x.x if isinstance(x, PreparedInput) else x
             side_by_side = self.weight.transpose(0, 1).flatten(1)  # (in, (alpha + 1) out)
             return op.propagate_branches((features @ side_by_side).view(op.n_nodes, *self.bias.shape))
         assert not isinstance(x, SparseInput), "sparse features are always transformed first"
+        assert isinstance(op, SobolevOperator), "so are features on operators that are learned"
         if isinstance(x, Tensor) and x.requires_grad and torch.is_grad_enabled():
             p = op.powers
             return _Aggregate.apply(op.signal(x), self.weight, p.indptr, p.indices, p.b, p.c, p.t, p.sign)  # type: ignore[no-any-return, no-untyped-call]
@@ -129,9 +170,11 @@ class S2Conv(nn.Module):
 
     def extra_repr(self) -> str:
         """The arguments of the layer, for `repr`."""
+        fixed = f", epsilon={self.epsilon:g}" if isinstance(self.epsilon, float) else ""
         return (
-            f"{self.in_channels}, {self.out_channels}, alpha={self.alpha}, epsilon={self.epsilon:g}, "
-            f"dropout={self.dropout:g}" + (f", shift={self.shift!r}" if self.shift else "")
+            f"{self.in_channels}, {self.out_channels}, alpha={self.alpha}{fixed}, dropout={self.dropout:g}"
+            + (f", shift={self.shift!r}" if self.shift else "")
+            + (", residual=True" if self.residual else "")
         )
 
 
@@ -160,40 +203,3 @@ class _Aggregate(torch.autograd.Function):
         grad_h = shifted @ weight.transpose(1, 2).flatten(0, 1)
         grad_weight = (h.T @ shifted).view(-1, *weight.shape[::2]).transpose(0, 1)
         return grad_h, grad_weight, *(None,) * 6
-
-
-def as_operator(
-    x: LayerInput,
-    graph: SobolevOperator | Tensor,
-    edge_weight: Tensor | None,
-    alpha: int,
-    epsilon: float,
-    shift: Shift | None,
-) -> SobolevOperator:
-    """The operator of either calling convention: the one passed in, checked, or one built from the edges."""
-    if isinstance(graph, SobolevOperator):
-        if edge_weight is not None:
-            raise InputError("edge_weight goes with edge_index; a SobolevOperator carries its own weights")
-        if (graph.alpha, graph.epsilon) != (alpha, epsilon):
-            raise InputError(
-                f"the layer has alpha={alpha}, epsilon={epsilon:g}, but the operator "
-                f"alpha={graph.alpha}, epsilon={graph.epsilon:g}: build both with the same values"
-            )
-        if shift not in (None, graph.shift):
-            raise InputError(f"the layer has shift={shift!r}, but the operator {graph.shift!r}: build both alike")
-        return graph
-    if isinstance(x, SparseInput):
-        raise InputError("sparse features go with a SobolevOperator: call conv(x, op)")
-    if isinstance(x, PreparedInput):
-        raise InputError("a prepared input goes with the operator that made it: call conv(op.prepare(x), op)")
-    if not isinstance(graph, Tensor) or graph.layout != torch.strided:
-        raise InputError(
-            f"the graph is a {type(graph).__name__}, expected a SobolevOperator or a dense edge_index (2, E)"
-        )
-    if getattr(edge_weight, "requires_grad", False):
-        raise InputError(
-            "edge_weight requires a gradient, but S2Conv does not differentiate by edge weights: "
-            "pass edge_weight.detach()"
-        )
-    undirected = Graph.from_edge_index(graph, edge_weight, x.shape[0], sum_duplicates=True, drop_self_loops=True)
-    return SobolevOperator(undirected, alpha, epsilon, shift or "adjacency", dtype=x.dtype, device=x.device)

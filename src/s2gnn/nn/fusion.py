@@ -1,4 +1,4 @@
-"""The two ways to merge the α+1 branches of a layer."""
+"""The ways to merge the α+1 branches of a layer."""
 
 import math
 from typing import Literal, get_args
@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from s2gnn.errors import InputError
 
-FusionName = Literal["linear", "mlp"]
+FusionName = Literal["linear", "mlp", "attention"]
 
 
 class LinearFusion(nn.Module):
@@ -81,10 +81,73 @@ class MLPFusion(nn.Module):
         return norms / math.sqrt(self.weight.shape[1])
 
 
-def make_fusion(name: FusionName, alpha: int, channels: int) -> LinearFusion | MLPFusion:
+class AttentionFusion(nn.Module):
+    r"""H_i = (Σ_ρ a_ρ(i) B_ρ(i)) W + b with a(i) the softmax over ρ of ⟨q_ρ, B_ρ(i)⟩ + s_ρ.
+
+    Every node has its own shares of the branches, where the other fusions have the same for all nodes. The paper names
+    this kind and leaves it out for what it costs. Branches are not negative after their ReLU, and neither is a mean of
+    them: W, of the width of one branch, gives the result both signs, which logits need.
+
+    Args:
+        alpha: highest Hadamard power; α + 1 branches.
+        channels: width `out` of each branch and of the result.
+
+    Shapes:
+        - input: the branches B_0..B_α of each node side by side, (N, α + 1, out)
+        - output: (N, out)
+        - `query`: q, (α + 1, out); `offset`: s, (α + 1,)
+        - `weight`: W, (out, out); `bias`: b, (out,)
+        - `shares`: the running mean of a(i) over nodes and training steps, (α + 1,), to look at
+    """
+
+    MOMENTUM = 0.1  # of the running mean, that of batch normalisation
+    shares: Tensor
+
+    def __init__(self, alpha: int, channels: int) -> None:
+        super().__init__()
+        self.register_buffer("shares", torch.empty(alpha + 1))
+        self.query = nn.Parameter(torch.empty(alpha + 1, channels))
+        self.offset = nn.Parameter(torch.empty(alpha + 1))
+        self.weight = nn.Parameter(torch.empty(channels, channels))
+        self.bias = nn.Parameter(torch.empty(channels))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Initialise like `torch.nn.Linear`: uniform in ±1/√out; offsets are zero."""
+        bound = 1 / math.sqrt(self.weight.shape[0])
+        for parameter in (self.query, self.weight, self.bias):
+            nn.init.uniform_(parameter, -bound, bound)
+        nn.init.zeros_(self.offset)
+        nn.init.constant_(self.shares, 1 / len(self.shares))
+
+    def attention(self, branches: Tensor) -> Tensor:
+        """The share a_ρ(i) of every branch at every node, (N, α + 1); those of a node add up to 1."""
+        return torch.softmax((branches * self.query).sum(dim=2) + self.offset, dim=1)
+
+    def forward(self, branches: Tensor) -> Tensor:
+        """Merge `branches` (N, α + 1, out) into (N, out)."""
+        attention = self.attention(branches)
+        if self.training:
+            mean = attention.detach().mean(dim=0).to(self.shares.dtype)
+            self.shares.lerp_(mean, self.MOMENTUM)
+        merged = (attention[:, None] @ branches).squeeze(1)  # (N, out)
+        return torch.addmm(self.bias, merged, self.weight)
+
+    @torch.no_grad()
+    def branch_strengths(self) -> Tensor:
+        """The mean share of branch ρ = 0..α at the nodes of the last training steps, (α + 1,)."""
+        return self.shares.clone()
+
+
+Fusion = LinearFusion | MLPFusion | AttentionFusion
+
+
+def make_fusion(name: FusionName, alpha: int, channels: int) -> Fusion:
     """The fusion called `name` for α + 1 branches of width `channels`."""
     if name == "linear":
         return LinearFusion(alpha)
     if name == "mlp":
         return MLPFusion(alpha, channels)
+    if name == "attention":
+        return AttentionFusion(alpha, channels)
     raise InputError(f"fusion is {name!r}, but it must be one of {', '.join(get_args(FusionName))}")

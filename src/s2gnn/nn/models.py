@@ -53,13 +53,11 @@ def _closest(name: str) -> str | None:
 
 
 def model_defaults(name: str) -> dict[str, Any]:
-    """The defaults of the model's class among `hyperparameters(name)`, but for the head."""
+    """The defaults of the model's class among `hyperparameters(name)`, but for the head and for what is off."""
     parameters = inspect.signature(MODELS[name]).parameters
-    return {
-        key: parameters[key].default
-        for key in hyperparameters(name)[:-1]
-        if parameters[key].default not in (None, inspect.Parameter.empty)
-    }
+    defaults = {key: parameters[key].default for key in hyperparameters(name)[:-1]}
+    off = (None, False, inspect.Parameter.empty)
+    return {key: value for key, value in defaults.items() if not any(value is nothing for nothing in off)}
 
 
 def has_head(name: str) -> bool:

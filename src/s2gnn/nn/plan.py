@@ -7,11 +7,19 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from s2gnn.operators import PreparedInput, SobolevOperator, SparseInput, kernel
+from s2gnn.operators import (
+    DifferentiableOperator,
+    PreparedInput,
+    SobolevFamily,
+    SobolevOperator,
+    SparseInput,
+    kernel,
+)
 
 Order = Literal["prepared", "aggregate", "transform"]
 InputForm = Literal["dense", "prepared", "sparse"]
 LayerInput = Tensor | PreparedInput | SparseInput
+Operator = SobolevOperator | DifferentiableOperator
 
 # What a byte that a sparse product gathers costs, in floating-point operations of one large dense product: measured on
 # two cores, where the signals of the graphs of the paper stay in the caches.
@@ -34,11 +42,12 @@ class LayerPlan:
     costs: Mapping[Order, float]
 
 
-def plan_layer(x: LayerInput, op: SobolevOperator, width_in: int, width_out: int) -> LayerPlan:
+def plan_layer(x: LayerInput, op: Operator, width_in: int, width_out: int) -> LayerPlan:
     """Plan a layer `width_in` → `width_out` on the input `x`.
 
     The backward pass needs S_ρ G_ρ for the weights behind a transformed input and for an input that has a gradient;
-    nothing sparse for an aggregated input that has none.
+    nothing sparse for an aggregated input that has none. An operator with gradients of its own scales each branch
+    before it propagates, so that a layer transforms first.
     """
     parts = _Parts(op, width_in, width_out)
     training = torch.is_grad_enabled()
@@ -46,6 +55,8 @@ def plan_layer(x: LayerInput, op: SobolevOperator, width_in: int, width_out: int
     if isinstance(x, SparseInput):
         return LayerPlan("transform", {"transform": passes * (parts.gather_branches + parts.csr(x.nnz))})
     transform = passes * (parts.gather_branches + parts.large)
+    if isinstance(op, DifferentiableOperator):
+        return LayerPlan("transform", {"transform": transform})
     if isinstance(x, PreparedInput):
         return _cheapest({"prepared": passes * parts.by_branch, "transform": transform})
     if training and x.requires_grad:
@@ -59,18 +70,18 @@ def plan_layer(x: LayerInput, op: SobolevOperator, width_in: int, width_out: int
     return _cheapest({"aggregate": parts.gather_one + passes * parts.by_branch, "transform": transform})
 
 
-def plan_input(op: SobolevOperator, width_in: int, width_out: int, nnz: int) -> InputForm:
+def plan_input(op: SobolevOperator | SobolevFamily, width_in: int, width_out: int, nnz: int) -> InputForm:
     """The form in which constant features (N, width_in) are the cheapest to train on.
 
     Args:
-        op: the operator.
+        op: the operator; what a family propagates changes with ε and cannot be made once.
         width_in: width of the features.
         width_out: width of the first layer.
         nnz: number of nonzero features; sparse products are made on the CPU only.
     """
     parts = _Parts(op, width_in, width_out)
     costs: dict[InputForm, float] = {"dense": parts.gather_branches + parts.large}
-    if parts.prepared_bytes <= LARGEST_PREPARED_INPUT:
+    if isinstance(op, SobolevOperator) and parts.prepared_bytes <= LARGEST_PREPARED_INPUT:
         costs["prepared"] = parts.by_branch
     if op.device.type == "cpu":
         costs["sparse"] = parts.gather_branches + parts.csr(nnz)
@@ -85,7 +96,7 @@ class _Parts:
     below the speed of a large one, the more so the narrower they are.
     """
 
-    def __init__(self, op: SobolevOperator, width_in: int, width_out: int) -> None:
+    def __init__(self, op: Operator | SobolevFamily, width_in: int, width_out: int) -> None:
         self._size = op.powers.b.element_size()
         self._row_out = self._size * (op.alpha + 1) * width_out
         native = kernel.chosen(op.device.type) != kernel.PLAIN

@@ -10,11 +10,13 @@ from torch import Tensor, nn
 
 from s2gnn.graphs import Graph
 from s2gnn.nn.arguments import check_features, layer_widths
-from s2gnn.nn.conv import S2Conv, as_operator
+from s2gnn.nn.calling import as_operator
+from s2gnn.nn.conv import NormName, S2Conv
+from s2gnn.nn.epsilon import EpsilonName, LearnedEpsilon, make_epsilon
 from s2gnn.nn.features import dense, table
 from s2gnn.nn.fusion import FusionName
-from s2gnn.nn.plan import LayerInput, LayerPlan, plan_input
-from s2gnn.operators import Shift, SobolevOperator, SparseInput
+from s2gnn.nn.plan import LayerInput, LayerPlan, Operator, plan_input
+from s2gnn.operators import Shift, SobolevFamily, SobolevOperator, SparseInput
 
 
 @dataclass(frozen=True)
@@ -26,10 +28,13 @@ class S2GNNConfig:
     out_channels: int
     num_layers: int = 2
     alpha: int = 4
-    epsilon: float = 1.0
+    epsilon: float | EpsilonName = 1.0
     fusion: FusionName = "mlp"
     dropout: float = 0.5
     shift: Shift | None = None
+    norm: NormName | None = None
+    residual: bool = False
+    initial_epsilon: float | None = None
 
 
 class S2GNN(nn.Module):
@@ -41,14 +46,18 @@ class S2GNN(nn.Module):
         out_channels: number of classes.
         num_layers: number of layers, at least 1.
         alpha: highest Hadamard power of each layer.
-        epsilon: weight of the identity in the operator.
-        fusion: "linear" or "mlp".
+        epsilon: weight of the identity in the operator; "learn" trains it, one for all layers: `float(model.epsilon)`
+            tells where it is. The network is then called with a `SobolevFamily`, which `prepare` makes.
+        fusion: "linear", "mlp" or "attention".
         dropout: probability of dropping an element of a branch in training.
         shift: see `S2Conv`.
+        norm: "batch" for batch normalisation after every layer but the last.
+        residual: every layer adds its input to its output, see `S2Conv`.
+        initial_epsilon: where an ε that is learned starts, 1 if left out.
 
     Shapes:
-        - input: x (N, in_channels), or what `prepare` made of it; a `SobolevOperator`, or edge_index (2, E) and
-          edge_weight (E,)
+        - input: x (N, in_channels), or what `prepare` made of it; a `SobolevOperator` or `SobolevFamily`, or edge_index
+          (2, E) and edge_weight (E,)
         - output: logits (N, out_channels)
 
     Example:
@@ -66,27 +75,37 @@ class S2GNN(nn.Module):
         out_channels: int,
         num_layers: int = 2,
         alpha: int = 4,
-        epsilon: float = 1.0,
+        epsilon: float | EpsilonName = 1.0,
         fusion: FusionName = "mlp",
         dropout: float = 0.5,
         shift: Shift | None = None,
+        norm: NormName | None = None,
+        residual: bool = False,
+        initial_epsilon: float | None = None,
     ) -> None:
         super().__init__()
         widths = layer_widths(in_channels, hidden_channels, out_channels, num_layers)
+        own = make_epsilon(epsilon, initial_epsilon)
+        of_layers = None if isinstance(own, LearnedEpsilon) else own  # one that is learned is the network's
+        norms = [norm] * (len(widths) - 2) + [None]
         self.convs = nn.ModuleList(
-            S2Conv(width_in, width_out, alpha, epsilon, fusion, dropout, shift)
-            for width_in, width_out in pairwise(widths)
+            S2Conv(width_in, width_out, alpha, of_layers, fusion, dropout, shift, layer_norm, residual)
+            for (width_in, width_out), layer_norm in zip(pairwise(widths), norms, strict=True)
         )
+        self.epsilon = own
         self.config = S2GNNConfig(
             in_channels=widths[0],
             hidden_channels=int(hidden_channels),
             out_channels=widths[-1],
             num_layers=len(self.convs),
             alpha=int(alpha),
-            epsilon=float(epsilon),
+            epsilon="learn" if isinstance(own, LearnedEpsilon) else own,
             fusion=fusion,
             dropout=float(dropout),
             shift=shift,
+            norm=norm,
+            residual=bool(residual),
+            initial_epsilon=None if initial_epsilon is None else float(initial_epsilon),
         )
 
     @classmethod
@@ -98,44 +117,72 @@ class S2GNN(nn.Module):
         """Draw new parameters for every layer."""
         for conv in self.convs:
             conv.reset_parameters()  # type: ignore[operator]
+        if isinstance(self.epsilon, LearnedEpsilon):
+            self.epsilon.reset_parameters()
 
     def forward(
         self,
         x: LayerInput,
-        graph: SobolevOperator | Tensor,
+        graph: Operator | SobolevFamily | Tensor,
         edge_weight: Tensor | None = None,
     ) -> Tensor:
         """The logits (N, out_channels)."""
-        check_features(x, next(self.parameters()))
-        c = self.config
-        op = as_operator(x, graph, edge_weight, c.alpha, c.epsilon, c.shift)
-        for conv in self.convs:
-            x = conv(x, op)
-        return x  # type: ignore[return-value]
+        return self.layer_outputs(x, graph, edge_weight)[-1]
 
-    def prepare(self, x: ArrayLike | Tensor | sp.sparray, graph: Graph) -> tuple[LayerInput, SobolevOperator]:
+    def layer_outputs(
+        self,
+        x: LayerInput,
+        graph: Operator | SobolevFamily | Tensor,
+        edge_weight: Tensor | None = None,
+    ) -> list[Tensor]:
+        """What every layer gives, (N, width) each; the last are the logits."""
+        check_features(x, self._first.weight)
+        op = self._operator(x, graph, edge_weight)
+        outputs: list[Tensor] = []
+        for conv in self.convs:
+            outputs.append(conv(outputs[-1] if outputs else x, op))
+        return outputs
+
+    def _operator(
+        self, x: LayerInput, graph: Operator | SobolevFamily | Tensor, edge_weight: Tensor | None = None
+    ) -> Operator:
+        c = self.config
+        return as_operator(x, graph, edge_weight, c.alpha, self.epsilon, c.shift)
+
+    @property
+    def _first(self) -> S2Conv:
+        return self.convs[0]  # type: ignore[return-value]
+
+    def prepare(
+        self, x: ArrayLike | Tensor | sp.sparray, graph: Graph
+    ) -> tuple[LayerInput, SobolevOperator | SobolevFamily]:
         """What the network is called with for constant features x (N, in_channels) on `graph`.
 
         Returns the features in the form that is the cheapest to train on (as they are, sparse, or propagated once), and
-        the operator with the network's α and ε; made once, for all epochs and all networks of this shape.
+        the operator with the network's α and ε, or the family for an ε that is learned; made once, for all epochs and
+        all networks of this shape.
         """
-        c = self.config
-        weight = next(self.parameters())
+        c, weight = self.config, self._first.weight
         features = table(x, graph, c.in_channels)
-        op = SobolevOperator(
-            graph, c.alpha, c.epsilon, c.shift or "adjacency", dtype=weight.dtype, device=weight.device
-        )
+        shift, dtype, device = c.shift or "adjacency", weight.dtype, weight.device
+        op: SobolevOperator | SobolevFamily
+        if isinstance(self.epsilon, LearnedEpsilon):
+            op = SobolevFamily(graph, c.alpha, shift, dtype=dtype, device=device)
+        else:
+            op = SobolevOperator(graph, c.alpha, self.epsilon, shift, dtype=dtype, device=device)
         nnz = int((features != 0).sum())
-        form = plan_input(op, c.in_channels, self.convs[0].out_channels, nnz)  # type: ignore[arg-type]
+        form = plan_input(op, c.in_channels, self._first.out_channels, nnz)
         if form == "sparse":
             return SparseInput(sp.csr_array(features), weight.dtype), op
         constant = dense(features, weight)
-        return (op.prepare(constant) if form == "prepared" else constant), op
+        if form == "prepared" and isinstance(op, SobolevOperator):
+            return op.prepare(constant), op
+        return constant, op
 
-    def plan(self, x: LayerInput, op: SobolevOperator) -> list[LayerPlan]:
+    def plan(self, x: LayerInput, op: Operator | SobolevFamily) -> list[LayerPlan]:
         """The order of multiplication that each layer would take for the input `x` in its present mode."""
-        plans = []
+        plans, bound = [], self._operator(x, op)
         for conv in self.convs:
-            plans.append(conv.plan(x, op))  # type: ignore[operator]
+            plans.append(conv.plan(x, bound))  # type: ignore[operator]
             x = torch.empty(0, requires_grad=torch.is_grad_enabled())  # what comes out of a layer needs a gradient
         return plans

@@ -3,6 +3,7 @@
 import math
 import warnings
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -94,8 +95,7 @@ class SobolevOperator:
             raise InputError(f"graph is a {type(graph).__name__}: build a Graph, for instance Graph.from_scipy(A)")
         check_alpha(alpha)
         check_epsilon(epsilon)
-        if dtype not in _NUMPY:
-            raise InputError(f"dtype is {dtype}, but it must be torch.float32 or torch.float64")
+        check_dtype(dtype)
         self.graph = graph
         self.n_nodes = graph.n_nodes
         self.alpha = int(alpha)
@@ -159,28 +159,48 @@ class SobolevOperator:
 
     def signal(self, h: Tensor, *, branches: bool = False) -> Tensor:
         """`h` (N, F), or (N, α + 1, F), if its shape, type and device fit; autocast converts it."""
-        leading = (self.n_nodes, self.alpha + 1) if branches else (self.n_nodes,)
-        if h.ndim != len(leading) + 1 or h.shape[:-1] != leading:
-            expected = ", ".join(str(size) for size in (*leading, "F"))
-            raise InputError(f"the signal has shape {tuple(h.shape)}, but the operator expects ({expected})")
-        if h.device != self.device:
-            raise InputError(
-                f"the signal is on {h.device}, but the operator is on {self.device}: build it with device={h.device}"
-            )
-        if torch.is_autocast_enabled(h.device.type):
-            h = h.to(self.dtype)
-        if h.dtype != self.dtype:
-            raise InputError(
-                f"the signal is {h.dtype}, but the operator computes in {self.dtype}: convert the signal, "
-                f"or build the operator with dtype={h.dtype}"
-            )
-        return h
+        return fitting_signal(self, h, branches=branches)
 
     def __repr__(self) -> str:
         return (
             f"SobolevOperator({self.graph!r}, alpha={self.alpha}, epsilon={self.epsilon:g}, "
             f"shift={self.shift!r}, dtype={self.dtype})"
         )
+
+
+class Propagating(Protocol):
+    """What a signal must fit to: the number of nodes and of powers, the type and the device of an operator."""
+
+    n_nodes: int
+    alpha: int
+    dtype: torch.dtype
+    device: torch.device
+
+
+def fitting_signal(op: Propagating, h: Tensor, *, branches: bool) -> Tensor:
+    """`h` (N, F), or (N, α + 1, F), if its shape, type and device are those of `op`; autocast converts it."""
+    leading = (op.n_nodes, op.alpha + 1) if branches else (op.n_nodes,)
+    if h.ndim != len(leading) + 1 or h.shape[:-1] != leading:
+        expected = ", ".join(str(size) for size in (*leading, "F"))
+        raise InputError(f"the signal has shape {tuple(h.shape)}, but the operator expects ({expected})")
+    if h.device != op.device:
+        raise InputError(
+            f"the signal is on {h.device}, but the operator is on {op.device}: build it with device={h.device}"
+        )
+    if torch.is_autocast_enabled(h.device.type):
+        h = h.to(op.dtype)
+    if h.dtype != op.dtype:
+        raise InputError(
+            f"the signal is {h.dtype}, but the operator computes in {op.dtype}: convert the signal, "
+            f"or build the operator with dtype={h.dtype}"
+        )
+    return h
+
+
+def check_dtype(dtype: torch.dtype) -> None:
+    """Raise unless `dtype` is one that products are computed in."""
+    if dtype not in _NUMPY:
+        raise InputError(f"dtype is {dtype}, but it must be torch.float32 or torch.float64")
 
 
 def check_alpha(alpha: int) -> None:

@@ -235,7 +235,7 @@ def materials(cell: Cell, dataset: Dataset, graph: Graph) -> tuple[RunConfig, Ru
 def _metrics(cell: Cell, dataset: Dataset, run: Run) -> dict[str, float]:
     """The scores of a run on the test nodes, and of its epoch on the validation nodes.
 
-    Where another share of the nodes trains than the paper's, also how many that are.
+    Where another share of the nodes trains than the paper's, also how many that are; and ε, where it was learned.
     """
     split = dataset_split(dataset, run.seed, cell.share)
     y, logits, history = dataset.y[split.test], run.logits[split.test].numpy(), run.result.history
@@ -249,4 +249,8 @@ def _metrics(cell: Cell, dataset: Dataset, run: Run) -> dict[str, float]:
         "val_accuracy": history.val_accuracy[epoch],
         "epoch": epoch,
     }
-    return scores if cell.share is None else {**scores, "train_nodes": len(split.train)}
+    if cell.share is not None:
+        scores["train_nodes"] = len(split.train)
+    if "epsilon.log" in run.state:
+        scores["epsilon"] = float(run.state["epsilon.log"].double().exp())
+    return scores

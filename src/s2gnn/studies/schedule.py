@@ -137,7 +137,7 @@ class Estimates:
         self._threads = threads
         for record in records.read():
             if record.budget.get("threads") == threads:
-                self._seconds.setdefault(_costs_like(record.config), []).append(record.seconds / _trained(record))
+                self._seconds.setdefault(_costs_like(record.config), []).append(record.seconds / trained_epochs(record))
 
     def seconds(self, cell: Cell) -> float:
         """Of all seeds of `cell`, one after the other, if none stops early."""
@@ -165,7 +165,7 @@ def _epochs(config: dict[str, Any]) -> int:
     return 1 if config["model"] in YARDSTICKS else int(config["protocol"]["epochs"])
 
 
-def _trained(record: Record) -> int:
+def trained_epochs(record: Record) -> int:
     """The number of epochs that a run took."""
     epochs, patience = _epochs(record.config), record.config["protocol"].get("patience")
     return int(epochs if patience is None else min(epochs, record.metrics["epoch"] + 1 + patience))

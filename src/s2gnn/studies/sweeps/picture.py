@@ -76,9 +76,9 @@ def _draw_line(axes: Axes, panel: Panel, line: Line, sweep: Sweep) -> None:
     curve = panel.curve(line)
     values, means = np.array(list(curve)), np.array(list(curve.values()))
     deviations = np.array([panel.points[line, value].deviation or 0.0 for value in curve])
-    position = list(sweep.models).index(line.model)
+    position = list(sweep.models).index(line.name)
     colour, marker = _COLOURS[position], None if line.takes is None else _MARKERS[position]
-    last_of_model = [other for other in sweep.lines if other.model == line.model][-1]
+    last_of_model = [other for other in sweep.lines if other.name == line.name][-1]
     style = "-" if line == last_of_model else "--"
     axes.plot(values, means, style, color=colour, marker=marker, markersize=3, linewidth=1.2, label=line.label)
     axes.fill_between(values, means - deviations, means + deviations, color=colour, alpha=0.15, linewidth=0)

@@ -34,6 +34,18 @@ class Point:
         return float(np.mean(list(self.accuracies.values()))) if self.records else None
 
     @cached_property
+    def validation(self) -> float | None:
+        """The mean validation accuracy in %, by which a search would choose; `None` without runs."""
+        scores = [record.metrics["val_accuracy"] for record in self.records.values()]
+        return 100 * float(np.mean(scores)) if scores else None
+
+    @cached_property
+    def learned_epsilon(self) -> tuple[float, ...]:
+        """The ε that every run has learned, in the order of seeds; nothing where ε is fixed."""
+        found = (self.records[seed].metrics for seed in sorted(self.records))
+        return tuple(metrics["epsilon"] for metrics in found if "epsilon" in metrics)
+
+    @cached_property
     def deviation(self) -> float | None:
         """The standard deviation over seeds; `None` with fewer than two."""
         return float(np.std(list(self.accuracies.values()), ddof=1)) if len(self.records) > 1 else None

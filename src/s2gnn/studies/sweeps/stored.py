@@ -9,14 +9,14 @@ from s2gnn.learning.records import RecordsFolder
 from s2gnn.pictures import picture
 from s2gnn.studies.budget import Budget
 from s2gnn.studies.part import WHOLE, Part
-from s2gnn.studies.sweeps import alpha, epsilon, label_efficiency, neighbours, reach
+from s2gnn.studies.sweeps import alpha, epsilon, label_efficiency, learned_epsilon, neighbours, reach
 from s2gnn.studies.sweeps.picture import draw_sweep
 from s2gnn.studies.sweeps.results import DRAWN, SweepResult, sweep_result
 from s2gnn.studies.sweeps.sweep import Sweep
 from s2gnn.studies.sweeps.view import sweep_csv
 
 SWEEPS: Mapping[str, Sweep] = MappingProxyType(
-    {study.SWEEP.name: study.SWEEP for study in (epsilon, alpha, neighbours, reach, label_efficiency)}
+    {study.SWEEP.name: study.SWEEP for study in (epsilon, learned_epsilon, alpha, neighbours, reach, label_efficiency)}
 )
 
 

@@ -1,7 +1,7 @@
 """Sweep: the accuracy of models on k-NN graphs over one value that varies, all else held."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from s2gnn.errors import InputError
@@ -19,21 +19,47 @@ CONSTRUCTED = tuple(PUBLISHED)
 
 
 @dataclass(frozen=True)
+class Variant:
+    """A model with hyperparameters of its own, as a curve beside that of the model as it is.
+
+    Attributes:
+        model: name of the model.
+        changes: hyperparameters by name.
+        values: the swept values that it is run at.
+    """
+
+    model: str
+    changes: tuple[tuple[str, Value], ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Line:
     """One curve of every panel.
 
     Attributes:
-        model: name of a model or of a yardstick.
+        name: of the model, of the yardstick, or of the variant.
         takes: what the swept value is to it: "k" of the graph, the "share" of labelled nodes in %, or a hyperparameter;
             `None` where it plays no part, so that the line is level.
         protocol: how it is trained.
         label: for people.
+        variant: of which it is the curve; `None` for a model as it is.
     """
 
-    model: str
+    name: str
     takes: str | None
     protocol: Protocol
     label: str
+    variant: Variant | None = None
+
+    @property
+    def model(self) -> str:
+        """The name of the model or yardstick that is trained."""
+        return self.name if self.variant is None else self.variant.model
+
+    def runs_at(self, value: float) -> bool:
+        """Whether the line has a point there."""
+        return self.variant is None or value in self.variant.values
 
 
 @dataclass(frozen=True)
@@ -46,13 +72,14 @@ class Sweep:
         paper: where in the paper.
         axis: what varies, with its unit.
         values: that it takes, in increasing order.
-        models: for each model what the value is to it, see `Line.takes`.
+        models: for each model, or variant, what the value is to it, see `Line.takes`.
         printed: what the paper says about it.
         conclude: what the records say about it, in a sentence or two.
         data: the data sets.
         protocols: side by side, where they make a difference.
         hops: how far the network of a cell sees; `None` where that is not the question.
         logarithmic: whether the axis is.
+        variants: of `models` those that are a model under another name.
     """
 
     name: str
@@ -67,21 +94,24 @@ class Sweep:
     protocols: tuple[Protocol, ...] = (RELEASED, FAIR)
     hops: Callable[[Cell], int] | None = None
     logarithmic: bool = False
+    variants: Mapping[str, Variant] = field(default_factory=dict)
 
     @property
     def lines(self) -> tuple[Line, ...]:
         """The curves in their order: a model once for all protocols that train it in the same way."""
         lines = []
-        for model, takes in self.models.items():
+        for name, takes in self.models.items():
+            variant = self.variants.get(name)
+            model = name if variant is None else variant.model
             different = [p for p in self.protocols if self._first_alike(model, p, self.protocols) == p]
             for protocol in different:
-                label = f"{model}, {protocol.name}" if len(different) > 1 else model
-                lines.append(Line(model, takes, protocol, label))
+                label = f"{name}, {protocol.name}" if len(different) > 1 else name
+                lines.append(Line(name, takes, protocol, label, variant))
         return tuple(lines)
 
-    def line(self, model: str, protocol: Protocol = FAIR) -> Line | None:
-        """The curve of `model` under `protocol`; `None` if it was not asked for."""
-        return next((x for x in self.lines if x.model == model and same_training(model, x.protocol, protocol)), None)
+    def line(self, name: str, protocol: Protocol = FAIR) -> Line | None:
+        """The curve of a model or variant under `protocol`; `None` if it was not asked for."""
+        return next((x for x in self.lines if x.name == name and same_training(x.model, x.protocol, protocol)), None)
 
     def chosen(
         self, data: Sequence[str] | None = None, models: Sequence[str] | None = None, protocol: str | None = None
@@ -108,6 +138,7 @@ class Sweep:
         """What to run for one point: a place of Table II on k-NN graphs, but for the value."""
         protocol = self._first_alike(line.model, line.protocol, tuple(PROTOCOLS.values()))
         changes: dict[str, Value] = dict(chosen_values("table2-knn", data, line.model))
+        changes |= {} if line.variant is None else dict(line.variant.changes)
         if line.takes not in (None, "k", "share"):
             changes[str(line.takes)] = value
         return make_cell(
@@ -123,7 +154,13 @@ class Sweep:
 
     def cells(self, budget: Budget, seeds: int | None = None) -> list[Cell]:
         """All that there is to run, each cell once."""
-        points = ((data, line, value) for data in self.data for line in self.lines for value in self.values)
+        points = (
+            (data, line, value)
+            for data in self.data
+            for line in self.lines
+            for value in self.values
+            if line.runs_at(value)
+        )
         return list({cell.config_hash: cell for cell in (self.cell(*p, budget, seeds) for p in points)}.values())
 
     @staticmethod

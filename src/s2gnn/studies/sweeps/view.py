@@ -66,8 +66,15 @@ def _text(result: SweepResult, panel: Panel, line: Line, value: float) -> str:
     if point.mean is None:
         return "–"
     score = f"{point.mean:.2f}" if point.deviation is None else f"{point.mean:.2f} ± {point.deviation:.2f}"
+    if point.learned_epsilon:
+        return f"{score} [ε {spread(point.learned_epsilon)}]"
     hops = _hops(result, panel, line, value)
     return score if hops is None else f"{score} [{hops}]"
+
+
+def spread(values: Sequence[float]) -> str:
+    """The least and the greatest of some numbers, or the only one."""
+    return " to ".join(dict.fromkeys(f"{value:.2f}" for value in (min(values), max(values))))
 
 
 def _hops(result: SweepResult, panel: Panel, line: Line, value: float) -> int | None:
@@ -78,6 +85,8 @@ def _hops(result: SweepResult, panel: Panel, line: Line, value: float) -> int | 
 def _legend(result: SweepResult) -> str:
     several = len(result.sweep.lines) > 1
     hops = "" if result.sweep.hops is None else "; in brackets the hops that the network sees"
+    if any(point.learned_epsilon for panel in result.panels for point in panel.points.values()):
+        hops = "; in brackets the least and the greatest ε that the runs ended with"
     return (
         "Test accuracy on k-NN graphs, mean ± standard deviation over seeds"
         f"{hops}. The best of each {'row' if several else 'column'} is marked; a dash is not run."
@@ -136,7 +145,7 @@ def _points(result: SweepResult) -> list[tuple[dict[str, Any], Point]]:
             confidence = bootstrap_confidence(list(point.accuracies.values()))
             row = {
                 "data": panel.data,
-                "model": line.model,
+                "model": line.name,
                 "protocol": "/".join(alike),
                 "value": value,
                 "hops": _hops(result, panel, line, value),
@@ -148,5 +157,7 @@ def _points(result: SweepResult) -> list[tuple[dict[str, Any], Point]]:
             }
             if row["hops"] is None:
                 del row["hops"]
+            if result.sweep.variants:
+                row["learned_epsilon"] = float(np.mean(point.learned_epsilon)) if point.learned_epsilon else None
             found.append((row, point))
     return found

@@ -1,0 +1,91 @@
+"""The two ways to call a layer or a network: with an operator built before, or with the edges as PyG has them."""
+
+import torch
+from torch import Tensor
+
+from s2gnn.errors import InputError
+from s2gnn.graphs import Graph
+from s2gnn.nn.epsilon import LearnedEpsilon
+from s2gnn.nn.plan import LayerInput, Operator
+from s2gnn.operators import (
+    DifferentiableOperator,
+    PreparedInput,
+    Shift,
+    SobolevFamily,
+    SobolevOperator,
+    SparseInput,
+)
+
+
+def as_operator(
+    x: LayerInput,
+    graph: Operator | SobolevFamily | Tensor,
+    edge_weight: Tensor | None,
+    alpha: int,
+    epsilon: float | LearnedEpsilon | None,
+    shift: Shift | None,
+) -> Operator:
+    """The operator of either calling convention: the one passed in, checked, or one built from the edges.
+
+    A family is one at the layer's ε.
+    """
+    if isinstance(graph, SobolevOperator | DifferentiableOperator | SobolevFamily):
+        if edge_weight is not None:
+            raise InputError(
+                "edge_weight goes with edge_index; a SobolevOperator carries its own weights, and a SobolevFamily "
+                "takes others by family.with_weights(weights)"
+            )
+        _check_operator(x, graph, alpha, epsilon, shift)
+        return graph.at(_value(epsilon)) if isinstance(graph, SobolevFamily) else graph
+    if isinstance(x, SparseInput):
+        raise InputError("sparse features go with a SobolevOperator: call conv(x, op)")
+    if isinstance(x, PreparedInput):
+        raise InputError("a prepared input goes with the operator that made it: call conv(op.prepare(x), op)")
+    if not isinstance(graph, Tensor) or graph.layout != torch.strided:
+        raise InputError(
+            f"the graph is a {type(graph).__name__}, expected a SobolevOperator or a dense edge_index (2, E)"
+        )
+    value, chosen = _value(epsilon), shift or "adjacency"
+    if isinstance(epsilon, LearnedEpsilon) or getattr(edge_weight, "requires_grad", False):
+        family = SobolevFamily.from_edge_index(
+            graph, edge_weight, x.shape[0], alpha, chosen, dtype=x.dtype, device=x.device
+        )
+        return family.at(value)
+    undirected = Graph.from_edge_index(graph, edge_weight, x.shape[0], sum_duplicates=True, drop_self_loops=True)
+    return SobolevOperator(undirected, alpha, float(value), chosen, dtype=x.dtype, device=x.device)
+
+
+def _value(epsilon: float | LearnedEpsilon | None) -> float | Tensor:
+    if epsilon is None:
+        raise InputError("the layer has no epsilon of its own: pass an operator that has one")
+    return epsilon() if isinstance(epsilon, LearnedEpsilon) else epsilon
+
+
+def _check_operator(
+    x: LayerInput,
+    graph: Operator | SobolevFamily,
+    alpha: int,
+    epsilon: float | LearnedEpsilon | None,
+    shift: Shift | None,
+) -> None:
+    """Raise unless a layer with these settings can work on `graph` with `x`."""
+    if shift not in (None, graph.shift):
+        raise InputError(f"the layer has shift={shift!r}, but the operator {graph.shift!r}: build both alike")
+    if isinstance(epsilon, LearnedEpsilon) and not isinstance(graph, SobolevFamily):
+        raise InputError(
+            f"the layer learns epsilon, but the {type(graph).__name__} has one: pass "
+            f"s2gnn.operators.SobolevFamily(graph, alpha={alpha})"
+        )
+    if isinstance(graph, SobolevFamily):
+        if graph.alpha != alpha:
+            raise InputError(f"the layer has alpha={alpha}, but the family alpha={graph.alpha}: build both alike")
+    elif graph.alpha != alpha or epsilon not in (None, graph.epsilon):
+        own = "" if epsilon is None else f", epsilon={float(epsilon):g}"
+        raise InputError(
+            f"the layer has alpha={alpha}{own}, but the operator "
+            f"alpha={graph.alpha}, epsilon={graph.epsilon:g}: build both with the same values"
+        )
+    if isinstance(x, PreparedInput):
+        if not isinstance(graph, SobolevOperator):
+            raise InputError("what an operator prepared does not change with epsilon or the weights: pass x as it is")
+        graph.prepared(x)
