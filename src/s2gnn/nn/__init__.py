@@ -17,8 +17,10 @@ from s2gnn.nn.baselines import (
 from s2gnn.nn.checkpoint import load_model, save_model
 from s2gnn.nn.conv import S2Conv
 from s2gnn.nn.fusion import LinearFusion, MLPFusion
+from s2gnn.nn.graph_level import GraphClassifier, GraphInput, make_graph_model
 from s2gnn.nn.models import MODELS, hyperparameters, make_model
 from s2gnn.nn.plan import LayerPlan, plan_layer
+from s2gnn.nn.pooling import AttentionPooling, MaxPooling, MeanPooling, NodeGroups, SumPooling
 from s2gnn.nn.s2gnn import S2GNN, S2GNNConfig
 
 __all__ = [
@@ -29,20 +31,28 @@ __all__ = [
     "S2GNN",
     "SGC",
     "SIGN",
+    "AttentionPooling",
     "Cheby",
     "ClusterGCN",
     "GATv2",
+    "GraphClassifier",
+    "GraphInput",
     "LayerPlan",
     "LinearFusion",
     "MLPFusion",
+    "MaxPooling",
+    "MeanPooling",
     "NoHadamardGNN",
+    "NodeGroups",
     "RegularSobolevGNN",
     "S2Conv",
     "S2GNNConfig",
+    "SumPooling",
     "SuperGAT",
     "Transformer",
     "hyperparameters",
     "load_model",
+    "make_graph_model",
     "make_model",
     "plan_layer",
     "save_model",
