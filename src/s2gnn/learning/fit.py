@@ -1,4 +1,4 @@
-"""Train one network on the labels or values of some nodes."""
+"""Train one network on the labels or values of some nodes, or of some graphs."""
 
 import copy
 import math
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from s2gnn.errors import InputError, NonFiniteLossError
+from s2gnn.learning.batches import Batch, Batches
 from s2gnn.learning.optimizer import DecayName, make_adam
 from s2gnn.learning.seeding import seeded
 from s2gnn.learning.targets import LossName, Targets, checked_targets
@@ -25,13 +26,15 @@ class FitConfig:
     Attributes:
         lr: learning rate of Adam.
         weight_decay: of Adam.
-        epochs: at most so many full-batch steps.
+        epochs: at most so many, each a full-batch step unless there is a `batch_size`.
         patience: stop after so many epochs without a better validation score; `None` never stops early.
         monitor: the validation score that chooses the epoch: "accuracy", "loss", or "auc" for several labels.
         keep: the weights that the model is left with: of the first epoch with the "best" validation score, or of the
             "last" one.
         decay: weight decay acts on "all" parameters, or on the "first-layer" only.
         frozen: names of submodules or parameters that are not trained, wherever they occur, such as "fusion".
+        batch_size: rows of a step, drawn anew in every epoch, where rows do not depend on each other, as graphs do not
+            and nodes of one graph do; `None` takes all at once.
     """
 
     lr: float = 0.01
@@ -42,6 +45,7 @@ class FitConfig:
     keep: Literal["best", "last"] = "best"
     decay: DecayName = "all"
     frozen: tuple[str, ...] = ()
+    batch_size: int | None = None
 
     def __post_init__(self) -> None:
         if not self.lr > 0:
@@ -49,8 +53,9 @@ class FitConfig:
         if not self.weight_decay >= 0:
             raise InputError(f"weight_decay is {self.weight_decay}, but it must be at least 0")
         positive_integer(self.epochs, "epochs")
-        if self.patience is not None:
-            positive_integer(self.patience, "patience")
+        for name in ("patience", "batch_size"):
+            if getattr(self, name) is not None:
+                positive_integer(getattr(self, name), name)
         choices = {"monitor": ("accuracy", "loss", "auc"), "keep": ("best", "last"), "decay": get_args(DecayName)}
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
@@ -110,6 +115,9 @@ def fit(
     loss is the mean cross-entropy or squared error, plus `model.auxiliary_loss()` where a model has one. The model is
     left in evaluation mode.
 
+    What `x` has rows of is called nodes here. An input whose rows do not depend on each other, such as the graphs of a
+    `GraphInput`, is passed through the model only as far as a step or the validation needs it.
+
     Args:
         model: called as `model(x, op)`, gives logits (N, C); has `reset_parameters`.
         x: node features (N, F), or what the model's `prepare` made of them.
@@ -133,6 +141,7 @@ def fit(
         raise InputError(f"{type(model).__name__} cannot be trained: it needs parameters and a method reset_parameters")
     targets = checked_targets(x.shape[0], y, train, val, parameter.device, loss, class_weight)
     _check_monitor(config.monitor, targets)
+    batches = Batches(x, op, targets, config.batch_size)
     history = History()
     best_score, best_epoch, best_state = -math.inf, None, None
     start = time.perf_counter()
@@ -140,11 +149,11 @@ def fit(
         model.reset_parameters()  # type: ignore[operator]
         optimizer = make_adam(model, config.lr, config.weight_decay, config.decay, config.frozen)
         for epoch in range(config.epochs):
-            train_loss = _step(model, optimizer, x, op, targets, first=epoch == 0)
+            train_loss = _train(model, optimizer, batches, targets, first=epoch == 0)
             _require_finite(train_loss, "training", epoch, config.lr)
             history.train_loss.append(train_loss)
             if len(targets.val):
-                score = _validate(model, x, op, targets, config, history)
+                score = _validate(model, batches.validation, config, history)
                 if score > best_score:
                     best_score, best_epoch = score, epoch
                     best_state = copy.deepcopy(model.state_dict()) if config.keep == "best" else None
@@ -171,16 +180,24 @@ def predict_logits(model: nn.Module, x: Any, op: Any) -> Tensor:
     return model(x, op)  # type: ignore[no-any-return]
 
 
-def _step(
-    model: nn.Module, optimizer: torch.optim.Optimizer, x: Any, op: Any, targets: Targets, *, first: bool
+def _train(
+    model: nn.Module, optimizer: torch.optim.Optimizer, batches: Batches, targets: Targets, *, first: bool
 ) -> float:
-    """One step of the optimiser on the training nodes; the loss before it."""
+    """One epoch; the mean over training nodes of the loss before the step that they were in."""
+    total = 0.0
+    for batch in batches.epoch():
+        total += len(batch.rows) * _step(model, optimizer, batch, targets if first else None)
+    return total / len(targets.train)
+
+
+def _step(model: nn.Module, optimizer: torch.optim.Optimizer, batch: Batch, checked: Targets | None) -> float:
+    """One step of the optimiser; the loss before it. The width of the outputs is `checked` against these targets."""
     model.train()
     model.zero_grad()
-    logits = model(x, op)
-    if first:
-        targets.check_width(logits)
-    loss = targets.loss(logits, targets.train)
+    logits = model(batch.x, batch.op)
+    if checked is not None:
+        checked.check_width(logits)
+    loss = batch.loss(logits)
     if hasattr(model, "auxiliary_loss"):
         loss = loss + model.auxiliary_loss()  # type: ignore[operator]
     loss.backward()  # type: ignore[no-untyped-call]
@@ -188,18 +205,18 @@ def _step(
     return loss.item()
 
 
-def _validate(model: nn.Module, x: Any, op: Any, targets: Targets, config: FitConfig, history: History) -> float:
+def _validate(model: nn.Module, batch: Batch, config: FitConfig, history: History) -> float:
     """Write the scores on the validation nodes into `history`; the one that chooses the epoch, larger for better."""
-    logits = predict_logits(model, x, op)
-    loss = targets.loss(logits, targets.val).item()
+    targets, logits = batch.targets, predict_logits(model, batch.x, batch.op)
+    loss = batch.loss(logits).item()
     _require_finite(loss, "validation", len(history.val_loss), config.lr)
     history.val_loss.append(loss)
     if targets.values:
         return -loss
     if targets.several_labels:
-        history.val_auc.append(targets.auc(logits, targets.val))
+        history.val_auc.append(targets.auc(logits, batch.rows))
     else:
-        history.val_accuracy.append(targets.accuracy(logits, targets.val))
+        history.val_accuracy.append(targets.accuracy(logits, batch.rows))
     return -loss if config.monitor == "loss" else (history.val_auc or history.val_accuracy)[-1]
 
 
