@@ -188,7 +188,9 @@ def test_a_part_of_a_table(folder):
     assert "s2gnn study run table2-knn --budget smoke (1 seed). Commit abc." in text
 
 
-@pytest.mark.parametrize("page", ["docs/results.md", "docs/gallery.md", "docs/estimator.md", "README.md"])
+@pytest.mark.parametrize(
+    "page", ["docs/results.md", "docs/gallery.md", "docs/estimator.md", "docs/graph-classification.md", "README.md"]
+)
 def test_the_pages_show_the_records(page):
     text = (ROOT / page).read_text()
     shown = with_records(text, lambda name: render(ROOT / "results", name))

@@ -46,9 +46,13 @@ class Request:
 
 def run_table(request: Request) -> TableResult:
     """Train what an accuracy table lacks; the part that was asked for, with the runs of this budget."""
-    budget = named_budget(request.budget)
     part = names(request.data), names(request.models)
     table = load_table(request.study).chosen(*part)
+    budget = named_budget(request.budget)
+    if table.folds is not None and budget.trials:
+        budget = sweep_budget(request.budget)
+        console = Console(stderr=True)
+        console.print(f"{request.study} holds hyperparameters over its folds: {request.budget} is {budget.name} here")
     protocols = table.protocols if request.protocol is None else (_one_of(table, request.protocol),)
     cells = (table.cell(cell, protocol, budget, request.seeds) for cell in table.cells for protocol in protocols)
     records = RecordsFolder(request.results, request.study)

@@ -19,7 +19,8 @@ _HEADLINE_MODELS = ("s2gnn", "mlp", "gcn", "sgc", "sign", "cheby")
 
 def findings(folder: Path) -> str:
     """Of every comparison with other models, in Markdown: where S2-GNN is first, and by how much it leads each."""
-    comparisons = (name for name in table_names() if load_table(name).variant is None)
+    tables = sorted(map(load_table, table_names()), key=lambda table: table.paper.startswith("appendix"))  # these last
+    comparisons = (table.name for table in tables if table.variant is None and table.printed)
     results = [stored_table(name, folder) for name in comparisons]
     return "\n".join(f"{_first_places(result)}\n\n{rendered(_leads(result), 'markdown')}" for result in results)
 
