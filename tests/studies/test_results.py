@@ -189,7 +189,15 @@ def test_a_part_of_a_table(folder):
 
 
 @pytest.mark.parametrize(
-    "page", ["docs/results.md", "docs/gallery.md", "docs/estimator.md", "docs/howto/links.md", "README.md"]
+    "page",
+    [
+        "docs/results.md",
+        "docs/gallery.md",
+        "docs/estimator.md",
+        "docs/graph-classification.md",
+        "docs/howto/links.md",
+        "README.md",
+    ],
 )
 def test_the_pages_show_the_records(page):
     text = (ROOT / page).read_text()

@@ -17,7 +17,7 @@ from s2gnn.bench.document import render_benchmark
 from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, duration, names, print_table
 from s2gnn.cli.search import search
 from s2gnn.cli.tables import Request, run_links, run_measured, run_sweep, run_table
-from s2gnn.data.catalogue import Kind, graph_title
+from s2gnn.data.catalogue import Kind, entry, graph_title
 from s2gnn.data.splits import TEST_SEEDS
 from s2gnn.documents import with_records
 from s2gnn.errors import InputError
@@ -141,8 +141,8 @@ def run(
         model or "s2gnn",
         graph,
         k,
-        protocol or "released",
-        seeds or len(TEST_SEEDS),
+        protocol or ("released-graphs" if entry(data).task == "graphs" else "released"),
+        seeds,
         changes,
         jobs,
         minutes,
@@ -163,7 +163,7 @@ def _run_cell(
     graph: Kind | None,
     k: int | None,
     protocol: str,
-    seeds: int,
+    seeds: int | None,
     changes: list[str] | None,
     jobs: int,
     minutes: float | None,
@@ -303,7 +303,7 @@ def _print_row(result: CellResult) -> None:
     score = f"{100 * confidence.mean:.2f} ± {100 * confidence.half_width:.2f}" if confidence else "–"
     metric = "ROC-AUC (%)" if result.metric == "test_roc_auc" else "accuracy (%)"
     print_table(
-        "Mean over seeds on the test nodes ± 95 % half-width",
+        "Mean over seeds on the test nodes or graphs ± 95 % half-width",
         ("data", "graph", "model", "protocol", metric, "seeds", "seconds per seed"),
         [
             (

@@ -1,6 +1,6 @@
 """Train a link predictor on the edges that are left after the split."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from s2gnn.errors import InputError
-from s2gnn.learning.fit import FitConfig, FitResult, History, require_finite, train_epochs
+from s2gnn.learning.fit import FitConfig, FitResult, History, StepLoss, require_finite, train_epochs
 from s2gnn.links.metrics import roc_auc
 from s2gnn.links.non_edges import NonEdges
 from s2gnn.links.predictor import predict_links
@@ -48,23 +48,25 @@ def fit_links(
     config = config or FitConfig(monitor="auc", weight_decay=0.0)
     if config.monitor == "accuracy":
         raise InputError('monitor is \'accuracy\', but edges are ranked, not classified: monitor "auc" or "loss"')
+    if config.batch_size is not None:
+        raise InputError(f"batch_size is {config.batch_size}, but a step has all training edges: leave it out")
     non_edges, generator = NonEdges(split.graph), np.random.default_rng(seed)
     train, history = split.train, History()
 
-    def loss(epoch: int) -> Tensor:
-        del epoch
-        negative = non_edges.draw(len(train), generator, distinct=False)
-        return _cross_entropy(model(x, op, np.concatenate([train, negative])), len(train))
+    def losses() -> Iterator[StepLoss]:
+        pairs = np.concatenate([train, non_edges.draw(len(train), generator, distinct=False)])
+        yield StepLoss(_cross_entropy(model(x, op, pairs), len(train)), len(pairs))
 
-    def validate(epoch: int) -> float:
+    def validate() -> float:
         logits = predict_links(model, x, op, _both(split.val))
         n_edges = len(split.val.positive)
-        history.val_loss.append(_cross_entropy(logits, n_edges).item())
-        require_finite(history.val_loss[-1], "validation", epoch, config.lr)
+        loss = _cross_entropy(logits, n_edges).item()
+        require_finite(loss, "validation", len(history.val_loss), config.lr)
+        history.val_loss.append(loss)
         history.val_auc.append(roc_auc(logits[:n_edges], logits[n_edges:]))
-        return -history.val_loss[-1] if config.monitor == "loss" else history.val_auc[-1]
+        return -loss if config.monitor == "loss" else history.val_auc[-1]
 
-    return train_epochs(model, config, seed, loss, validate, history, on_epoch)
+    return train_epochs(model, config, seed, losses, validate, history, on_epoch)
 
 
 def _both(pairs: Pairs) -> Any:

@@ -19,8 +19,8 @@ _HEADLINE_MODELS = ("s2gnn", "mlp", "gcn", "sgc", "sign", "cheby")
 
 def findings(folder: Path) -> str:
     """Of every comparison with other models, in Markdown: where S2-GNN is first, and by how much it leads each."""
-    tables = {name: load_table(name) for name in table_names()}
-    comparisons = (name for name, t in tables.items() if t.variant is None and t.metric == "test_accuracy")
+    tables = sorted(map(load_table, table_names()), key=lambda table: table.paper.startswith("appendix"))  # these last
+    comparisons = (t.name for t in tables if t.variant is None and t.printed and t.metric == "test_accuracy")
     results = [stored_table(name, folder) for name in comparisons]
     return "\n".join(f"{_first_places(result)}\n\n{rendered(_leads(result), 'markdown')}" for result in results)
 

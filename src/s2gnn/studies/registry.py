@@ -69,7 +69,8 @@ def studies() -> tuple[StudyInfo, ...]:
     for name in table_names():
         table = load_table(name)
         graphs = f" × {len(table.graphs)} kinds of graph" if len(table.graphs) > 1 else ""
-        size = f"{len(table.models)} models × {len(table.data)} data sets{graphs} × {len(table.protocols)} protocols"
+        runs = f"{table.folds} folds" if table.folds else f"{len(table.protocols)} protocols"
+        size = f"{len(table.models)} models × {len(table.data)} data sets{graphs} × {runs}"
         found.append(StudyInfo(name, f"{table.title} ({table.paper})", size))
     encoders = f"{len(LINKS.rows)} auto-encoders × {len(LINKS.data)} data sets"
     found.append(StudyInfo(LINKS.name, f"{LINKS.title} ({LINKS.paper})", encoders))

@@ -152,11 +152,12 @@ def _costs_like(config: dict[str, Any]) -> tuple[object, ...]:
     chosen = config["hyperparameters"]["model"]
     sizes = ("hidden_channels", "num_layers", "alpha", "heads", "K", "powers")
     place = ("data", "graph", "k", "model", "recipe")
-    task = ("decoder", "channels")  # of link prediction
+    task, steps = ("decoder", "channels"), ("batch_size", "folds")  # of links, of graphs
     return (
         *(config[name] for name in place),
         *(config.get(name) for name in task),
         *(chosen.get(name) for name in sizes),
+        *(config["protocol"].get(name) for name in steps),
     )
 
 

@@ -112,6 +112,16 @@ class AccuracyTable:
         """The models in their order."""
         return tuple(dict.fromkeys(cell.model for cell in self.cells))
 
+    @property
+    def printed(self) -> bool:
+        """Whether the paper has numbers for this table."""
+        return any(cell.paper for cell in self.cells)
+
+    @property
+    def folds(self) -> int | None:
+        """The folds of a table that is made by cross-validation; `None` of one made by many seeds."""
+        return self.protocols[0].folds
+
     def printed_lead(self, column: Column, other: str) -> float | None:
         """The score of S2-GNN minus that of `other` as printed, in points; `None` where the paper has not both."""
         printed = {cell.model: cell.paper for cell in self.cells if cell.column == column}
@@ -133,13 +143,15 @@ class AccuracyTable:
         """What to run for one place of the table.
 
         Protocols that differ by their head alone train a model without a head in the same way; it is then run under
-        the first of them and stands in both columns.
+        the first of them and stands in both columns. A protocol with folds takes all of them, unless the budget has one
+        seed.
         """
         chosen = next(other for other in self.protocols if same_training(wanted.model, other, protocol))
         chosen = replace(chosen, epochs=budget.epochs, patience=budget.patience)
-        cell = make_cell(
-            wanted.data, wanted.model, chosen, graph=wanted.graph, changes=wanted.values, seeds=seeds or budget.seeds
-        )
+        count = seeds or budget.seeds
+        if chosen.folds is not None and seeds is None and count > 1:
+            count = chosen.folds  # a cross-validation has all its folds; one is enough to see that it runs
+        cell = make_cell(wanted.data, wanted.model, chosen, graph=wanted.graph, changes=wanted.values, seeds=count)
         heads = cell.hyperparameters.model.get("heads")
         if isinstance(heads, int) and budget.max_heads is not None and heads > budget.max_heads:
             fewer = cell.hyperparameters.with_values({"heads": budget.max_heads})
@@ -179,6 +191,8 @@ def parse_table(name: str, text: str) -> AccuracyTable:
     if metric not in METRICS:
         raise InputError(f"{name}: metric is {metric!r}, but it must be one of {', '.join(METRICS)}")
     table = AccuracyTable(name, content["title"], content["paper"], protocols, cells, content.get("variant"), metric)
+    if len({protocol.folds for protocol in protocols}) > 1:
+        raise InputError(f"{name}: its protocols have folds or seeds, not both")
     if table.variant is not None and set(table.models) != {"s2gnn", table.variant}:
         raise InputError(
             f"{name}: an ablation compares s2gnn with {table.variant}, but it has the models {', '.join(table.models)}"

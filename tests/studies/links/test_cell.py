@@ -83,6 +83,10 @@ def test_a_cell_of_links_is_another_one_than_that_of_nodes():
     [
         (lambda: cell(graph="knn"), "the kind of graph is 'knn', but it must be one of given, diffusion: links are"),
         (lambda: cell(decoder="cosine"), "decoder is 'cosine'"),
+        (
+            lambda: make_link_cell("mutag", "gcn", "given", "dot"),
+            "mutag has many graphs, but links are",
+        ),
         (lambda: cell("gnc"), "there is no model 'gnc'"),
         (lambda: cell(alpha=3), "gcn has no hyperparameter 'alpha'"),
         (lambda: make_link_cell("cora", "gcn", "given", "dot", channels=0), "out_channels is 0"),

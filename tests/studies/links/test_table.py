@@ -68,7 +68,7 @@ def test_the_table_shows_what_is_on_record(tmp_path):
 def test_the_whole_study_from_the_command_line(s2gnn, tmp_path, monkeypatch, data_folder):
     monkeypatch.setenv("S2GNN_CACHE", str(tmp_path / "cache"))
     short = replace(BUDGETS["smoke"], epochs=2)
-    monkeypatch.setattr("s2gnn.studies.sweeps.sweep.named_budget", {"smoke": short}.get)
+    monkeypatch.setattr("s2gnn.studies.budget.named_budget", {"smoke": short}.get)
     run = ("study", "run", "links", "--data", "cora", "--models", "gcn,mlp", "--budget", "smoke", "--results", tmp_path)
     table = LINKS.chosen(("cora",), ("gcn", "mlp"))
     given = tuple(r for r in table.rows if r.graph == "given")

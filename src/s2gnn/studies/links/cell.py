@@ -68,6 +68,8 @@ def make_link_cell(
             f"the kind of graph is {graph!r}, but it must be one of {', '.join(get_args(LinkGraph))}: links are "
             "predicted in a given graph"
         )
+    if entry(data).task == "graphs":
+        raise InputError(f"{data} has many graphs, but links are predicted in one: choose a citation network")
     made = make_cell(data, model, protocol, graph=graph, changes=changes, seeds=seeds)
     common = {field.name: getattr(made, field.name) for field in fields(made)}
     cell = LinkCell(**common, decoder=decoder, channels=channels)
