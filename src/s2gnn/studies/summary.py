@@ -100,7 +100,7 @@ def render_records(path: Path) -> str:
 
 def _summary(found: Sequence[Record]) -> Summary:
     config = found[0].config
-    metric = "test_roc_auc" if "test_roc_auc" in found[0].metrics else "test_accuracy"
+    metric = found[0].metric
     commits = dict.fromkeys(record.commit or "unknown" for record in found)
     budgets = {str(record.budget): record.budget for record in found}
     return Summary(
