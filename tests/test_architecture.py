@@ -7,8 +7,8 @@ import s2gnn
 
 ORDER = [
     "errors", "file_lock", "files", "pictures", "provenance", "progress", "documents", "webpage", "layout",
-    "processes", "resources", "graphs", "operators", "analysis", "nn", "data", "learning", "preprocessing", "estimator",
-    "report", "studies", "search", "demo", "bench", "cli",
+    "processes", "resources", "graphs", "operators", "analysis", "nn", "data", "learning", "links", "preprocessing",
+    "estimator", "report", "studies", "search", "demo", "bench", "cli",
 ]  # fmt: skip
 SOURCE = Path(s2gnn.__file__).parent
 

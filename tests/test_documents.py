@@ -17,6 +17,8 @@ WITH_EXAMPLES = {
     "s2gnn.estimator.classifier",
     "s2gnn.graphs.graph",
     "s2gnn.graphs.knn",
+    "s2gnn.graphs.union",
+    "s2gnn.links.predictor",
     "s2gnn.nn.s2gnn",
     "s2gnn.operators.family",
     "s2gnn.operators.sobolev",

@@ -61,7 +61,7 @@ def test_get_all_goes_on_after_a_failure(s2gnn, cache, offline):
     assert results["digits"] == "was here"
     assert results["ppi-human"].startswith("skipped")
     assert results["cora"] == "failed"
-    assert errors.startswith("s2gnn: 8 of 10 data sets could not be fetched: cancer-b (http://127.0.0.1:9/")
+    assert errors.startswith("s2gnn: 13 of 15 data sets could not be fetched: cancer-b (http://127.0.0.1:9/")
     assert errors.count("\n") == 1
 
 
@@ -79,6 +79,9 @@ def test_info_beside_the_paper(s2gnn, cache, data_folder, monkeypatch):
     code, output, _ = s2gnn("data", "info", "digits", "--k", 10)
     assert code == 0
     assert "knn, k = 10" in output
+    code, output, _ = s2gnn("data", "info", "mutag", "--json")
+    assert code == 0
+    assert {"name": "graphs", "measured": 188, "published": None} in json.loads(output)["statistics"]
 
 
 @pytest.mark.parametrize(
@@ -91,6 +94,7 @@ def test_info_beside_the_paper(s2gnn, cache, data_folder, monkeypatch):
         (["info", "pubmed"], "ind.pubmed.x cannot be reached"),
         (["info", "digits", "--graph", "given"], "digits has no given graph"),
         (["info", "digits", "--k", "1797"], "k is 1797, but 1797 rows"),
+        (["info", "mutag", "--k", "3"], "k is 3, but a diffusion graph has no k"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(s2gnn, cache, offline, arguments, message):

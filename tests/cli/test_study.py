@@ -235,7 +235,7 @@ def digits_sweep(monkeypatch):
     monkeypatch.setattr("s2gnn.cli.tables.SWEEPS", {"neighbours": sweep})
     monkeypatch.setattr("s2gnn.studies.sweeps.stored.SWEEPS", {"neighbours": sweep})
     short = replace(BUDGETS["quick"], seeds=2, epochs=3, patience=None)
-    monkeypatch.setattr("s2gnn.studies.sweeps.sweep.named_budget", lambda name: replace(short, name=name))
+    monkeypatch.setattr("s2gnn.studies.budget.named_budget", lambda name: replace(short, name=name))
     return sweep
 
 
@@ -278,3 +278,17 @@ def test_what_is_no_document_and_no_record_is_refused(s2gnn, tmp_path):
     empty.touch()
     code, _, err = s2gnn("study", "show", empty)
     assert (code, "runs.jsonl has no record" in err) == (2, True)
+
+
+def test_a_cross_validation_has_no_search(s2gnn, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr("s2gnn.cli.tables._train", lambda request, budget, cells, records: asked.extend(cells) or [])
+    code, output, errors = s2gnn(
+        *("study", "run", "graph-classification-ten-fold", "--data", "mutag", "--models", "s2gnn"),
+        *("--budget", "full", "--results", tmp_path),
+    )
+    assert code == 0
+    assert "graph-classification-ten-fold holds hyperparameters over its folds: full is long here" in errors
+    (cell,) = asked
+    assert (cell.seeds, cell.protocol.epochs, cell.protocol.patience) == (tuple(range(10)), 500, None)
+    assert "| s2gnn" in output.replace("│", "|")

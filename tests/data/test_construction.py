@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
 from s2gnn import Graph, InputError, diffuse, knn_graph, smooth_graph
-from s2gnn.data import CATALOGUE, Dataset, construction, dataset_graph
-from s2gnn.graphs import largest_component, load_graph, save_graph
+from s2gnn.data import CATALOGUE, Dataset, GraphCollection, collection_graphs, construction, dataset_graph
+from s2gnn.graphs import DisjointUnion, largest_component, load_graph, save_graph
 from tests.random_graphs import random_graph
 
 
@@ -142,3 +142,21 @@ def test_bad_input(iris, citations):
         dataset_graph(iris, "knn", 150)
     with pytest.raises(InputError, match="iris has 150 rows, 149 labels, 150 marks and no graph: all must agree"):
         replace(iris, y=iris.y[1:])
+
+
+def test_the_graphs_of_a_collection_are_diffused_one_by_one_and_kept(cache):
+    parts = [random_graph(20, 0.3, seed) for seed in range(3)]
+    union = DisjointUnion.of([*parts, Graph.from_edge_list([], n_nodes=1)])
+    collection = GraphCollection("own", union, np.ones((61, 1)), np.array([0, 1, 0, 1]), ("a", "b"), "here")
+    same, diffused = collection_graphs(collection, "diffusion")
+    assert same is collection
+    assert list(diffused)[:3] == [diffuse(part, 0.05, 15) for part in parts]
+    (kept,) = (cache / "graphs").glob("*.npz")
+    before = kept.stat().st_mtime_ns
+    assert collection_graphs(collection, "diffusion")[1].graph == diffused.graph
+    assert kept.stat().st_mtime_ns == before
+    assert collection_graphs(collection, "given") == (collection, union)
+    with pytest.raises(InputError, match="kind of graph is 'knn', but many graphs are taken by"):
+        collection_graphs(collection, "knn")
+    with pytest.raises(InputError, match="own has 4 graphs with 61 nodes, but 3 labels and 61 rows of features"):
+        replace(collection, y=collection.y[1:])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from s2gnn import InputError
-from s2gnn.data import CATALOGUE, fetch, load_dataset, whereabouts
+from s2gnn.data import CATALOGUE, fetch, load_collection, load_dataset, whereabouts
 from s2gnn.data.fetching import obtain
 from tests.data.web import web_server
 
@@ -19,10 +19,10 @@ def cora_files(data_folder):
         return {name: archive.read(name) for name in archive.namelist() if name.startswith("ind.cora.")}
 
 
-def moved(name, address):
-    """The catalogue's entry with its originals at `address`."""
+def moved(name, address, **changes):
+    """The catalogue's entry with its originals at `address`, and changed otherwise."""
     found = CATALOGUE[name]
-    return replace(found, originals=tuple(replace(o, url=f"{address}/{o.name}") for o in found.originals))
+    return replace(found, originals=tuple(replace(o, url=f"{address}/{o.name}", **changes) for o in found.originals))
 
 
 def test_cora_from_its_publisher_is_cora_of_the_data_folder(data_folder, cache, cora_files, monkeypatch):
@@ -84,8 +84,9 @@ def test_offline_is_one_sentence_with_what_to_fetch_and_where_to_put_it(cache, n
     address = "http://127.0.0.1:9"  # the discard port, where nothing listens
     monkeypatch.setitem(CATALOGUE, name, moved(name, address))
     names = [original.name for original in CATALOGUE[name].originals]
+    load = load_collection if CATALOGUE[name].task == "graphs" else load_dataset
     with pytest.raises(InputError, match="cannot be reached") as raised:
-        load_dataset(name)
+        load(name)
     sentence = str(raised.value)
     if len(names) == 1:
         assert f"otherwise fetch {address}/{names[0]} on a machine that can and put it at {cache}" in sentence
@@ -117,4 +118,5 @@ def test_the_catalogue_is_complete():
         "cancer-b",
         "cancer-m",
         "isolet",
+        "ogbn-proteins",
     }

@@ -16,7 +16,11 @@ CLASS_SIZES = {
 }
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+# ogbn-proteins is not among the real data; tests/data/test_ogbn_proteins.py loads a small one. Of many graphs:
+# tests/data/test_tu.py.
+@pytest.mark.parametrize(
+    "name", [name for name, found in CATALOGUE.items() if found.task == "nodes" and name != "ogbn-proteins"]
+)
 def test_shapes_types_and_classes(data_folder, name):
     found, dataset = CATALOGUE[name], load_dataset(name)
     assert dataset.name == name
@@ -92,6 +96,8 @@ def test_proteins_are_weighted_and_have_several_labels(data_folder):
     assert dataset.graph.n_edges == 545_673
     assert len(np.unique(dataset.graph.weights)) > 1_000
     assert set(np.unique(dataset.y)) == {0, 1}
+    assert np.allclose(dataset.x.mean(axis=0), 0, atol=1e-9)
+    assert np.allclose(dataset.x.std(axis=0), 1)
     assert not dataset.y[~dataset.labelled].any()
     assert dataset.class_names[0] == "GO:0042592"
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from s2gnn import InputError
 from s2gnn.data import Dataset
-from s2gnn.data.splits import TEST_SEEDS, VALIDATION_SEEDS, dataset_split, paper_split, random_split
+from s2gnn.data.splits import TEST_SEEDS, VALIDATION_SEEDS, dataset_split, fold_split, paper_split, random_split
 
 
 def citation_split_as_released(y, seed):
@@ -116,6 +116,18 @@ def test_the_papers_share_is_the_papers_split_where_every_class_is_drawn():
         assert len(by_share.train) == 25
 
 
+@pytest.mark.parametrize("classes", [2, 6, 12])
+def test_folds_are_stratified_and_test_every_graph_once(classes):
+    y = np.random.default_rng(0).permutation(np.arange(20 * classes) % classes)
+    folds = [fold_split(y, fold) for fold in range(10)]
+    assert sorted(np.concatenate([split.test for split in folds])) == list(range(len(y)))
+    for fold, split in enumerate(folds):
+        assert sorted([*split.train, *split.val, *split.test]) == list(range(len(y)))
+        for part, of_each in ((split.test, 2), (split.val, 2)):
+            assert abs(np.bincount(y[part], minlength=classes) - of_each).max() <= 1
+        assert as_lists(split) == as_lists(fold_split(y, fold))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -131,6 +143,9 @@ def test_the_papers_share_is_the_papers_split_where_every_class_is_drawn():
         (lambda: random_split(100, 0, shares=(0.6, 0.2)), "three positive numbers"),
         (lambda: random_split(100, 0, shares=(0.6, 0.6, -0.2)), "three positive numbers"),
         (lambda: random_split(2, 0), "2 nodes are too few"),
+        (lambda: fold_split(np.arange(60) % 3, 10), r"fold is 10, but the folds are 0\.\.9"),
+        (lambda: fold_split(np.arange(60) % 9, 0), "class 6 has 6 members, but 10 folds need one each"),
+        (lambda: fold_split(np.zeros(60), 0), "expected integer labels"),
     ],
 )
 def test_unusable_splits(call, message):

@@ -1,6 +1,14 @@
 import pytest
 
-from s2gnn.data import Statistic, dataset_graph, load_dataset, statistics
+from s2gnn.data import (
+    Statistic,
+    collection_graphs,
+    collection_statistics,
+    dataset_graph,
+    load_collection,
+    load_dataset,
+    statistics,
+)
 from s2gnn.graphs import node_homophily
 
 
@@ -33,3 +41,13 @@ def test_no_homophily_without_one_label_for_each_row(own_cache):
     for name in ("ppi-human", "citeseer"):
         dataset, graph = dataset_graph(load_dataset(name), "given")
         assert [figure.name for figure in statistics(dataset, graph, "given")][-1] == "classes"
+
+
+def test_of_many_graphs(own_cache):
+    """Nodes and edges are those of the publisher's table: 17.93 and 19.79."""
+    collection, graphs = collection_graphs(load_collection("mutag"), "given")
+    figures = {figure.name: figure.measured for figure in collection_statistics(collection, graphs)}
+    assert figures["nodes of a graph, mean"] == pytest.approx(17.93, abs=0.005)
+    assert figures["edges of a graph, mean"] == pytest.approx(19.79, abs=0.005)
+    assert (figures["graphs"], figures["features"], figures["classes"]) == (188, 7, 2)
+    assert figures["nodes of a graph, at most"] == 28

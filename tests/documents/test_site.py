@@ -13,7 +13,9 @@ from sphinx.util.inventory import InventoryFile
 
 from tests.documents.pages import ROOT
 
-PACKAGES = ("graphs", "operators", "nn", "estimator", "report", "data", "learning", "analysis", "studies", "search")
+PACKAGES = (
+    "graphs", "operators", "nn", "estimator", "report", "data", "learning", "links", "analysis", "studies", "search",
+)  # fmt: skip
 
 
 class Page(HTMLParser):

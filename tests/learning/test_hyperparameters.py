@@ -1,3 +1,5 @@
+from itertools import product
+
 import pytest
 
 from s2gnn import S2GNN, InputError
@@ -30,8 +32,9 @@ def test_defaults_elsewhere():
     assert default_hyperparameters("s2gnn", "cora").model["alpha"] == 4
     assert default_hyperparameters("regular-sobolev", "har").model == PUBLISHED["har"].model
     assert "epsilon" not in default_hyperparameters("no-hadamard", "har").model
-    proteins = default_hyperparameters("s2gnn", "ppi-human")
-    assert (proteins.lr, proteins.model["hidden_channels"], proteins.model["num_layers"]) == (1e-3, 8, 3)
+    for data, model in product(("ppi-human", "ogbn-proteins"), ("s2gnn", "gcn")):
+        proteins = default_hyperparameters(model, data)
+        assert (proteins.lr, proteins.model["hidden_channels"], proteins.model["num_layers"]) == (1e-3, 8, 3)
     assert default_hyperparameters("svm", "har") == Hyperparameters(0.0, 0.0, {"C": 1.0})
 
 

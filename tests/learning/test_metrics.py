@@ -30,6 +30,20 @@ def test_mean_roc_auc_is_scikit_learns_over_labels_with_both_classes(y, scores):
     assert mean_roc_auc(y, scores) == pytest.approx(expected, abs=1e-12)
 
 
+def test_mean_roc_auc_is_that_of_ogb():
+    nodeproppred = pytest.importorskip("ogb.nodeproppred", reason="needs ogb: pip install 's2gnn[ogb]'")
+    evaluator = nodeproppred.Evaluator(name="ogbn-proteins")
+    rng = np.random.default_rng(4)
+    y = (rng.random((300, 112)) < rng.uniform(0, 0.1, 112)).astype(int)
+    y[:, :3] = [0, 1, 0]  # no curve: OGB leaves these labels out, too
+    y[0, 2] = 1
+    scores = (rng.normal(size=y.shape) + y).round(1)  # many are equal
+    theirs = evaluator.eval({"y_true": y, "y_pred": scores})["rocauc"]
+    assert mean_roc_auc(y, scores) == pytest.approx(theirs, abs=1e-12)
+    with_curve = [label for label in range(112) if 0 < y[:, label].sum() < 300]
+    assert len(with_curve) < 112
+
+
 def test_bootstrap_confidence():
     scores = np.random.default_rng(1).normal(0.9, 0.02, size=50)
     confidence = bootstrap_confidence(scores)

@@ -13,6 +13,8 @@ from s2gnn.learning.protocol import PROTOCOLS, named_protocol
         ("released-citation", "released", "best", "first-layer", ("fusion",)),
         ("fair", "plain", "best", "all", ()),
         ("fair-citation", "plain", "best", "first-layer", ()),
+        ("released-graphs", "released", "best", "first-layer", ("fusion",)),
+        ("fair-graphs", "plain", "best", "first-layer", ()),
     ],
 )
 def test_what_a_protocol_fixes(name, head, keep, decay, frozen):
@@ -23,7 +25,17 @@ def test_what_a_protocol_fixes(name, head, keep, decay, frozen):
     assert protocol.fit_config(0.02, 1e-3, several_labels=True).monitor == "auc"
 
 
+def test_a_cross_validation_has_batches_and_goes_by_the_loss():
+    protocol = named_protocol("ten-fold")
+    assert (protocol.head, protocol.folds) == ("plain", 10)
+    fixed = {"epochs": 500, "patience": None, "monitor": "loss", "batch_size": 32}
+    assert protocol.fit_config(0.02, 1e-3) == FitConfig(lr=0.02, weight_decay=1e-3, **fixed)
+
+
 def test_all_protocols_are_listed_and_others_are_refused():
-    assert list(PROTOCOLS) == ["released", "released-last", "released-citation", "fair", "fair-citation"]
+    assert list(PROTOCOLS) == [
+        *("released", "released-last", "released-citation", "fair", "fair-citation"),
+        *("released-graphs", "fair-graphs", "ten-fold"),
+    ]
     with pytest.raises(InputError, match="no protocol 'unfair': choose from released, released-last, .*fair"):
         named_protocol("unfair")

@@ -125,9 +125,8 @@ def _graph(given: str, kind: Kind | None, k: int | None) -> tuple[Graph, str | N
             k = entry(given).k if k is None else k
         return dataset_graph(load_dataset(given), kind, k, progress=True)[1], graph_title(kind, k)
     if not Path(given).is_file():
-        raise InputError(
-            f"{given} is neither a file nor a data set: give a graph file, or one of {', '.join(CATALOGUE)}"
-        )
+        known = ", ".join(name for name, found in CATALOGUE.items() if found.task == "nodes")
+        raise InputError(f"{given} is neither a file nor a data set: give a graph file, or one of {known}")
     if kind is not None or k is not None:
         raise InputError(f"--kind and --k are for a data set, but {given} is a graph already: leave them out")
     return load_graph(given), None

@@ -11,9 +11,12 @@ from s2gnn.data import (
     CATALOGUE,
     Entry,
     Statistic,
+    collection_graphs,
+    collection_statistics,
     dataset_graph,
     entry,
     fetch,
+    load_collection,
     load_dataset,
     statistics,
     whereabouts,
@@ -41,7 +44,8 @@ def list_command(as_json: AsJson = False) -> None:
         [
             (
                 found.name,
-                *(f"{size:,}" for size in (found.rows, found.features, found.classes)),
+                f"{found.rows:,} graphs" if found.task == "graphs" else f"{found.rows:,}",
+                *(f"{size:,}" for size in (found.features, found.classes)),
                 _graph_text(found),
                 whereabouts(found),
                 found.licence,
@@ -102,19 +106,18 @@ def info(
     """
     found = entry(name)
     kind = graph or found.kind
-    dataset, measured = dataset_graph(load_dataset(name, progress=not as_json), kind, k, progress=not as_json)
-    figures = statistics(dataset, measured, kind, k)
+    figures, source = _measured(found, kind, k, progress=not as_json)
     built = kind in ("knn", "smooth")
     used_k = (k or found.k) if built else None
     if as_json:
-        summary = {**_described(found), "source": dataset.source, "graph": kind, "k": used_k}
+        summary = {**_described(found), "source": source, "graph": kind, "k": used_k}
         print(json.dumps({**summary, "statistics": [asdict(figure) for figure in figures]}, indent=2))
         return
     print_table(
         f"{found.name}: {found.title}",
         ("", "value"),
         [
-            ("source", dataset.source),
+            ("source", source),
             ("licence", found.licence),
             ("citation", found.citation),
             ("graph", graph_title(kind, used_k)),
@@ -127,6 +130,17 @@ def info(
     )
     if found.name == "ppi-human":
         print("A stand-in for ogbn-proteins: the paper's Table I has no figures for it.")
+
+
+def _measured(found: Entry, kind: Kind, k: int | None, *, progress: bool) -> tuple[tuple[Statistic, ...], str]:
+    """The statistics of a data set with one graph or many, and where it came from."""
+    if found.task == "nodes":
+        dataset, graph = dataset_graph(load_dataset(found.name, progress=progress), kind, k, progress=progress)
+        return statistics(dataset, graph, kind, k), dataset.source
+    if k is not None:
+        raise InputError(f"k is {k}, but a {kind} graph has no k: leave it out")
+    collection, graphs = collection_graphs(load_collection(found.name, progress=progress), kind, progress=progress)
+    return collection_statistics(collection, graphs), collection.source
 
 
 def _fetched(found: Entry, *, skip: bool, progress: bool) -> dict[str, str]:
@@ -146,6 +160,7 @@ def _described(found: Entry) -> dict[str, Any]:
     return {
         "name": found.name,
         "title": found.title,
+        "task": found.task,
         "rows": found.rows,
         "features": found.features,
         "classes": found.classes,

@@ -16,8 +16,8 @@ from s2gnn import provenance
 from s2gnn.bench.document import render_benchmark
 from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, duration, names, print_table
 from s2gnn.cli.search import search
-from s2gnn.cli.tables import Request, run_measured, run_sweep, run_table
-from s2gnn.data.catalogue import Kind, graph_title
+from s2gnn.cli.tables import Request, run_links, run_measured, run_sweep, run_table
+from s2gnn.data.catalogue import Kind, entry, graph_title
 from s2gnn.data.splits import TEST_SEEDS
 from s2gnn.documents import with_records
 from s2gnn.errors import InputError
@@ -30,6 +30,8 @@ from s2gnn.nn.models import MODELS
 from s2gnn.studies import Cell, CellProgress, CellResult, make_cell, run_cell
 from s2gnn.studies.budget import BUDGETS, named_budget
 from s2gnn.studies.findings import FINDINGS, HEADLINE, findings, headline
+from s2gnn.studies.links import LINKS
+from s2gnn.studies.links.results import links_json, links_layout, stored_links
 from s2gnn.studies.part import Part
 from s2gnn.studies.registry import MEASURED, check_study, stored_table, studies, study_layout
 from s2gnn.studies.run import cell_result
@@ -117,7 +119,11 @@ def run(
             layout, content = study_layout(study, results), MEASURED[study].read(results)
         else:
             request = Request(study, results, budget or "quick", data, models, protocol, seeds, storage, jobs, minutes)
-            if study in SWEEPS:
+            if study == LINKS.name:
+                _refuse({"--storage": storage, "--protocol": protocol}, f"means nothing to {study}: leave it out")
+                linked = run_links(request)
+                layout, content = links_layout(linked), links_json(linked)
+            elif study in SWEEPS:
                 _refuse({"--storage": storage}, f"means nothing to {study}, which has no search: leave it out")
                 swept = run_sweep(request)
                 layout, content = sweep_layout(swept), sweep_json(swept)
@@ -135,8 +141,8 @@ def run(
         model or "s2gnn",
         graph,
         k,
-        protocol or "released",
-        seeds or len(TEST_SEEDS),
+        protocol or ("released-graphs" if entry(data).task == "graphs" else "released"),
+        seeds,
         changes,
         jobs,
         minutes,
@@ -157,7 +163,7 @@ def _run_cell(
     graph: Kind | None,
     k: int | None,
     protocol: str,
-    seeds: int,
+    seeds: int | None,
     changes: list[str] | None,
     jobs: int,
     minutes: float | None,
@@ -215,6 +221,8 @@ def show(
     stored: dict[str, Any] | None
     if study in MEASURED:
         stored = MEASURED[study].read(results)
+    elif study == LINKS.name:
+        stored = links_json(stored_links(results, part))
     elif study in SWEEPS:
         stored = sweep_json(stored_sweep(study, results, part))
     else:
@@ -295,7 +303,7 @@ def _print_row(result: CellResult) -> None:
     score = f"{100 * confidence.mean:.2f} ± {100 * confidence.half_width:.2f}" if confidence else "–"
     metric = "ROC-AUC (%)" if result.metric == "test_roc_auc" else "accuracy (%)"
     print_table(
-        "Mean over seeds on the test nodes ± 95 % half-width",
+        "Mean over seeds on the test nodes or graphs ± 95 % half-width",
         ("data", "graph", "model", "protocol", metric, "seeds", "seconds per seed"),
         [
             (

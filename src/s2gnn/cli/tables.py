@@ -17,14 +17,14 @@ from s2gnn.learning.many import threads_per_run
 from s2gnn.learning.protocol import Protocol
 from s2gnn.learning.records import RecordsFolder
 from s2gnn.search import SearchConfig, search, search_result
-from s2gnn.studies.budget import Budget, named_budget
+from s2gnn.studies.budget import Budget, named_budget, searchless_budget
 from s2gnn.studies.cell import Cell
+from s2gnn.studies.links import LINKS, LinkResult, link_result
 from s2gnn.studies.measured import MeasuredStudy
 from s2gnn.studies.results import TableResult, table_result
 from s2gnn.studies.schedule import Estimates, Job, run_jobs, unfinished
 from s2gnn.studies.sweeps import SweepResult, sweep_result
 from s2gnn.studies.sweeps.stored import SWEEPS, write_files
-from s2gnn.studies.sweeps.sweep import sweep_budget
 from s2gnn.studies.table import AccuracyTable, load_table
 
 
@@ -46,9 +46,12 @@ class Request:
 
 def run_table(request: Request) -> TableResult:
     """Train what an accuracy table lacks; the part that was asked for, with the runs of this budget."""
-    budget = named_budget(request.budget)
     part = names(request.data), names(request.models)
     table = load_table(request.study).chosen(*part)
+    if table.folds is None:
+        budget = named_budget(request.budget)
+    else:
+        budget = _without_search(request, "holds hyperparameters over its folds")
     protocols = table.protocols if request.protocol is None else (_one_of(table, request.protocol),)
     cells = (table.cell(cell, protocol, budget, request.seeds) for cell in table.cells for protocol in protocols)
     records = RecordsFolder(request.results, request.study)
@@ -56,19 +59,34 @@ def run_table(request: Request) -> TableResult:
     return table_result(load_table(request.study), records, [budget]).chosen(*part)
 
 
+def run_links(request: Request) -> LinkResult:
+    """Train what the table of link prediction lacks; the part that was asked for, with the runs of this budget."""
+    budget = _without_search(request, "has no search")
+    table = LINKS.chosen(names(request.data), names(request.models))
+    records = RecordsFolder(request.results, request.study)
+    _exit_if_any(_train(request, budget, table.cells(budget, request.seeds), records))
+    return link_result(table, records, [budget])
+
+
 def run_sweep(request: Request) -> SweepResult:
     """Train what a sweep lacks, draw its curves; the part that was asked for, with the runs of this budget."""
-    budget, console = sweep_budget(request.budget), Console(stderr=True)
-    if budget.name != request.budget:
-        console.print(f"{request.study} holds all hyperparameters but one: {request.budget} is {budget.name} here")
+    budget = _without_search(request, "holds all hyperparameters but one")
     sweep = SWEEPS[request.study].chosen(names(request.data), names(request.models), request.protocol)
     records = RecordsFolder(request.results, request.study)
     failures = _train(request, budget, sweep.cells(budget, request.seeds), records)
     written = write_files(request.study, request.results, budget)
     if written:
-        console.print(f"wrote {request.results / request.study} as {', '.join(written)}")
+        Console(stderr=True).print(f"wrote {request.results / request.study} as {', '.join(written)}")
     _exit_if_any(failures)
     return sweep_result(sweep, records, [budget])
+
+
+def _without_search(request: Request, why: str) -> Budget:
+    """The budget of a study whose hyperparameters are given; says `why` where that is not the one asked for."""
+    budget = searchless_budget(request.budget)
+    if budget.name != request.budget:
+        Console(stderr=True).print(f"{request.study} {why}: {request.budget} is {budget.name} here")
+    return budget
 
 
 def _train(request: Request, budget: Budget, cells: Iterable[Cell], records: RecordsFolder) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Literal
 from s2gnn.errors import InputError
 
 Kind = Literal["knn", "smooth", "diffusion", "given"]
+Task = Literal["nodes", "graphs"]
 
 
 def graph_title(kind: str, k: int | None) -> str:
@@ -52,11 +53,11 @@ class Entry:
     """One named data set.
 
     Attributes:
-        name: as in `load_dataset`.
+        name: as in `load_dataset`, or `load_collection` where graphs are classified.
         title: for people.
         file: in the data folder; `None` if scikit-learn carries the data.
         originals: what the publisher ships, from which `file` is made; empty if nobody ships it.
-        rows: N after preprocessing.
+        rows: N after preprocessing, or the number of graphs.
         features: M.
         classes: C, or the number of labels.
         kind: of the graph in the paper's Table I, and the default of `s2gnn data info`.
@@ -66,6 +67,7 @@ class Entry:
         published: the paper's figures; `None` if the paper does not have this data set.
         otherwise: how to get `file` when there are no originals.
         recipe: raised when the preprocessing changes, so that results before and after are told apart.
+        task: whether the "nodes" of one graph are classified or many "graphs".
     """
 
     name: str
@@ -82,6 +84,7 @@ class Entry:
     published: Published | None
     otherwise: str = ""
     recipe: int = 1
+    task: Task = "nodes"
 
     @property
     def sha256_known(self) -> bool:
@@ -143,6 +146,23 @@ def _planetoid(name: str) -> tuple[Original, ...]:
     )
 
 
+# The sha256 of the archives as others have published them for these addresses; the data folder's are packed anew.
+_TU = "https://www.chrsmrrs.com/graphkerneldatasets"
+_TU_SHA256 = {
+    "MUTAG": "c419bdc853c367d2d83da4973c45100954ae15e10f5ae2cddde6ca431f8207f6",
+    "ENZYMES": "13d832eb6ffa084192daf6e5750250028a18437ee692c38d29a10cd60e18aaf4",
+    "PROTEINS": "2da8de15284b88edabca2888ce5444d62f364ed41159260977088c4e53d4d848",
+}
+
+
+def _tu(name: str, title: str, archive: str, graphs: int, features: int, classes: int, citation: str) -> Entry:
+    original = Original(f"{_TU}/{archive}.zip", f"{archive}.zip", _TU_SHA256[archive])
+    return Entry(
+        name, title, f"tu/{archive}.zip", (original,), graphs, features, classes, "diffusion", 30,
+        "none stated", f"{citation}; Morris et al. 2020", None, task="graphs",
+    )  # fmt: skip
+
+
 _ENTRIES = (
     Entry(
         "cancer-b", "colorectal histology, tumour against stroma", "kather/kather_lbp38.npz", _KATHER,
@@ -195,6 +215,13 @@ _ENTRIES = (
         Published(19_717, 1_723_360, None, 500, 3), recipe=2,
     ),
     Entry(
+        "ogbn-proteins", "protein associations in eight species, the first 30,000 proteins",
+        "ogbn_proteins/ogbn_proteins.npz",
+        (Original("https://snap.stanford.edu/ogb/data/nodeproppred/proteins.zip", "proteins.zip", None),),
+        30_000, 8, 112, "given", 30, "CC0", "Hu et al. 2020; Szklarczyk et al. 2019",
+        Published(30_000, 13_251_798, None, 8, 112),
+    ),
+    Entry(
         "ppi-human", "human protein interactions, a stand-in for ogbn-proteins", "ppi_human/ppi_human.npz", (),
         19_100, 8, 112, "given", 30, "network BSD-3 (scnet), labels Artistic-2.0 (org.hs.eg.db)",
         "network of scnet, Gene Ontology", None,
@@ -203,11 +230,19 @@ _ENTRIES = (
             "labels of Bioconductor's org.hs.eg.db (STRING, https://string-db.org, has a like network); make an .npz "
             "with edge_index, edge_weight, y112, y112_terms and annotated as docs/data.md says"
         ),
+        recipe=2,
     ),
     Entry(
         "digits", "handwritten digits of scikit-learn", None, (), 1_797, 64, 10, "knn", 30, "BSD-3, with scikit-learn",
         "Alpaydin and Kaynak 1998", None,
     ),
+    _tu("mutag", "molecules, mutagenic or not", "MUTAG", 188, 7, 2, "Debnath et al. 1991"),
+    _tu("enzymes", "enzymes of six classes", "ENZYMES", 600, 3, 6, "Borgwardt et al. 2005"),
+    _tu(
+        "enzymes-attributes", "enzymes of six classes, with the attributes of their nodes", "ENZYMES", 600, 21, 6,
+        "Borgwardt et al. 2005",
+    ),
+    _tu("proteins", "proteins, enzymes or not", "PROTEINS", 1_113, 3, 2, "Dobson and Doig 2003; Borgwardt et al. 2005"),
 )  # fmt: skip
 
 CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.io.matlab import MatReadError
 
 from s2gnn.data.compress import uncompress
+from s2gnn.data.ogbn_proteins import read_archive
 from s2gnn.data.planetoid import read_planetoid
 from s2gnn.errors import InputError
 
@@ -21,6 +22,7 @@ Arrays = dict[str, NDArray[Any]]
 _DAMAGED = (ValueError, KeyError, IndexError, TypeError, EOFError, NotImplementedError)
 
 HAR_ROWS = {"train": 7_352, "test": 2_947}
+OGBN_PROTEINS_LABELS = (132_534, 112)
 ISOLET_GROUPS = (1_560, 1_560, 1_560, 1_558, 1_559)
 
 
@@ -96,6 +98,13 @@ def _convert_isolet(originals: Mapping[str, Path]) -> Arrays:
     }
 
 
+def _convert_ogbn_proteins(originals: Mapping[str, Path]) -> Arrays:
+    """OGB's zip holds tables as gzipped text."""
+    arrays = read_archive(originals["proteins.zip"])
+    _require("the labels of ogbn-proteins", arrays["y"].shape, OGBN_PROTEINS_LABELS)
+    return arrays
+
+
 def _require(what: str, found: tuple[int, ...], expected: tuple[int, ...]) -> None:
     if found != expected:
         raise InputError(f"{what} have shape {found}, expected {expected}: the publisher's file is another one")
@@ -108,4 +117,5 @@ _CONVERSIONS: dict[str, Callable[[Mapping[str, Path]], Arrays]] = {
     "citation/cora.npz": _convert_planetoid,
     "citation/citeseer.npz": _convert_planetoid,
     "citation/pubmed.npz": _convert_planetoid,
+    "ogbn_proteins/ogbn_proteins.npz": _convert_ogbn_proteins,
 }

@@ -1,11 +1,14 @@
-"""Which nodes a model is trained, validated and tested on: the paper's splits, and a plain random one."""
+"""Which nodes or graphs a model is trained, validated and tested on: the paper's splits, a random one, and folds."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import StratifiedKFold, train_test_split
 
+from s2gnn.data.collection import GraphCollection
 from s2gnn.data.dataset import Dataset
 from s2gnn.errors import InputError
 
@@ -100,8 +103,10 @@ def _of_every_class(order: NDArray[np.int64], count: int, labels: NDArray[np.int
     return chosen
 
 
-def dataset_split(dataset: Dataset, seed: int, share: float | None = None) -> Split:
+def dataset_split(dataset: Dataset | GraphCollection, seed: int, share: float | None = None) -> Split:
     """The split of a named data set for one seed: the paper's, or 60/20/20 where a row may have several labels.
+
+    The graphs of a collection are split as the nodes of a constructed graph are.
 
     Rows without a label are in no part. The training nodes may be another `share` of the nodes than the paper's, see
     `paper_split`, where the paper draws them by share.
@@ -132,4 +137,31 @@ def random_split(nodes: int | ArrayLike, seed: int, shares: Sequence[float] = (0
     train, val, test = np.split(order, [n_train, n_train + n_val])
     if min(len(train), len(val), len(test)) == 0:
         raise InputError(f"{len(order)} nodes are too few to be split into shares of {tuple(shares)}")
+    return Split(train, val, test)
+
+
+def fold_split(y: ArrayLike, fold: int, folds: int = 10) -> Split:
+    """One fold of a stratified cross-validation with a validation part, as Errica et al. (2020) split graphs.
+
+    Every graph is tested in one of the folds. Of the graphs outside a fold, a stratified tenth chooses the epoch and
+    the others train. Partition and tenths are the same whenever they are asked for, and for all models.
+
+    Args:
+        y: labels (G,), integers; each class has at least `folds` members.
+        fold: which, 0..folds-1.
+        folds: their number.
+    """
+    labels = np.asarray(y)
+    if labels.ndim != 1 or labels.dtype.kind not in "iu":
+        raise InputError(f"y has shape {labels.shape} and dtype {labels.dtype}, expected integer labels (G,)")
+    if not 0 <= fold < folds:
+        raise InputError(f"fold is {fold}, but the folds are 0..{folds - 1}")
+    classes, counts = np.unique(labels, return_counts=True)
+    if counts.min() < folds:
+        rare = int(counts.argmin())
+        raise InputError(f"class {classes[rare]} has {counts[rare]} members, but {folds} folds need one each")
+    parts = StratifiedKFold(folds, shuffle=True, random_state=0).split(labels, labels)
+    rest, test = list(parts)[fold]
+    tenth = max(len(classes), math.ceil(len(rest) / 10))
+    train, val = train_test_split(rest, test_size=tenth, stratify=labels[rest], random_state=0)
     return Split(train, val, test)

@@ -1,10 +1,11 @@
-"""The statistics of a data set and its graph, beside the paper's Table I."""
+"""The statistics of a data set and its graph or graphs, beside the paper's Table I."""
 
 from dataclasses import dataclass
 
 from s2gnn.data.catalogue import CATALOGUE, Kind
+from s2gnn.data.collection import GraphCollection
 from s2gnn.data.dataset import Dataset
-from s2gnn.graphs import Graph, node_homophily
+from s2gnn.graphs import DisjointUnion, Graph, node_homophily
 
 
 @dataclass(frozen=True)
@@ -42,3 +43,19 @@ def statistics(dataset: Dataset, graph: Graph, kind: Kind, k: int | None = None)
     if not dataset.several_labels and dataset.labelled.all():
         figures.append(Statistic("homophily", node_homophily(graph, dataset.y), None))
     return tuple(figures)
+
+
+def collection_statistics(collection: GraphCollection, graphs: DisjointUnion) -> tuple[Statistic, ...]:
+    """Graphs, nodes and edges of a graph on average, its largest number of nodes, features and classes.
+
+    The paper prints none of them.
+    """
+    figures = {
+        "graphs": graphs.n_graphs,
+        "nodes of a graph, mean": graphs.graph.n_nodes / graphs.n_graphs,
+        "nodes of a graph, at most": int(graphs.sizes.max()),
+        "edges of a graph, mean": graphs.graph.n_edges / graphs.n_graphs,
+        "features": collection.x.shape[1],
+        "classes": len(collection.class_names),
+    }
+    return tuple(Statistic(name, value, None) for name, value in figures.items())

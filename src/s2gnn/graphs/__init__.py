@@ -9,8 +9,10 @@ from s2gnn.graphs.measures import edge_homophily, largest_component, node_homoph
 from s2gnn.graphs.neighbours import Neighbours, nearest_neighbours
 from s2gnn.graphs.smooth import SmoothInfo, smooth_graph
 from s2gnn.graphs.storage import load_graph, save_graph
+from s2gnn.graphs.union import DisjointUnion
 
 __all__ = [
+    "DisjointUnion",
     "Graph",
     "KNNInfo",
     "Neighbours",

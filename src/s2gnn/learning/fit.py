@@ -1,10 +1,11 @@
-"""Train one network on the labels or values of some nodes."""
+"""Train one network on the labels or values of some nodes, or of some graphs."""
 
 import copy
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, get_args
 
 import torch
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from s2gnn.errors import InputError, NonFiniteLossError
+from s2gnn.learning.batches import Batch, Batches
 from s2gnn.learning.optimizer import DecayName, make_adam
 from s2gnn.learning.seeding import seeded
 from s2gnn.learning.targets import LossName, Targets, checked_targets
@@ -25,13 +27,15 @@ class FitConfig:
     Attributes:
         lr: learning rate of Adam.
         weight_decay: of Adam.
-        epochs: at most so many full-batch steps.
+        epochs: at most so many, each a full-batch step unless there is a `batch_size`.
         patience: stop after so many epochs without a better validation score; `None` never stops early.
         monitor: the validation score that chooses the epoch: "accuracy", "loss", or "auc" for several labels.
         keep: the weights that the model is left with: of the first epoch with the "best" validation score, or of the
             "last" one.
         decay: weight decay acts on "all" parameters, or on the "first-layer" only.
         frozen: names of submodules or parameters that are not trained, wherever they occur, such as "fusion".
+        batch_size: rows of a step, drawn anew in every epoch, where rows do not depend on each other, as graphs do not
+            and nodes of one graph do; `None` takes all at once.
     """
 
     lr: float = 0.01
@@ -42,6 +46,7 @@ class FitConfig:
     keep: Literal["best", "last"] = "best"
     decay: DecayName = "all"
     frozen: tuple[str, ...] = ()
+    batch_size: int | None = None
 
     def __post_init__(self) -> None:
         if not self.lr > 0:
@@ -49,8 +54,9 @@ class FitConfig:
         if not self.weight_decay >= 0:
             raise InputError(f"weight_decay is {self.weight_decay}, but it must be at least 0")
         positive_integer(self.epochs, "epochs")
-        if self.patience is not None:
-            positive_integer(self.patience, "patience")
+        for name in ("patience", "batch_size"):
+            if getattr(self, name) is not None:
+                positive_integer(getattr(self, name), name)
         choices = {"monitor": ("accuracy", "loss", "auc"), "keep": ("best", "last"), "decay": get_args(DecayName)}
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
@@ -110,6 +116,9 @@ def fit(
     loss is the mean cross-entropy or squared error, plus `model.auxiliary_loss()` where a model has one. The model is
     left in evaluation mode.
 
+    What `x` has rows of is called nodes here. An input whose rows do not depend on each other, such as the graphs of a
+    `GraphInput`, is passed through the model only as far as a step or the validation needs it.
+
     Args:
         model: called as `model(x, op)`, gives logits (N, C); has `reset_parameters`.
         x: node features (N, F), or what the model's `prepare` made of them.
@@ -133,18 +142,69 @@ def fit(
         raise InputError(f"{type(model).__name__} cannot be trained: it needs parameters and a method reset_parameters")
     targets = checked_targets(x.shape[0], y, train, val, parameter.device, loss, class_weight)
     _check_monitor(config.monitor, targets)
+    batches = Batches(x, op, targets, config.batch_size)
     history = History()
+
+    def losses() -> Iterator[StepLoss]:
+        for batch in batches.epoch():
+            logits = model(batch.x, batch.op)
+            if not history.train_loss:
+                targets.check_width(logits)
+            value = batch.loss(logits)
+            if hasattr(model, "auxiliary_loss"):
+                value = value + model.auxiliary_loss()  # type: ignore[operator]
+            yield StepLoss(value, len(batch.rows))
+
+    validate = partial(_validate, model, batches.validation, config, history) if len(targets.val) else None
+    return train_epochs(model, config, seed, losses, validate, history, on_epoch)
+
+
+@dataclass(frozen=True, eq=False)
+class StepLoss:
+    """What one step of the optimiser goes by.
+
+    Attributes:
+        value: the loss, a scalar with a gradient.
+        rows: over how many nodes, graphs or pairs it is the mean.
+    """
+
+    value: Tensor
+    rows: int
+
+
+def train_epochs(
+    model: nn.Module,
+    config: FitConfig,
+    seed: int,
+    losses: Callable[[], Iterable[StepLoss]],
+    validate: Callable[[], float] | None,
+    history: History,
+    on_epoch: Callable[[int], None] | None = None,
+) -> FitResult:
+    """Train `model` from scratch by its losses, whatever it is trained for, and leave the best weights in it.
+
+    Args:
+        model: has parameters and `reset_parameters`.
+        config: how to train; what it monitors is up to `validate`.
+        seed: of the initial parameters and of all that torch draws in `losses`.
+        losses: called once an epoch, gives the loss of one step after another, each computed when the step before it
+            has been taken, with the model in training mode.
+        validate: called after the steps of an epoch, gives the score that chooses the epoch, larger for better; `None`
+            for no validation.
+        history: where the training losses go; `validate` fills the rest.
+        on_epoch: called with the number of the epoch just finished.
+    """
     best_score, best_epoch, best_state = -math.inf, None, None
     start = time.perf_counter()
     with seeded(seed):
         model.reset_parameters()  # type: ignore[operator]
         optimizer = make_adam(model, config.lr, config.weight_decay, config.decay, config.frozen)
         for epoch in range(config.epochs):
-            train_loss = _step(model, optimizer, x, op, targets, first=epoch == 0)
-            _require_finite(train_loss, "training", epoch, config.lr)
+            train_loss = _train(model, optimizer, losses())
+            require_finite(train_loss, "training", epoch, config.lr)
             history.train_loss.append(train_loss)
-            if len(targets.val):
-                score = _validate(model, x, op, targets, config, history)
+            if validate is not None:
+                score = validate()
                 if score > best_score:
                     best_score, best_epoch = score, epoch
                     best_state = copy.deepcopy(model.state_dict()) if config.keep == "best" else None
@@ -171,35 +231,30 @@ def predict_logits(model: nn.Module, x: Any, op: Any) -> Tensor:
     return model(x, op)  # type: ignore[no-any-return]
 
 
-def _step(
-    model: nn.Module, optimizer: torch.optim.Optimizer, x: Any, op: Any, targets: Targets, *, first: bool
-) -> float:
-    """One step of the optimiser on the training nodes; the loss before it."""
+def _train(model: nn.Module, optimizer: torch.optim.Optimizer, losses: Iterable[StepLoss]) -> float:
+    """One epoch; the mean over rows of the loss before the step that they were in."""
+    total, count = 0.0, 0
     model.train()
-    model.zero_grad()
-    logits = model(x, op)
-    if first:
-        targets.check_width(logits)
-    loss = targets.loss(logits, targets.train)
-    if hasattr(model, "auxiliary_loss"):
-        loss = loss + model.auxiliary_loss()  # type: ignore[operator]
-    loss.backward()  # type: ignore[no-untyped-call]
-    optimizer.step()
-    return loss.item()
+    for step in losses:
+        model.zero_grad()
+        step.value.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        total, count = total + step.rows * step.value.item(), count + step.rows
+    return total / count
 
 
-def _validate(model: nn.Module, x: Any, op: Any, targets: Targets, config: FitConfig, history: History) -> float:
+def _validate(model: nn.Module, batch: Batch, config: FitConfig, history: History) -> float:
     """Write the scores on the validation nodes into `history`; the one that chooses the epoch, larger for better."""
-    logits = predict_logits(model, x, op)
-    loss = targets.loss(logits, targets.val).item()
-    _require_finite(loss, "validation", len(history.val_loss), config.lr)
+    targets, logits = batch.targets, predict_logits(model, batch.x, batch.op)
+    loss = batch.loss(logits).item()
+    require_finite(loss, "validation", len(history.val_loss), config.lr)
     history.val_loss.append(loss)
     if targets.values:
         return -loss
     if targets.several_labels:
-        history.val_auc.append(targets.auc(logits, targets.val))
+        history.val_auc.append(targets.auc(logits, batch.rows))
     else:
-        history.val_accuracy.append(targets.accuracy(logits, targets.val))
+        history.val_accuracy.append(targets.accuracy(logits, batch.rows))
     return -loss if config.monitor == "loss" else (history.val_auc or history.val_accuracy)[-1]
 
 
@@ -211,7 +266,8 @@ def _check_monitor(monitor: str, targets: Targets) -> None:
         raise InputError(f'monitor is {monitor!r}, but y has {what} for each node: monitor "{score}" or "loss"')
 
 
-def _require_finite(loss: float, part: str, epoch: int, lr: float) -> None:
+def require_finite(loss: float, part: str, epoch: int, lr: float) -> None:
+    """Raise unless the `loss` of a `part` of the data is finite."""
     if not math.isfinite(loss):
         raise NonFiniteLossError(
             f"the {part} loss is {loss} in epoch {epoch}: check the features for values that are not finite "

@@ -126,7 +126,7 @@ def _fit_here(
 ) -> Generator[Run, None, None]:
     for seed, split in seeds:
         try:
-            with _computing_with(threads):
+            with computing_with(threads):
                 outcome = _fit_seed(config, data, seed, split)
         except Exception as error:
             raise SeedError(failure(_title((seed, split)), error)) from error
@@ -134,7 +134,8 @@ def _fit_here(
 
 
 @contextmanager
-def _computing_with(threads: int) -> Iterator[None]:
+def computing_with(threads: int) -> Iterator[None]:
+    """Let torch compute with so many threads inside the block."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:

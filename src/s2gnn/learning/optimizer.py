@@ -17,7 +17,7 @@ def make_adam(
     """Adam on the parameters of `model`.
 
     Args:
-        model: layers in a `ModuleList`.
+        model: layers in a `ModuleList`, its own or that of a part of it.
         lr: learning rate.
         weight_decay: of the parameters that decay.
         decay: "all" parameters decay, or those of the first layer only; never those of a module whose `decays` is
@@ -39,8 +39,8 @@ def make_adam(
 
 def _first_layer(model: nn.Module) -> str:
     """The prefix of the names of the first layer's parameters."""
-    for name, child in model.named_children():
-        if isinstance(child, nn.ModuleList):
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ModuleList):
             return f"{name}.0."
     raise InputError(
         f'{type(model).__name__} keeps its layers in no ModuleList, so its first layer is unknown: take decay="all"'

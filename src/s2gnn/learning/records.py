@@ -44,6 +44,11 @@ class Record:
     commit: str | None
     versions: dict[str, str]
 
+    @property
+    def metric(self) -> str:
+        """The score that counts: ROC-AUC of several labels or of links, accuracy of one class."""
+        return "test_roc_auc" if "test_roc_auc" in self.metrics else "test_accuracy"
+
 
 _FIELDS = tuple(field.name for field in dataclasses.fields(Record))
 

@@ -18,8 +18,10 @@ from s2gnn.nn.checkpoint import load_model, save_model
 from s2gnn.nn.conv import S2Conv
 from s2gnn.nn.epsilon import LearnedEpsilon
 from s2gnn.nn.fusion import AttentionFusion, LinearFusion, MLPFusion
+from s2gnn.nn.graph_level import GraphClassifier, GraphInput, make_graph_model
 from s2gnn.nn.models import MODELS, hyperparameters, make_model
 from s2gnn.nn.plan import LayerPlan, plan_layer
+from s2gnn.nn.pooling import AttentionPooling, MaxPooling, MeanPooling, NodeGroups, SumPooling
 from s2gnn.nn.s2gnn import S2GNN, S2GNNConfig
 
 __all__ = [
@@ -31,21 +33,29 @@ __all__ = [
     "SGC",
     "SIGN",
     "AttentionFusion",
+    "AttentionPooling",
     "Cheby",
     "ClusterGCN",
     "GATv2",
+    "GraphClassifier",
+    "GraphInput",
     "LayerPlan",
     "LearnedEpsilon",
     "LinearFusion",
     "MLPFusion",
+    "MaxPooling",
+    "MeanPooling",
     "NoHadamardGNN",
+    "NodeGroups",
     "RegularSobolevGNN",
     "S2Conv",
     "S2GNNConfig",
+    "SumPooling",
     "SuperGAT",
     "Transformer",
     "hyperparameters",
     "load_model",
+    "make_graph_model",
     "make_model",
     "plan_layer",
     "save_model",

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
-from s2gnn.operators.edge_factors import EdgePattern, edge_factors, scalings
+from s2gnn.graphs.union import Blocks
+from s2gnn.operators.edge_factors import EdgeFactors, EdgePattern, edge_factors, scalings
 from s2gnn.operators.propagation import HadamardPowers
 from s2gnn.operators.shifts import Shift, check_shift
 from s2gnn.operators.sobolev import check_alpha, check_dtype, check_epsilon, fitting_signal
@@ -125,11 +126,30 @@ class SobolevFamily:
         other._use(weights.to(self.device, torch.float64))
         return other
 
+    def of_blocks(self, blocks: Blocks) -> "SobolevFamily":
+        """The family of some graphs of a disjoint union; its numbers are selected, not computed anew."""
+        entries, nodes = (
+            torch.from_numpy(places).to(self.device)
+            for places in (blocks.rows(self.graph.indptr).entries, blocks.nodes)
+        )
+        all_of = self._factors
+        other = copy.copy(self)
+        other.graph = blocks.of_graph(self.graph)
+        other.n_nodes = other.graph.n_nodes
+        other.pattern = EdgePattern.of(other.graph, self.device)
+        other._take(
+            EdgeFactors(all_of.b[entries], all_of.q[nodes], all_of.largest[nodes], all_of.diagonal[nodes], all_of.sign)
+        )
+        return other
+
     def _use(self, weights: Tensor) -> None:
-        self._factors = edge_factors(self.pattern, weights, self.alpha, self.shift)
-        b = self._factors.b.to(self.dtype)
+        self._take(edge_factors(self.pattern, weights, self.alpha, self.shift))
+
+    def _take(self, factors: EdgeFactors) -> None:
+        self._factors = factors
+        b = factors.b.to(self.dtype)
         c, t = b.new_ones(self.n_nodes, self.alpha), b.new_zeros(self.n_nodes)
-        self.powers = HadamardPowers(self.pattern.indptr, self.pattern.indices, b, c, t, self._factors.sign)
+        self.powers = HadamardPowers(self.pattern.indptr, self.pattern.indices, b, c, t, factors.sign)
 
     def at(self, epsilon: float | Tensor) -> "DifferentiableOperator":
         """The operators at ε ≥ 0, a number or a scalar tensor, which may have a gradient."""

@@ -16,7 +16,7 @@ from s2gnn.learning.space import SearchSpace, search_space
 from s2gnn.nn.arguments import positive_integer
 from s2gnn.search.heartbeat import Heartbeat
 from s2gnn.studies.cell import Cell
-from s2gnn.studies.run import dataset_of
+from s2gnn.studies.run import data_of
 
 if TYPE_CHECKING:
     from s2gnn.search.trials import Trials
@@ -122,6 +122,11 @@ def search(
     Raises:
         SeedError: when training fails for another reason than a loss that is not finite, or when all processes died.
     """
+    if cell.protocol.folds is not None:
+        raise InputError(
+            f"a search for {cell.protocol.name} would choose hyperparameters by graphs that other folds test on: "
+            "search under fair-graphs, or set them with --set"
+        )
     _require_optuna()
     from s2gnn.search.storage import storage_errors
     from s2gnn.search.workers import Worker, work_here, work_in_processes
@@ -133,7 +138,7 @@ def search(
         report = _reporter(cell, config, trials, on_progress)
         if summed_up(cell, config, trials).finished < config.trials:
             # Made here so that it is in the cache, once, before processes start.
-            dataset_and_graph = dataset_of(cell)
+            dataset_and_graph = data_of(cell)
             if jobs == 1:
                 work_here(worker, trials, dataset_and_graph, minutes, report)
             else:

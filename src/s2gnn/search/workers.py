@@ -13,10 +13,7 @@ from pathlib import Path
 
 import torch
 
-from s2gnn.data import Dataset
-from s2gnn.data.splits import dataset_split
 from s2gnn.errors import NonFiniteLossError, SeedError
-from s2gnn.graphs import Graph
 from s2gnn.learning.fit import fit
 from s2gnn.learning.seeding import seeded
 from s2gnn.operators import kernel
@@ -26,7 +23,7 @@ from s2gnn.search.heartbeat import Heartbeat
 from s2gnn.search.study import SearchConfig, open_trials, with_values
 from s2gnn.search.trials import Trials, is_unfinished
 from s2gnn.studies.cell import Cell
-from s2gnn.studies.run import dataset_of, materials
+from s2gnn.studies.run import Data, Graphs, data_of, materials, split_of
 
 _POLL = 1.0  # seconds between looks at what the other processes do
 _PATIENCE = 10.0  # seconds that a process has to hand its trial back
@@ -60,7 +57,7 @@ class _Clock:
 def work_here(
     worker: Worker,
     trials: Trials,
-    dataset_and_graph: tuple[Dataset, Graph],
+    dataset_and_graph: tuple[Data, Graphs],
     minutes: float | None,
     report: Callable[[], None],
 ) -> None:
@@ -128,7 +125,7 @@ def _work_for_parent(connection: Connection, worker: Worker, threads: int, end: 
             kernel.use(kernel_name),
             closing(open_trials(cell, worker.config, worker.storage, worker.heartbeat)) as trials,
         ):
-            _Shift(worker, dataset_of(cell), _Clock(end), stop, lambda: None).work(trials)
+            _Shift(worker, data_of(cell), _Clock(end), stop, lambda: None).work(trials)
     except _Stop:
         return
     except SeedError as error:
@@ -142,7 +139,7 @@ class _Shift:
     """One process at work: what it works on, until when, and whom it tells."""
 
     worker: Worker
-    dataset_and_graph: tuple[Dataset, Graph]
+    dataset_and_graph: tuple[Data, Graphs]
     clock: _Clock
     stop: threading.Event
     report: Callable[[], None]
@@ -195,7 +192,7 @@ class _Shift:
             raise
 
 
-def _scorer(cell: Cell, dataset: Dataset, graph: Graph, stop: threading.Event) -> Callable[[int], float]:
+def _scorer(cell: Cell, dataset: Data, graph: Graphs, stop: threading.Event) -> Callable[[int], float]:
     """A function of the seed: the score on the validation nodes at the epoch that would be tested."""
     config, data = materials(cell, dataset, graph)
 
@@ -204,7 +201,7 @@ def _scorer(cell: Cell, dataset: Dataset, graph: Graph, stop: threading.Event) -
             raise _Stop
 
     def score(seed: int) -> float:
-        split = dataset_split(dataset, seed, cell.share)
+        split = split_of(cell, dataset, seed)
         with seeded(seed):
             model = config.model()
         result = fit(

@@ -55,3 +55,9 @@ def named_budget(name: str) -> Budget:
     if name not in BUDGETS:
         raise InputError(f"there is no budget {name!r}: choose from {', '.join(BUDGETS)}")
     return BUDGETS[name]
+
+
+def searchless_budget(name: str) -> Budget:
+    """The budget called `name` for a study whose hyperparameters are given, so that "full" is "long"."""
+    budget = named_budget(name)
+    return BUDGETS["long"] if budget.trials else budget

@@ -8,13 +8,14 @@ from typing import Any, get_args
 import torch
 from torch import nn
 
-from s2gnn.data.catalogue import Kind, entry
+from s2gnn.data.catalogue import Entry, Kind, entry
 from s2gnn.data.splits import DEVELOPMENT_SHARE, TEST_SEEDS, TRAINING_SHARE
 from s2gnn.errors import InputError
 from s2gnn.learning.hyperparameters import Hyperparameters, Value, default_hyperparameters
 from s2gnn.learning.protocol import Protocol, named_protocol
 from s2gnn.learning.records import config_hash
 from s2gnn.learning.yardsticks import YARDSTICKS, Yardstick, make_yardstick
+from s2gnn.nn.graph_level import make_graph_model
 from s2gnn.nn.models import make_model
 
 
@@ -29,7 +30,7 @@ class Cell:
         model: name of the model.
         hyperparameters: of model and optimiser.
         protocol: how models are trained and tested.
-        seeds: one run each.
+        seeds: one run each; under a protocol with folds, the numbers of the folds.
         share: of the nodes that train, see `paper_split`; `None` for the paper's.
     """
 
@@ -64,8 +65,9 @@ class Cell:
 
     def new_model(self, in_channels: int, out_channels: int) -> nn.Module:
         """A model of this cell for data of these sizes."""
-        arguments = {"head": self.protocol.head, **self.hyperparameters.model}
-        return make_model(self.model, in_channels, out_channels, **arguments)
+        arguments: dict[str, Any] = {"head": self.protocol.head, **self.hyperparameters.model}
+        make = make_graph_model if entry(self.data).task == "graphs" else make_model
+        return make(self.model, in_channels, out_channels, **arguments)
 
     def new_yardstick(self) -> Yardstick:
         """The yardstick of this cell, where it has one in place of a model."""
@@ -84,7 +86,7 @@ def make_cell(
     graph: Kind | None = None,
     k: int | None = None,
     changes: Mapping[str, Value] | None = None,
-    seeds: int | tuple[int, ...] = TEST_SEEDS,
+    seeds: int | tuple[int, ...] | None = None,
     share: float | None = None,
 ) -> Cell:
     """A cell with defaults for what is left out, checked.
@@ -96,7 +98,7 @@ def make_cell(
         graph: the kind of the paper's Table I for this data set if left out.
         k: the paper's if left out.
         changes: hyperparameters that differ from `default_hyperparameters`.
-        seeds: which, or how many of the 50 test seeds.
+        seeds: which, or how many of the 50 test seeds, or of the protocol's folds; all if left out.
         share: of the nodes that train; the paper's if left out.
     """
     found = entry(data)
@@ -108,14 +110,19 @@ def make_cell(
     elif k is not None:
         raise InputError(f"k is {k}, but a {kind} graph has no k: leave it out")
     chosen = named_protocol(protocol) if isinstance(protocol, str) else protocol
+    known = TEST_SEEDS if chosen.folds is None else tuple(range(chosen.folds))
+    if seeds is None:
+        seeds = known
     if isinstance(seeds, int):
-        if not 1 <= seeds <= len(TEST_SEEDS):
-            raise InputError(f"seeds is {seeds}, but it must be 1..{len(TEST_SEEDS)}, the number of test seeds")
-        seeds = TEST_SEEDS[:seeds]
+        if not 1 <= seeds <= len(known):
+            what = "test seeds" if chosen.folds is None else "folds"
+            raise InputError(f"seeds is {seeds}, but it must be 1..{len(known)}, the number of {what}")
+        seeds = known[:seeds]
     if len(set(seeds)) < len(seeds) or not seeds:
         raise InputError(f"seeds is {seeds}, but a cell has at least one seed and each once")
     if share is not None and not 0 < share < DEVELOPMENT_SHARE:
         raise InputError(f"share is {share:g}, but it must lie between 0 and {DEVELOPMENT_SHARE:g}")
+    _check_task(found, kind, model, chosen)
     if "head" in (changes or {}):
         raise InputError("the head belongs to the protocol: choose another protocol in place of head")
     hyperparameters = default_hyperparameters(model, data)
@@ -131,3 +138,17 @@ def make_cell(
     with torch.device("meta"):  # its arguments are checked, its memory is not taken
         cell.new_model(found.features, found.classes)
     return cell
+
+
+def _check_task(found: Entry, kind: Kind, model: str, protocol: Protocol) -> None:
+    """Raise unless kind, model and protocol are for what is classified in this data set."""
+    if found.task == "nodes":
+        if protocol.batch_size is not None or protocol.folds is not None:
+            raise InputError(
+                f"{protocol.name} is for graphs that are classified, but {found.name} has nodes: choose fair"
+            )
+        return
+    if kind not in ("diffusion", "given"):
+        raise InputError(f"the kind of graph is {kind!r}, but the graphs of {found.name} are diffusion or given")
+    if model in YARDSTICKS:
+        raise InputError(f"{model} is for nodes of one graph, but {found.name} has many graphs: choose a network")

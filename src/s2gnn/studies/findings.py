@@ -19,7 +19,8 @@ _HEADLINE_MODELS = ("s2gnn", "mlp", "gcn", "sgc", "sign", "cheby")
 
 def findings(folder: Path) -> str:
     """Of every comparison with other models, in Markdown: where S2-GNN is first, and by how much it leads each."""
-    comparisons = (name for name in table_names() if load_table(name).variant is None)
+    tables = sorted(map(load_table, table_names()), key=lambda table: table.paper.startswith("appendix"))  # these last
+    comparisons = (t.name for t in tables if t.variant is None and t.printed and t.metric == "test_accuracy")
     results = [stored_table(name, folder) for name in comparisons]
     return "\n".join(f"{_first_places(result)}\n\n{rendered(_leads(result), 'markdown')}" for result in results)
 
@@ -59,7 +60,7 @@ class _HeadlineColumn:
         fair = result.table.protocols[-1].name
         places = {model: result.places.get((column, model, fair)) for model in _HEADLINE_MODELS}
         budget = result.budgets[column, fair]
-        shown = {model: place.accuracies for model, place in places.items() if place and place.budget == budget}
+        shown = {model: place.scores for model, place in places.items() if place and place.budget == budget}
         found = {model: accuracies for model, accuracies in shown.items() if accuracies}
         seeds = sorted(set.intersection(*map(set, found.values()))) if found else []
         means = {model: float(np.mean([of[seed] for seed in seeds])) for model, of in found.items()} if seeds else {}

@@ -20,6 +20,8 @@ from s2gnn.studies import (
     stability,
     trained_stability,
 )
+from s2gnn.studies.links import LINKS
+from s2gnn.studies.links.results import links_layout, stored_links
 from s2gnn.studies.measured import MeasuredStudy
 from s2gnn.studies.part import WHOLE, Part
 from s2gnn.studies.results import SHOWN, TableResult, table_result
@@ -57,7 +59,7 @@ class StudyInfo:
 
 
 def studies() -> tuple[StudyInfo, ...]:
-    """All studies: those that are measured at once, then the accuracy tables and the sweeps."""
+    """All studies: those that are measured at once, then the accuracy tables, link prediction and the sweeps."""
     found = [
         StudyInfo(
             study.name, f"{study.title} ({study.paper})", "a table" if study.draw is None else "a table, a picture"
@@ -67,8 +69,11 @@ def studies() -> tuple[StudyInfo, ...]:
     for name in table_names():
         table = load_table(name)
         graphs = f" × {len(table.graphs)} kinds of graph" if len(table.graphs) > 1 else ""
-        size = f"{len(table.models)} models × {len(table.data)} data sets{graphs} × {len(table.protocols)} protocols"
+        runs = f"{table.folds} folds" if table.folds else f"{len(table.protocols)} protocols"
+        size = f"{len(table.models)} models × {len(table.data)} data sets{graphs} × {runs}"
         found.append(StudyInfo(name, f"{table.title} ({table.paper})", size))
+    encoders = f"{len(LINKS.rows)} auto-encoders × {len(LINKS.data)} data sets"
+    found.append(StudyInfo(LINKS.name, f"{LINKS.title} ({LINKS.paper})", encoders))
     for sweep in SWEEPS.values():
         size = f"{len(sweep.lines)} lines × {len(sweep.values)} values × {len(sweep.data)} data sets, a picture"
         found.append(StudyInfo(sweep.name, f"{sweep.title} ({sweep.paper})", size))
@@ -93,6 +98,8 @@ def study_layout(name: str, folder: Path, part: Part = WHOLE) -> Layout:
     check_study(name)
     if name in MEASURED:
         return MEASURED[name].stored(folder)
+    if name == LINKS.name:
+        return links_layout(stored_links(folder, part))
     if name in SWEEPS:
         return sweep_layout(stored_sweep(name, folder, part))
     return table_layout(stored_table(name, folder, part))

@@ -26,10 +26,12 @@ class PlaceResult:
     Attributes:
         runs: by budget and seed, from the cheapest budget on.
         budget: the one that is shown; `None` when there are no runs.
+        metric: the score that counts, as records name it.
     """
 
     runs: Mapping[str, Mapping[int, Record]]
     budget: str | None
+    metric: str = "test_accuracy"
 
     @property
     def most_seeds(self) -> str | None:
@@ -46,14 +48,31 @@ class PlaceResult:
         return self.runs[self.budget] if self.budget else {}
 
     @property
-    def accuracies(self) -> dict[int, float]:
-        """Their test accuracy in % by seed."""
-        return _accuracies(self.records)
+    def scores(self) -> dict[int, float]:
+        """Their scores in % by seed."""
+        return self._scores(self.records)
 
     @cached_property
     def score(self) -> Confidence | None:
         """Mean and half-width over seeds in %; `None` without runs."""
-        return bootstrap_confidence(list(self.accuracies.values())) if self.records else None
+        return bootstrap_confidence(list(self.scores.values())) if self.records else None
+
+    def lead(self, other: "PlaceResult") -> PairedComparison | None:
+        """The score here minus that of `other`, in points, on the seeds that both have under one budget.
+
+        Of several budgets the one with the most common seeds is taken; `None` where there is none.
+        """
+        common = {budget: self.runs[budget].keys() & other.runs[budget].keys() for budget in self.runs}
+        budget = _most({name: len(seeds) for name, seeds in common.items()})
+        if budget is None:
+            return None
+        ours, theirs = (
+            place._scores({seed: place.runs[budget][seed] for seed in common[budget]}) for place in (self, other)
+        )
+        return compare_paired(ours, theirs)
+
+    def _scores(self, records: Mapping[int, Record]) -> dict[int, float]:
+        return {seed: 100 * record.metrics[self.metric] for seed, record in records.items()}
 
 
 @dataclass(frozen=True)
@@ -95,19 +114,11 @@ class TableResult:
         return sorted(scores, key=lambda model: -scores[model])
 
     def lead(self, column: Column, protocol: Protocol, other: str, first: str = "s2gnn") -> PairedComparison | None:
-        """The accuracy of `first` minus that of `other`, in points, on the seeds that both have under one budget.
-
-        Of several budgets the one with the most common seeds is taken; `None` where there is none.
-        """
+        """The score of `first` minus that of `other`, see `PlaceResult.lead`; `None` where one of them has no place."""
         ours, theirs = (self.places.get((column, model, protocol.name)) for model in (first, other))
         if ours is None or theirs is None:
             return None
-        common = {budget: ours.runs[budget].keys() & theirs.runs[budget].keys() for budget in ours.runs}
-        budget = _most({name: len(seeds) for name, seeds in common.items()})
-        if budget is None:
-            return None
-        a, b = (_accuracies({seed: place.runs[budget][seed] for seed in common[budget]}) for place in (ours, theirs))
-        return compare_paired(a, b)
+        return ours.lead(theirs)
 
     @property
     def records(self) -> list[Record]:
@@ -154,7 +165,7 @@ def table_result(table: AccuracyTable, records: Records, budgets: Sequence[Budge
     common = {where: _most(counts) for where, counts in models_run.items()}
     places = {}
     for (column, model, under), found in runs.items():
-        place, most_models = PlaceResult(found, None), common[column, under]
+        place, most_models = PlaceResult(found, None, table.metric), common[column, under]
         places[column, model, under] = place.under(
             most_models if most_models and found[most_models] else place.most_seeds
         )
@@ -165,10 +176,6 @@ def _most(counts: Mapping[str, int]) -> str | None:
     """The budget with the most of something, of equally many the most thorough; `None` where no budget has any."""
     best = max(reversed(list(counts)), key=lambda name: counts[name])
     return best if counts[best] else None
-
-
-def _accuracies(records: Mapping[int, Record]) -> dict[int, float]:
-    return {seed: 100 * record.metrics["test_accuracy"] for seed, record in records.items()}
 
 
 class KnownRuns:

@@ -6,16 +6,18 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from functools import partial, singledispatch
 from types import MappingProxyType
 
 import numpy as np
 import torch
 
 from s2gnn import provenance
-from s2gnn.data import Dataset, dataset_graph, load_dataset
-from s2gnn.data.splits import dataset_split
-from s2gnn.graphs import Graph
+from s2gnn.data import GraphCollection, collection_graphs, dataset_graph, load_collection, load_dataset
+from s2gnn.data.catalogue import entry
+from s2gnn.data.dataset import Dataset
+from s2gnn.data.splits import Split, dataset_split, fold_split
+from s2gnn.graphs import DisjointUnion, Graph
 from s2gnn.learning.fit import FitResult, History
 from s2gnn.learning.many import Run, RunConfig, RunData, fit_many, threads_per_run
 from s2gnn.learning.metrics import Confidence, accuracy, bootstrap_confidence, macro_f1, mean_roc_auc
@@ -23,6 +25,10 @@ from s2gnn.learning.records import Record, Records
 from s2gnn.learning.seeding import seeded
 from s2gnn.learning.yardsticks import YARDSTICKS
 from s2gnn.studies.cell import Cell
+
+# What is classified: the nodes of one graph, or many graphs.
+Data = Dataset | GraphCollection
+Graphs = Graph | DisjointUnion
 
 
 @dataclass(frozen=True)
@@ -56,9 +62,8 @@ class CellResult:
 
     @property
     def metric(self) -> str:
-        """The score that the paper's tables show."""
-        several_labels = any("test_roc_auc" in record.metrics for record in self.records.values())
-        return "test_roc_auc" if several_labels else "test_accuracy"
+        """The score that counts, see `Record`; accuracy when no seed is finished."""
+        return next((record.metric for record in self.records.values()), "test_accuracy")
 
     @property
     def confidence(self) -> Confidence | None:
@@ -111,7 +116,6 @@ def run_cell(
     if not missing or clock.is_over():
         return cell_result(cell, records)
     threads = threads_per_run(jobs, threads)
-    dataset, graph = dataset_of(cell)
     commit = provenance.commit()
 
     def report() -> None:
@@ -129,15 +133,15 @@ def run_cell(
             yield seed
 
     cost = {"epochs": cell.protocol.epochs, "threads": threads, **budget}
-    with closing(runs_of(cell, dataset, graph, seeds_in_time(), jobs, threads)) as runs:
+    with closing(scored_runs(cell, seeds_in_time(), jobs, threads)) as runs:
         for run in runs:
             clock.finish(run.seed)
             record = Record(
                 config_hash=cell.config_hash,
                 seed=run.seed,
                 config=cell.config,
-                metrics=_metrics(cell, dataset, run),
-                seconds=run.result.seconds,
+                metrics=run.metrics,
+                seconds=run.seconds,
                 budget=cost,
                 finished=datetime.now(UTC).isoformat(timespec="seconds"),
                 commit=commit,
@@ -172,25 +176,62 @@ class _Clock:
         return self.longest * math.ceil(unfinished / self.jobs) if self.done else None
 
 
+@dataclass(frozen=True)
+class ScoredRun:
+    """What a record keeps of one seed: its scores by name, and the seconds that training took."""
+
+    seed: int
+    metrics: dict[str, float]
+    seconds: float
+
+
+@singledispatch
+def scored_runs(
+    cell: Cell, seeds: Iterable[int], jobs: int = 1, threads: int | None = None
+) -> Generator[ScoredRun, None, None]:
+    """Train `cell` with each of `seeds` and score it, in the order of finishing; other kinds of cell have other ways.
+
+    The arguments are those of `fit_many`.
+    """
+    dataset, graph = data_of(cell)
+    with closing(runs_of(cell, dataset, graph, seeds, jobs, threads)) as runs:
+        for run in runs:
+            yield ScoredRun(run.seed, _metrics(cell, dataset, run), run.result.seconds)
+
+
 def dataset_of(cell: Cell) -> tuple[Dataset, Graph]:
-    """The data set of `cell` on its graph, which is built or taken from the cache."""
+    """The data set of `cell`, whose nodes are classified, on its graph, which is built or taken from the cache."""
     return dataset_graph(load_dataset(cell.data), cell.graph, cell.k)
 
 
+def data_of(cell: Cell) -> tuple[Data, Graphs]:
+    """The data set of `cell` on its graph or, where graphs are classified, the graphs of its data set."""
+    if entry(cell.data).task == "graphs":
+        return collection_graphs(load_collection(cell.data), cell.graph)
+    return dataset_of(cell)
+
+
+def split_of(cell: Cell, dataset: Data, seed: int) -> Split:
+    """The nodes or graphs of one seed of `cell`, or of one fold where its protocol has folds."""
+    if cell.protocol.folds is not None:
+        return fold_split(dataset.y, seed, cell.protocol.folds)
+    return dataset_split(dataset, seed, cell.share)
+
+
 def runs_of(
-    cell: Cell, dataset: Dataset, graph: Graph, seeds: Iterable[int], jobs: int = 1, threads: int | None = None
+    cell: Cell, dataset: Data, graph: Graphs, seeds: Iterable[int], jobs: int = 1, threads: int | None = None
 ) -> Generator[Run, None, None]:
     """Train `cell` with each of `seeds`, see `fit_many`; a yardstick is over at once and takes no other process."""
-    if cell.model in YARDSTICKS:
+    if cell.model in YARDSTICKS and isinstance(graph, Graph):
         return _fit_yardstick(cell, dataset, graph, seeds)
     return fit_many(*materials(cell, dataset, graph), seeds, jobs, threads=threads)
 
 
-def _fit_yardstick(cell: Cell, dataset: Dataset, graph: Graph, seeds: Iterable[int]) -> Generator[Run, None, None]:
+def _fit_yardstick(cell: Cell, dataset: Data, graph: Graph, seeds: Iterable[int]) -> Generator[Run, None, None]:
     """Runs of a single epoch, whose logits are the scores of the yardstick."""
     yardstick = cell.new_yardstick()
     for seed in seeds:
-        split = dataset_split(dataset, seed, cell.share)
+        split = split_of(cell, dataset, seed)
         start = time.perf_counter()
         scores = yardstick.fit_predict(dataset.x, graph, dataset.y, split.train, seed)
         seconds = time.perf_counter() - start
@@ -199,36 +240,39 @@ def _fit_yardstick(cell: Cell, dataset: Dataset, graph: Graph, seeds: Iterable[i
         yield Run(seed, {}, torch.as_tensor(scores), FitResult(history, 0, seconds))
 
 
-def materials(cell: Cell, dataset: Dataset, graph: Graph) -> tuple[RunConfig, RunData]:
-    """What is trained for `cell`, and what on, given its data set and graph."""
+def materials(cell: Cell, dataset: Data, graph: Graphs) -> tuple[RunConfig, RunData]:
+    """What is trained for `cell`, and what on, given its data set and graph or graphs."""
     chosen = cell.hyperparameters
     fit_config = cell.protocol.fit_config(chosen.lr, chosen.weight_decay, several_labels=dataset.several_labels)
     new_model = cell.model_factory(dataset.x.shape[1], len(dataset.class_names))
     with seeded(0):
         x, op = new_model().prepare(dataset.x, graph)  # type: ignore[operator]
-    split = partial(dataset_split, dataset, share=cell.share)
+    split = partial(split_of, cell, dataset)
     return RunConfig(new_model, fit_config), RunData(x, op, dataset.y, split)
 
 
-def _metrics(cell: Cell, dataset: Dataset, run: Run) -> dict[str, float]:
-    """The scores of a run on the test nodes, and of its epoch on the validation nodes.
+def _metrics(cell: Cell, dataset: Data, run: Run) -> dict[str, float]:
+    """The scores of a run on the test nodes or graphs, and of its epoch on those for validation.
 
     Where another share of the nodes trains than the paper's, also how many that are; and ε, where it was learned.
     """
-    split = dataset_split(dataset, run.seed, cell.share)
+    split = split_of(cell, dataset, run.seed)
     y, logits, history = dataset.y[split.test], run.logits[split.test].numpy(), run.result.history
     epoch = run.result.best_epoch
+    scores: dict[str, float]
     if dataset.several_labels:
-        return {"test_roc_auc": mean_roc_auc(y, logits), "val_roc_auc": history.val_auc[epoch], "epoch": epoch}
-    predicted = logits.argmax(axis=1)
-    scores = {
-        "test_accuracy": accuracy(y, predicted),
-        "test_macro_f1": macro_f1(y, predicted),
-        "val_accuracy": history.val_accuracy[epoch],
-        "epoch": epoch,
-    }
+        scores = {"test_roc_auc": mean_roc_auc(y, logits), "val_roc_auc": history.val_auc[epoch]}
+    else:
+        predicted = logits.argmax(axis=1)
+        scores = {
+            "test_accuracy": accuracy(y, predicted),
+            "test_macro_f1": macro_f1(y, predicted),
+            "val_accuracy": history.val_accuracy[epoch],
+        }
+    scores["epoch"] = epoch
     if cell.share is not None:
         scores["train_nodes"] = len(split.train)
-    if "epsilon.log" in run.state:
-        scores["epsilon"] = float(run.state["epsilon.log"].double().exp())
+    for name, value in run.state.items():
+        if name.endswith("epsilon.log"):
+            scores["epsilon"] = float(value.double().exp())
     return scores

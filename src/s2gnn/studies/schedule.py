@@ -11,7 +11,7 @@ from s2gnn.learning.pool import in_processes
 from s2gnn.learning.records import Record, Records
 from s2gnn.learning.yardsticks import YARDSTICKS
 from s2gnn.studies.cell import Cell
-from s2gnn.studies.run import cell_result, dataset_of, run_cell, runs_of
+from s2gnn.studies.run import cell_result, run_cell, scored_runs
 
 # A process reads the data anew for every part of a cell; so many seeds make that cheap, and still divide the work well.
 _SEEDS_A_PART = 5
@@ -152,7 +152,13 @@ def _costs_like(config: dict[str, Any]) -> tuple[object, ...]:
     chosen = config["hyperparameters"]["model"]
     sizes = ("hidden_channels", "num_layers", "alpha", "heads", "K", "powers")
     place = ("data", "graph", "k", "model", "recipe")
-    return (*(config[name] for name in place), *(chosen.get(name) for name in sizes))
+    task, steps = ("decoder", "channels"), ("batch_size", "folds")  # of links, of graphs
+    return (
+        *(config[name] for name in place),
+        *(config.get(name) for name in task),
+        *(chosen.get(name) for name in sizes),
+        *(config["protocol"].get(name) for name in steps),
+    )
 
 
 def _epochs(config: dict[str, Any]) -> int:
@@ -168,5 +174,5 @@ def trained_epochs(record: Record) -> int:
 
 def _seconds_an_epoch(cell: Cell, threads: int) -> float:
     short = replace(cell, protocol=replace(cell.protocol, epochs=_TIMED_EPOCHS, patience=None))
-    _, timed = runs_of(short, *dataset_of(cell), [cell.seeds[0]] * 2, threads=threads)  # the first warms up
-    return timed.result.seconds / _epochs(short.config)
+    _, timed = scored_runs(short, [cell.seeds[0]] * 2, 1, threads)  # the first warms up
+    return timed.seconds / _epochs(short.config)

@@ -35,7 +35,8 @@ class Summary:
         graph: kind of the graph, with its k.
         model: name of the model.
         protocol: name of the protocol.
-        changed: the hyperparameters that differ from the default, and the share of training nodes where it does.
+        changed: the hyperparameters that differ from the default, the share of training nodes where it does, and the
+            decoder where links are predicted.
         metric: the score, such as "test_accuracy".
         score: its mean and half-width over seeds, as a share.
         seeds: number of seeds.
@@ -99,7 +100,7 @@ def render_records(path: Path) -> str:
 
 def _summary(found: Sequence[Record]) -> Summary:
     config = found[0].config
-    metric = "test_roc_auc" if "test_roc_auc" in found[0].metrics else "test_accuracy"
+    metric = found[0].metric
     commits = dict.fromkeys(record.commit or "unknown" for record in found)
     budgets = {str(record.budget): record.budget for record in found}
     return Summary(
@@ -114,15 +115,22 @@ def _summary(found: Sequence[Record]) -> Summary:
         sum(record.seconds for record in found) / len(found),
         tuple(commits),
         tuple(budgets.values()),
-        paper_scores().get((config["data"], config["graph"], config["model"])),
+        _published(config),
     )
 
 
+def _published(config: dict[str, Any]) -> tuple[float, float] | None:
+    """What the paper printed; it has no link prediction and no cross-validation."""
+    if "task" in config or "folds" in config["protocol"]:
+        return None
+    return paper_scores().get((config["data"], config["graph"], config["model"]))
+
+
 def _changed(config: dict[str, Any]) -> dict[str, Value]:
-    """The hyperparameters of a configuration that are not the default ones of its model and data set."""
+    """What tells a configuration from the default one of its model and data set."""
     default = default_hyperparameters(config["model"], config["data"])
     usual = {"lr": default.lr, "weight_decay": default.weight_decay, **default.model}
     chosen = config["hyperparameters"]
     used = {"lr": chosen["lr"], "weight_decay": chosen["weight_decay"], **chosen["model"]}
-    share = {"share": config["share"]} if "share" in config else {}
-    return {name: value for name, value in used.items() if usual.get(name) != value} | share
+    others = {name: config[name] for name in ("share", "decoder") if name in config}
+    return {name: value for name, value in used.items() if usual.get(name) != value} | others

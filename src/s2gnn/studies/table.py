@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from s2gnn.data.catalogue import Kind, entry, graph_title
@@ -17,6 +18,11 @@ from s2gnn.studies.budget import Budget
 from s2gnn.studies.cell import Cell, make_cell
 
 Source = Literal["published", "borrowed", "searched", "transferred", "kept", "customary"]
+
+# The scores of a table, as records name them and as people do.
+METRICS: Mapping[str, str] = MappingProxyType(
+    {"test_accuracy": "accuracy", "test_roc_auc": "mean ROC-AUC over the labels"}
+)
 
 _FOLDER = resources.files("s2gnn.studies") / "tables"
 
@@ -43,7 +49,7 @@ class TableCell:
         data: name of the data set.
         graph: the kind of graph.
         model: name of the model.
-        paper: the accuracy and half-width that the paper printed, in %; `None` where it has none.
+        paper: the score and half-width that the paper printed, in %; `None` where it has none.
         source: of the hyperparameters: "published" by the authors; those published for S2-GNN on k-NN graphs and given
             to a variant of it or to a learned graph ("borrowed"); found by a search of ours ("searched"), or by one on
             another data set or graph ("transferred"); customary values that are better on validation nodes than what
@@ -66,7 +72,7 @@ class TableCell:
 
 @dataclass(frozen=True)
 class AccuracyTable:
-    """A table of the paper: accuracy of models (rows) on data sets and graphs (columns), under several protocols.
+    """A table of the paper: scores of models (rows) on data sets and graphs (columns), under several protocols.
 
     Attributes:
         name: as on the command line.
@@ -75,6 +81,7 @@ class AccuracyTable:
         protocols: side by side; first the released one.
         cells: in the order of the table, column by column.
         variant: of an ablation, the model that S2-GNN is compared with, itself without one of its parts.
+        metric: the score, one of `METRICS`.
     """
 
     name: str
@@ -83,6 +90,7 @@ class AccuracyTable:
     protocols: tuple[Protocol, ...]
     cells: tuple[TableCell, ...]
     variant: str | None = None
+    metric: str = "test_accuracy"
 
     @property
     def data(self) -> tuple[str, ...]:
@@ -104,8 +112,18 @@ class AccuracyTable:
         """The models in their order."""
         return tuple(dict.fromkeys(cell.model for cell in self.cells))
 
+    @property
+    def printed(self) -> bool:
+        """Whether the paper has numbers for this table."""
+        return any(cell.paper for cell in self.cells)
+
+    @property
+    def folds(self) -> int | None:
+        """The folds of a table that is made by cross-validation; `None` of one made by many seeds."""
+        return self.protocols[0].folds
+
     def printed_lead(self, column: Column, other: str) -> float | None:
-        """The accuracy of S2-GNN minus that of `other` as printed, in points; `None` where the paper has not both."""
+        """The score of S2-GNN minus that of `other` as printed, in points; `None` where the paper has not both."""
         printed = {cell.model: cell.paper for cell in self.cells if cell.column == column}
         ours, theirs = printed.get("s2gnn"), printed.get(other)
         return ours[0] - theirs[0] if ours and theirs else None
@@ -125,13 +143,15 @@ class AccuracyTable:
         """What to run for one place of the table.
 
         Protocols that differ by their head alone train a model without a head in the same way; it is then run under
-        the first of them and stands in both columns.
+        the first of them and stands in both columns. A protocol with folds takes all of them, unless the budget has one
+        seed.
         """
         chosen = next(other for other in self.protocols if same_training(wanted.model, other, protocol))
         chosen = replace(chosen, epochs=budget.epochs, patience=budget.patience)
-        cell = make_cell(
-            wanted.data, wanted.model, chosen, graph=wanted.graph, changes=wanted.values, seeds=seeds or budget.seeds
-        )
+        count = seeds or budget.seeds
+        if chosen.folds is not None and seeds is None and count > 1:
+            count = chosen.folds  # a cross-validation has all its folds; one is enough to see that it runs
+        cell = make_cell(wanted.data, wanted.model, chosen, graph=wanted.graph, changes=wanted.values, seeds=count)
         heads = cell.hyperparameters.model.get("heads")
         if isinstance(heads, int) and budget.max_heads is not None and heads > budget.max_heads:
             fewer = cell.hyperparameters.with_values({"heads": budget.max_heads})
@@ -167,7 +187,12 @@ def parse_table(name: str, text: str) -> AccuracyTable:
     places = [(cell.column, cell.model) for cell in cells]
     if len(set(places)) < len(places):
         raise InputError(f"{name} has a place twice")
-    table = AccuracyTable(name, content["title"], content["paper"], protocols, cells, content.get("variant"))
+    metric = content.get("metric", "test_accuracy")
+    if metric not in METRICS:
+        raise InputError(f"{name}: metric is {metric!r}, but it must be one of {', '.join(METRICS)}")
+    table = AccuracyTable(name, content["title"], content["paper"], protocols, cells, content.get("variant"), metric)
+    if len({protocol.folds for protocol in protocols}) > 1:
+        raise InputError(f"{name}: its protocols have folds or seeds, not both")
     if table.variant is not None and set(table.models) != {"s2gnn", table.variant}:
         raise InputError(
             f"{name}: an ablation compares s2gnn with {table.variant}, but it has the models {', '.join(table.models)}"
@@ -210,7 +235,7 @@ def chosen_values(name: str, data: str, model: str) -> Mapping[str, Value]:
 
 @cache
 def paper_scores() -> Mapping[tuple[str, str, str], tuple[float, float]]:
-    """What the paper printed, accuracy and half-width in %, by data set, kind of graph and model."""
+    """What the paper printed, score and half-width in %, by data set, kind of graph and model."""
     tables = map(load_table, table_names())
     return {
         (cell.data, cell.graph, cell.model): cell.paper

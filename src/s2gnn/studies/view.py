@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from s2gnn.data.catalogue import entry
 from s2gnn.layout import Block, Entry, Layout
 from s2gnn.learning.metrics import PairedComparison
@@ -12,7 +14,7 @@ from s2gnn.studies.ablation import ablation, ablation_notes
 from s2gnn.studies.budget import BUDGETS
 from s2gnn.studies.made_by import made_by
 from s2gnn.studies.results import PlaceResult, TableResult
-from s2gnn.studies.table import TableCell
+from s2gnn.studies.table import METRICS, AccuracyTable, TableCell
 
 _NONE = "–"
 
@@ -20,16 +22,13 @@ _NONE = "–"
 def table_layout(result: TableResult) -> Layout:
     """One block for each data set and graph, one row for each model."""
     table = result.table
-    released, fair = table.protocols
+    names = [protocol.name.split("-")[0] for protocol in table.protocols]
     header = (
         "model",
-        f"{released.name} (%)",
-        f"{fair.name} (%)",
-        "paper (%)",
-        "released − paper",
-        "fair − paper",
-        "S2-GNN leads, fair (points)",
-        "seeds",
+        *(f"{protocol.name} (%)" for protocol in table.protocols),
+        *(("paper (%)", *(f"{name} − paper" for name in names)) if table.printed else ()),
+        "S2-GNN leads (points)" if table.folds else f"S2-GNN leads, {names[-1]} (points)",
+        "folds" if table.folds else "seeds",
         "budget",
         "hyperparameters",
     )
@@ -39,7 +38,7 @@ def table_layout(result: TableResult) -> Layout:
         rows = [row for cell in table.cells if cell.column == column for row in _rows(result, cell, ranks)]
         blocks.append(Block(f"{column.title}: {entry(column.data).title}", tuple(rows)))
     found = ablation(result)
-    notes = (*(ablation_notes(found) if found else ()), _legend(), _made_by(result))
+    notes = (*(ablation_notes(found) if found else ()), _legend(table), _made_by(result))
     return Layout(f"{table.title} ({table.paper})", header, tuple(blocks), notes)
 
 
@@ -50,25 +49,31 @@ def _leaders(ranking: list[str]) -> list[str]:
 
 def _rows(result: TableResult, cell: TableCell, ranks: Mapping[Protocol, list[str]]) -> list[tuple[Entry, ...]]:
     """A place as the other models of its column are shown; below it, without a mark, the budget with more seeds."""
-    protocols = result.table.protocols
+    table = result.table
+    protocols = table.protocols
     places = [result.at(cell, protocol) for protocol in protocols]
     marks = [ranks[protocol].index(cell.model) + 1 if cell.model in ranks[protocol] else None for protocol in protocols]
     lead = None if cell.model == "s2gnn" else result.lead(cell.column, protocols[-1], cell.model)
-    rows = [_row(cell.model, cell, places, marks, _lead(lead))]
+    rows = [_row(table, cell.model, cell, places, marks, shown_lead(lead, "fold" if table.folds else "seed"))]
     thorough = [place.under(place.most_seeds) for place in places]
     if [place.budget for place in thorough] != [place.budget for place in places]:
         more = _both([place.budget or _NONE for place in thorough])
-        rows.append(_row(f"{cell.model}, {more}", cell, thorough, [None] * len(places), _NONE))
+        rows.append(_row(table, f"{cell.model}, {more}", cell, thorough, [None] * len(places), _NONE))
     return rows
 
 
 def _row(
-    name: str, cell: TableCell, places: Sequence[PlaceResult], marks: Sequence[int | None], lead: str
+    table: AccuracyTable,
+    name: str,
+    cell: TableCell,
+    places: Sequence[PlaceResult],
+    marks: Sequence[int | None],
+    lead: str,
 ) -> tuple[Entry, ...]:
-    scores = [Entry(_score(place), mark) for place, mark in zip(places, marks, strict=True)]
+    scores = [Entry(shown_score(place, table.folds), mark) for place, mark in zip(places, marks, strict=True)]
+    printed = "{:.2f} ± {:.2f}".format(*cell.paper) if cell.paper else _NONE
     texts = (
-        "{:.2f} ± {:.2f}".format(*cell.paper) if cell.paper else _NONE,
-        *(_difference(place, cell) for place in places),
+        *((printed, *(_difference(place, cell) for place in places)) if table.printed else ()),
         lead,
         _both([str(len(place.records)) if place.records else _NONE for place in places]),
         _both([place.budget or _NONE for place in places]),
@@ -77,11 +82,13 @@ def _row(
     return (Entry(name), *scores, *map(Entry, texts))
 
 
-def _score(place: PlaceResult) -> str:
+def shown_score(place: PlaceResult, folds: int | None = None) -> str:
+    """A place as mean ± half-width, or ± the standard deviation of its folds; a dash without runs."""
     score = place.score
     if score is None:
         return _NONE
-    return f"{score.mean:.2f} ± {score.half_width:.2f}" if score.n > 1 else f"{score.mean:.2f}"
+    spread = np.std(list(place.scores.values())) if folds else score.half_width
+    return f"{score.mean:.2f} ± {spread:.2f}" if score.n > 1 else f"{score.mean:.2f}"
 
 
 def _difference(place: PlaceResult, cell: TableCell) -> str:
@@ -89,10 +96,11 @@ def _difference(place: PlaceResult, cell: TableCell) -> str:
     return _NONE if score is None or cell.paper is None else f"{score.mean - cell.paper[0]:+.2f}"
 
 
-def _lead(lead: PairedComparison | None) -> str:
+def shown_lead(lead: PairedComparison | None, run: str = "seed") -> str:
+    """A lead in points with the test behind it, on so many seeds or other runs; a dash where there is none."""
     if lead is None:
         return _NONE
-    test = f"{lead.n} seed" if lead.p_t is None else f"{lead.n} seeds, p {_p(lead.p_t)}"
+    test = f"{lead.n} {run}" if lead.p_t is None else f"{lead.n} {run}s, p {_p(lead.p_t)}"
     return f"{lead.mean_difference:+.2f} ({test})"
 
 
@@ -104,13 +112,21 @@ def _both(texts: list[str]) -> str:
     return texts[0] if len(set(texts)) == 1 else " / ".join(texts)
 
 
-def _legend() -> str:
+def _legend(table: AccuracyTable) -> str:
+    score = METRICS[table.metric]
+    if table.folds:
+        return (
+            f"Test {score}, mean over {table.folds} stratified folds ± their standard deviation, as is customary; of "
+            "the graphs outside a fold a tenth chooses the epoch. Hyperparameters are the same in all folds. The best "
+            "and the second best of each column are marked. The p of a lead is that of the paired t-test over folds, "
+            "which is too small because their training graphs overlap. A dash is not run."
+        )
     return (
-        "Test accuracy, mean over seeds ± its distance to the farther end of the bootstrapped 95 % interval, a rough "
-        "one with three seeds. The best and the second best of the models with the same budget are marked, by the mean "
-        "over all their seeds. The lead and the p of its paired t-test are on the seeds that both have under the same "
-        "budget, where they have any. Where a model has more seeds with another budget, these are in a row of their "
-        "own. A dash is not run, or not in the paper."
+        f"Test {score}, mean over seeds ± its distance to the farther end of the bootstrapped 95 % interval, "
+        "a rough one with three seeds. The best and the second best of the models with the same budget are marked, by "
+        "the mean over all their seeds. The lead and the p of its paired t-test are on the seeds that both have under "
+        "the same budget, where they have any. Where a model has more seeds with another budget, these are in a row of "
+        "their own. A dash is not run, or not in the paper."
     )
 
 
@@ -130,6 +146,7 @@ def table_json(result: TableResult) -> dict[str, Any]:
         "study": table.name,
         "title": table.title,
         "paper": table.paper,
+        "metric": table.metric,
         **({"ablation": asdict(found)} if found else {}),
         "cells": [
             {
@@ -159,6 +176,6 @@ def _place_json(result: TableResult, cell: TableCell, protocol: Protocol) -> dic
 def _shown_json(place: PlaceResult) -> dict[str, Any]:
     return {
         "score": asdict(place.score) if place.score else None,
-        "accuracies": {str(seed): value for seed, value in place.accuracies.items()},
+        "scores": {str(seed): value for seed, value in place.scores.items()},
         "commits": sorted({record.commit or "unknown" for record in place.records.values()}),
     }

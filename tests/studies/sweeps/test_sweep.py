@@ -3,9 +3,8 @@ import pytest
 from s2gnn import InputError
 from s2gnn.learning.hyperparameters import PUBLISHED
 from s2gnn.learning.protocol import FAIR, RELEASED
-from s2gnn.studies.budget import BUDGETS
+from s2gnn.studies.budget import BUDGETS, searchless_budget
 from s2gnn.studies.sweeps.stored import SWEEPS
-from s2gnn.studies.sweeps.sweep import sweep_budget
 from s2gnn.studies.table import load_table
 
 QUICK = BUDGETS["quick"]
@@ -69,8 +68,8 @@ def test_a_model_without_a_head_is_one_line_and_the_cell_of_the_accuracy_table()
 
 
 def test_a_sweep_has_no_search():
-    assert sweep_budget("full") == BUDGETS["long"]
-    assert sweep_budget("quick") == QUICK
+    assert searchless_budget("full") == BUDGETS["long"]
+    assert searchless_budget("quick") == QUICK
     assert (QUICK.seeds, QUICK.patience) == (3, 100)
 
 

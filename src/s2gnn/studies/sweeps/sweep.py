@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from s2gnn.errors import InputError
 from s2gnn.learning.hyperparameters import PUBLISHED, Value
 from s2gnn.learning.protocol import FAIR, PROTOCOLS, RELEASED, Protocol
-from s2gnn.studies.budget import BUDGETS, Budget, named_budget
+from s2gnn.studies.budget import Budget
 from s2gnn.studies.cell import Cell, make_cell
 from s2gnn.studies.table import chosen_values, same_training
 
@@ -166,9 +166,3 @@ class Sweep:
     @staticmethod
     def _first_alike(model: str, protocol: Protocol, protocols: tuple[Protocol, ...]) -> Protocol:
         return next(other for other in protocols if same_training(model, other, protocol))
-
-
-def sweep_budget(name: str) -> Budget:
-    """The budget called `name`; a sweep holds the other hyperparameters, so that "full" has no search and is "long"."""
-    budget = named_budget(name)
-    return BUDGETS["long"] if budget.trials else budget

@@ -1,0 +1,194 @@
+"""DisjointUnion: many graphs as one, with a block-diagonal adjacency matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from s2gnn.errors import InputError
+from s2gnn.graphs.diffusion import diffuse
+from s2gnn.graphs.graph import Graph
+from s2gnn.graphs.validation import as_array
+from s2gnn.progress import progress_bar
+
+
+@dataclass(frozen=True, eq=False)
+class DisjointUnion:
+    """The disjoint union of G graphs: the nodes of the first come first, and no edge joins two graphs.
+
+    What a network computes on the union it computes on each graph by itself, because every operator of the union is
+    block-diagonal too.
+
+    Attributes:
+        graph: on all N nodes.
+        offsets: (G + 1,) int64; graph g has the nodes offsets[g]..offsets[g + 1] − 1, at least one.
+
+    Example:
+        >>> pair, point = Graph.from_edge_list([(0, 1)]), Graph.from_edge_list([], n_nodes=1)
+        >>> union = DisjointUnion.of([pair, point, pair])
+        >>> union.graph, union.sizes.tolist(), union.graph_of_node.tolist()
+        (Graph(n_nodes=5, n_edges=2, weights in [1, 1]), [2, 1, 2], [0, 0, 1, 2, 2])
+    """
+
+    graph: Graph
+    offsets: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        offsets = as_array(self.offsets)
+        if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or len(offsets) < 2:
+            raise InputError(f"offsets has shape {offsets.shape} and dtype {offsets.dtype}, expected integers (G + 1,)")
+        object.__setattr__(self, "offsets", offsets.astype(np.int64))
+        if offsets[0] != 0 or offsets[-1] != self.graph.n_nodes:
+            raise InputError(
+                f"offsets runs from {offsets[0]} to {offsets[-1]}, expected from 0 to the {self.graph.n_nodes} nodes"
+            )
+        if self.sizes.min() < 1:
+            raise InputError(f"graph {int(self.sizes.argmin())} has no nodes: a graph has at least one")
+        ends = self.graph_of_node[self.graph.rows()], self.graph_of_node[self.graph.indices]
+        across = np.flatnonzero(ends[0] != ends[1])
+        if len(across):
+            edge = across[0]
+            raise InputError(
+                f"an edge joins node {self.graph.rows()[edge]} of graph {ends[0][edge]} to node "
+                f"{self.graph.indices[edge]} of graph {ends[1][edge]}: the graphs of a union are separate"
+            )
+
+    @classmethod
+    def of(cls, graphs: Sequence[Graph]) -> DisjointUnion:
+        """The union of `graphs`, in their order."""
+        if not graphs:
+            raise InputError("there is no graph: a union has at least one")
+        offsets = _from_zero([graph.n_nodes for graph in graphs])
+        stored = _from_zero([len(graph.indices) for graph in graphs])
+        shifted = [graph.indices.astype(np.int64) + shift for graph, shift in zip(graphs, offsets[:-1], strict=True)]
+        pointers = [graph.indptr[:-1] + shift for graph, shift in zip(graphs, stored[:-1], strict=True)]
+        joined = Graph._from_checked(
+            np.concatenate([*pointers, stored[-1:]]),
+            np.concatenate(shifted),
+            np.concatenate([graph.weights for graph in graphs]),
+        )
+        return cls(joined, offsets)
+
+    @property
+    def n_graphs(self) -> int:
+        """G, the number of graphs."""
+        return len(self.offsets) - 1
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """The number of nodes of every graph, (G,)."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def graph_of_node(self) -> NDArray[np.int64]:
+        """The graph that each node belongs to, (N,)."""
+        return np.repeat(np.arange(self.n_graphs), self.sizes)
+
+    def blocks(self, chosen: ArrayLike) -> Blocks:
+        """Where the graphs `chosen` (g,), by number, stand in the arrays of the union."""
+        numbers = as_array(chosen)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or len(numbers) == 0:
+            raise InputError(
+                f"the graphs have shape {numbers.shape} and dtype {numbers.dtype}, expected numbers of graphs (g,)"
+            )
+        if numbers.min() < 0 or numbers.max() >= self.n_graphs:
+            outside = numbers[(numbers < 0) | (numbers >= self.n_graphs)][0]
+            raise InputError(f"there is no graph {outside}: the graphs are 0..{self.n_graphs - 1}")
+        return Blocks(self.offsets[numbers], self.offsets[numbers + 1])
+
+    def chosen(self, graphs: ArrayLike) -> DisjointUnion:
+        """The union of the graphs with these numbers (g,), in the given order."""
+        blocks = self.blocks(graphs)
+        union = object.__new__(DisjointUnion)  # blocks of a union are separate: nothing is to be checked again
+        object.__setattr__(union, "graph", blocks.of_graph(self.graph))
+        object.__setattr__(union, "offsets", blocks.offsets)
+        return union
+
+    def __iter__(self) -> Iterator[Graph]:
+        return (self.chosen([number]).graph for number in range(self.n_graphs))
+
+    def diffused(self, teleport: float = 0.05, top: int = 15, *, progress: bool = False) -> DisjointUnion:
+        """The union of the diffusions of the graphs, each by itself; see `diffuse`.
+
+        A graph with at most `top` nodes keeps all links that its components allow; one without edges stays without.
+        """
+        diffusions = []
+        with progress_bar("diffusing the graphs", shown=progress) as show:
+            for number, graph in enumerate(self):
+                show(number / self.n_graphs)
+                diffusions.append(diffuse(graph, teleport, top))
+        return DisjointUnion.of(diffusions)
+
+    def __repr__(self) -> str:
+        return f"DisjointUnion({self.n_graphs} graphs, {self.graph!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class BlockRows:
+    """The stored entries of some blocks in the CSR arrays of a block-diagonal matrix.
+
+    Attributes:
+        entries: where they are, (e,) int64.
+        indptr: the row pointers of the blocks alone, (n + 1,) int64.
+        counts: how many each block has, (g,) int64.
+    """
+
+    entries: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Some blocks of a block-diagonal matrix: what they are in its arrays, and what in those of the blocks alone.
+
+    Attributes:
+        starts: first node of each block, (g,) int64.
+        ends: node after its last, (g,) int64.
+    """
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    @cached_property
+    def nodes(self) -> NDArray[np.int64]:
+        """The nodes of the blocks, (n,)."""
+        return _ranges(self.starts, self.ends)
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """The offsets of the blocks alone, (g + 1,)."""
+        return _from_zero(self.ends - self.starts)
+
+    def of_graph(self, graph: Graph) -> Graph:
+        """The blocks of the adjacency matrix of `graph`, as a graph of their n nodes."""
+        rows = self.rows(graph.indptr)
+        return Graph._from_checked(rows.indptr, self.columns(graph.indices, rows), graph.weights[rows.entries])
+
+    def rows(self, indptr: NDArray[Any]) -> BlockRows:
+        """The entries in the rows of the blocks, by the row pointers (N + 1,) of the whole matrix."""
+        first, last = indptr[self.starts].astype(np.int64), indptr[self.ends].astype(np.int64)
+        return BlockRows(_ranges(first, last), _from_zero(np.diff(indptr)[self.nodes]), last - first)
+
+    def columns(self, indices: NDArray[Any], rows: BlockRows) -> NDArray[np.int64]:
+        """The columns (e,) of these entries in the blocks alone, by the columns (E,) of the whole matrix."""
+        moved: NDArray[np.int64] = indices[rows.entries] - np.repeat(self.starts - self.offsets[:-1], rows.counts)
+        return moved
+
+
+def _from_zero(lengths: ArrayLike) -> NDArray[np.int64]:
+    """0, and the sums of the first lengths: (n,) → (n + 1,)."""
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+
+
+def _ranges(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """starts[0], …, ends[0] − 1, starts[1], … in one array."""
+    lengths = ends - starts
+    before = np.cumsum(lengths) - lengths
+    places: NDArray[np.int64] = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
+    return places

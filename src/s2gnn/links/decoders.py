@@ -1,0 +1,72 @@
+"""From the embeddings of two nodes to the logit of an edge between them; both ends count alike."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from s2gnn.nn.arguments import positive_integer, probability
+
+DecoderName = Literal["dot", "mlp"]
+
+
+class DotDecoder(nn.Module):
+    """The dot product ⟨z_i, z_j⟩ (Kipf and Welling, 2016). It has nothing to learn.
+
+    Args:
+        in_channels: width of the embeddings, accepted because `MLPDecoder` needs it.
+
+    Shapes:
+        - input: the embeddings of the first ends (P, in_channels) and of the second ends (P, in_channels)
+        - output: logits (P,)
+    """
+
+    def __init__(self, in_channels: int) -> None:
+        super().__init__()
+        self.in_channels = positive_integer(in_channels, "in_channels")
+
+    def reset_parameters(self) -> None:
+        """Do nothing: there are none."""
+
+    def forward(self, first: Tensor, second: Tensor) -> Tensor:
+        """The logits (P,)."""
+        return (first * second).sum(dim=1)
+
+
+class MLPDecoder(nn.Module):
+    """A hidden layer on the products z_i ∘ z_j, channel by channel, so that some channels may count against an edge.
+
+    Args:
+        in_channels: width of the embeddings.
+        hidden_channels: width of the hidden layer; that of the embeddings if left out.
+        dropout: probability of dropping a hidden element in training.
+
+    Shapes:
+        - input: the embeddings of the first ends (P, in_channels) and of the second ends (P, in_channels)
+        - output: logits (P,)
+    """
+
+    def __init__(self, in_channels: int, hidden_channels: int | None = None, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.in_channels = positive_integer(in_channels, "in_channels")
+        width = self.in_channels if hidden_channels is None else positive_integer(hidden_channels, "hidden_channels")
+        self.hidden = nn.Linear(self.in_channels, width)
+        self.out = nn.Linear(width, 1)
+        self.dropout = probability(dropout, "dropout")
+
+    def reset_parameters(self) -> None:
+        """Draw new parameters."""
+        self.hidden.reset_parameters()
+        self.out.reset_parameters()
+
+    def forward(self, first: Tensor, second: Tensor) -> Tensor:
+        """The logits (P,)."""
+        h = F.dropout(F.relu(self.hidden(first * second)), self.dropout, self.training)  # (P, hidden_channels)
+        return self.out(h)[:, 0]  # type: ignore[no-any-return]
+
+
+DECODERS: Mapping[DecoderName, type[DotDecoder] | type[MLPDecoder]] = MappingProxyType(
+    {"dot": DotDecoder, "mlp": MLPDecoder}
+)

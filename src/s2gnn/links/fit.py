@@ -1,0 +1,80 @@
+"""Train a link predictor on the edges that are left after the split."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from s2gnn.errors import InputError
+from s2gnn.learning.fit import FitConfig, FitResult, History, StepLoss, require_finite, train_epochs
+from s2gnn.links.metrics import roc_auc
+from s2gnn.links.non_edges import NonEdges
+from s2gnn.links.predictor import predict_links
+from s2gnn.links.split import LinkSplit, Pairs
+
+
+def fit_links(
+    model: nn.Module,
+    x: Any,
+    op: Any,
+    split: LinkSplit,
+    *,
+    config: FitConfig | None = None,
+    seed: int = 0,
+    on_epoch: Callable[[int], None] | None = None,
+) -> FitResult:
+    """Train `model` from scratch on the training edges, and leave the weights of the best epoch in it.
+
+    Every epoch is a step on all training edges and as many pairs without a training edge, drawn anew. They are drawn
+    without looking at the held-out edges, so that a validation or test edge may be among them: leaving those out would
+    tell the model where they are. The loss is the mean binary cross-entropy. The same seed and number of threads give
+    the same bits, and every model with this seed sees the same pairs.
+
+    Args:
+        model: called as `model(x, op, pairs)`, see `LinkPredictor`.
+        x: features or what `model.prepare` made of them.
+        op: the operator, made of `split.graph` and nothing else.
+        split: edges to train and to validate on.
+        config: how to train; it monitors the "auc" of the validation pairs, as if left out, or the "loss".
+        seed: of the initial parameters, of dropout and of the pairs without an edge.
+        on_epoch: called with the number of the epoch just finished.
+
+    Raises:
+        NonFiniteLossError: when the loss is not finite; the model is then of no use.
+    """
+    config = config or FitConfig(monitor="auc", weight_decay=0.0)
+    if config.monitor == "accuracy":
+        raise InputError('monitor is \'accuracy\', but edges are ranked, not classified: monitor "auc" or "loss"')
+    if config.batch_size is not None:
+        raise InputError(f"batch_size is {config.batch_size}, but a step has all training edges: leave it out")
+    non_edges, generator = NonEdges(split.graph), np.random.default_rng(seed)
+    train, history = split.train, History()
+
+    def losses() -> Iterator[StepLoss]:
+        pairs = np.concatenate([train, non_edges.draw(len(train), generator, distinct=False)])
+        yield StepLoss(_cross_entropy(model(x, op, pairs), len(train)), len(pairs))
+
+    def validate() -> float:
+        logits = predict_links(model, x, op, _both(split.val))
+        n_edges = len(split.val.positive)
+        loss = _cross_entropy(logits, n_edges).item()
+        require_finite(loss, "validation", len(history.val_loss), config.lr)
+        history.val_loss.append(loss)
+        history.val_auc.append(roc_auc(logits[:n_edges], logits[n_edges:]))
+        return -loss if config.monitor == "loss" else history.val_auc[-1]
+
+    return train_epochs(model, config, seed, losses, validate, history, on_epoch)
+
+
+def _both(pairs: Pairs) -> Any:
+    """Edges first, then pairs without one, (P + Q, 2)."""
+    return np.concatenate([pairs.positive, pairs.negative])
+
+
+def _cross_entropy(logits: Tensor, n_edges: int) -> Tensor:
+    """Of the logits (P + Q,) of `n_edges` edges and then of pairs without one."""
+    labels = (torch.arange(len(logits), device=logits.device) < n_edges).to(logits.dtype)
+    return F.binary_cross_entropy_with_logits(logits, labels)

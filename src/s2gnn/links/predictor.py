@@ -1,0 +1,87 @@
+"""LinkPredictor: a network that embeds nodes, and a decoder that tells whether two of them are joined."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from s2gnn.errors import InputError
+from s2gnn.graphs import Graph
+from s2gnn.graphs.validation import as_node_indices
+from s2gnn.links.decoders import DECODERS, DecoderName
+from s2gnn.links.metrics import LinkScores, link_scores
+from s2gnn.links.split import Pairs
+
+
+class LinkPredictor(nn.Module):
+    """An auto-encoder of a graph: any network of `s2gnn.nn` as the encoder, and a decoder of pairs.
+
+    Args:
+        encoder: called as `encoder(x, op)`, gives embeddings (N, C) where a classifier gives logits.
+        decoder: called with the embeddings of both ends, gives logits; or its name, "dot" or "mlp".
+        channels: C, the width of the embeddings, for a decoder that is given by its name.
+
+    Shapes:
+        - input: x and operator as the encoder takes them, pairs of nodes (P, 2)
+        - output: logits (P,)
+
+    Example:
+        >>> import torch
+        >>> from s2gnn import Graph, S2GNN
+        >>> graph = Graph.from_edge_list([(0, 1), (1, 2)], weights=[0.5, 2.0], n_nodes=4)
+        >>> model = LinkPredictor(S2GNN(8, 16, 4), "mlp", 4)
+        >>> x, op = model.prepare(torch.ones(4, 8), graph)
+        >>> model(x, op, [(0, 2), (1, 3)]).shape
+        torch.Size([2])
+    """
+
+    def __init__(self, encoder: nn.Module, decoder: nn.Module | DecoderName, channels: int | None = None) -> None:
+        super().__init__()
+        if isinstance(decoder, str):
+            if decoder not in DECODERS:
+                raise InputError(f"decoder is {decoder!r}, but it must be one of {', '.join(DECODERS)}")
+            if channels is None:
+                raise InputError(f"channels is left out, but the decoder {decoder!r} needs the width of the embeddings")
+            decoder = DECODERS[decoder](channels)
+        self.encoder = encoder
+        self.decoder = decoder
+
+    def reset_parameters(self) -> None:
+        """Draw new parameters for both parts."""
+        self.encoder.reset_parameters()  # type: ignore[operator]
+        self.decoder.reset_parameters()  # type: ignore[operator]
+
+    def prepare(self, x: Any, graph: Graph) -> tuple[Any, Any]:
+        """What the encoder is called with for constant features x (N, F) on `graph`, that of a `LinkSplit`."""
+        return self.encoder.prepare(x, graph)  # type: ignore[operator,no-any-return]
+
+    def forward(self, x: Any, op: Any, pairs: ArrayLike | Tensor) -> Tensor:
+        """The logits (P,) of an edge between the nodes of each pair (P, 2)."""
+        z = self.encoder(x, op)  # (N, C)
+        ends = torch.as_tensor(_pairs(pairs, z.shape[0]), device=z.device)
+        return self.decoder(z[ends[:, 0]], z[ends[:, 1]])  # type: ignore[no-any-return]
+
+
+@torch.no_grad()
+def predict_links(model: nn.Module, x: Any, op: Any, pairs: ArrayLike | Tensor) -> Tensor:
+    """The logits (P,) of an edge between the nodes of each pair (P, 2); `model` is left in evaluation mode."""
+    model.eval()
+    return model(x, op, pairs)  # type: ignore[no-any-return]
+
+
+def score_links(model: nn.Module, x: Any, op: Any, pairs: Pairs) -> LinkScores:
+    """How well `model`, which is left in evaluation mode, tells the edges of `pairs` from the pairs without one."""
+    logits = predict_links(model, x, op, np.concatenate([pairs.positive, pairs.negative]))
+    n_edges = len(pairs.positive)
+    return link_scores(logits[:n_edges], logits[n_edges:])
+
+
+def _pairs(pairs: ArrayLike | Tensor, n_nodes: int) -> Any:
+    indices, _ = as_node_indices(pairs, n_nodes, "pairs")
+    if indices.size == 0:
+        indices = indices.reshape(0, 2)
+    if indices.ndim != 2 or indices.shape[1] != 2:
+        raise InputError(f"pairs has shape {indices.shape}, expected (number of pairs, 2)")
+    return indices

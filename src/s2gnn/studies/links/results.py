@@ -1,0 +1,166 @@
+"""What the records say about the auto-encoders, as numbers and as something to look at."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from s2gnn.data.catalogue import entry
+from s2gnn.layout import Block, Entry, Layout
+from s2gnn.learning.metrics import PairedComparison
+from s2gnn.learning.records import Records, RecordsFolder
+from s2gnn.links.metrics import HITS_AT
+from s2gnn.studies.budget import BUDGETS, Budget
+from s2gnn.studies.links.table import LINKS, LinkRow, LinkTable
+from s2gnn.studies.made_by import made_by
+from s2gnn.studies.part import WHOLE, Part
+from s2gnn.studies.results import SHOWN, KnownRuns, PlaceResult
+from s2gnn.studies.view import shown_lead, shown_score
+
+# As records name them, and as people do.
+METRICS: Mapping[str, str] = MappingProxyType(
+    {
+        "test_roc_auc": "ROC-AUC",
+        "test_average_precision": "AP",
+        **{f"test_hits@{k}": f"hits@{k}" for k in HITS_AT},
+    }
+)
+
+
+@dataclass(frozen=True)
+class LinkResult:
+    """The table and the runs behind it, by data set and row."""
+
+    table: LinkTable
+    places: Mapping[tuple[str, tuple[str, str, str]], PlaceResult]
+
+    def at(self, data: str, row: LinkRow, metric: str = "test_roc_auc") -> PlaceResult:
+        """The runs of one place, scored by `metric`."""
+        return replace(self.places[data, row.key], metric=metric)
+
+    def lead(self, data: str, row: LinkRow, metric: str = "test_roc_auc") -> PairedComparison | None:
+        """By how many points S2-GNN with the same decoder on the same graph is ahead of `row`, on common seeds.
+
+        An encoder that sees no graph is compared with S2-GNN on the training edges.
+        """
+        ours = next((r for r in self.table.rows if r.key == ("s2gnn", row.graph, row.decoder)), None)
+        if ours is None or row.model == "s2gnn":
+            return None
+        return self.at(data, ours, metric).lead(self.at(data, row, metric))
+
+
+def link_result(table: LinkTable, records: Records, budgets: Sequence[Budget] = SHOWN) -> LinkResult:
+    """The runs of every place with these budgets, of those that have no search."""
+    known = KnownRuns(records.read())
+    searchless = [budget for budget in budgets if not budget.trials]
+    places = {}
+    for data in table.data:
+        for row in table.rows:
+            runs = {budget.name: known.runs(table.cell(data, row, budget), budget) for budget in searchless}
+            place = PlaceResult(runs, None, "test_roc_auc")
+            places[data, row.key] = place.under(place.most_seeds)
+    return LinkResult(table, places)
+
+
+def stored_links(folder: Path, part: Part = WHOLE) -> LinkResult:
+    """The table, or the part that is to be shown, with the runs that the files of `folder` have."""
+    return link_result(LINKS.chosen(part.data, part.models), RecordsFolder(folder, LINKS.name), part.budgets or SHOWN)
+
+
+def links_layout(result: LinkResult) -> Layout:
+    """One block for each data set, one row for each auto-encoder."""
+    table = result.table
+    header = (
+        "encoder",
+        "graph",
+        "decoder",
+        *(f"{title} (%)" for title in METRICS.values()),
+        "others printed: ROC-AUC, AP (%)",
+        "S2-GNN leads, ROC-AUC (points)",
+        "seeds",
+        "budget",
+    )
+    blocks = [
+        Block(f"{data}: {entry(data).title}", tuple(_line(result, data, row) for row in table.rows))
+        for data in table.data
+    ]
+    notes = (_legend(), _made_by(result))
+    return Layout(f"{table.title} ({table.paper})", header, tuple(blocks), notes)
+
+
+def _made_by(result: LinkResult) -> str:
+    places = result.places.values()
+    records = [record for place in places for record in place.records.values()]
+    if not records:
+        return f"No run yet: s2gnn study run {result.table.name}"
+    seeds = {name: [len(place.records) for place in places if place.budget == name] for name in BUDGETS}
+    return made_by(result.table.name, records, seeds)
+
+
+def _line(result: LinkResult, data: str, row: LinkRow) -> tuple[Entry, ...]:
+    place = result.at(data, row)
+    scores = [Entry(shown_score(result.at(data, row, metric)), _rank(result, data, row, metric)) for metric in METRICS]
+    printed = row.published.get(data)
+    texts = (
+        ", ".join(f"{value:.1f}" for value in printed.values()) if printed else "–",
+        shown_lead(result.lead(data, row)),
+        str(len(place.records)) if place.records else "–",
+        place.budget or "–",
+    )
+    names = (row.model, "–" if row.model == "mlp" else row.graph, row.decoder)
+    return (*map(Entry, names), *scores, *map(Entry, texts))
+
+
+def _rank(result: LinkResult, data: str, row: LinkRow, metric: str) -> int | None:
+    """1 for the best mean of a column, 2 for the second best."""
+    means = {
+        other.key: score.mean
+        for other in result.table.rows
+        if (score := result.at(data, other, metric).score) is not None
+    }
+    order = sorted(means, key=lambda key: -means[key])[:2]
+    return order.index(row.key) + 1 if row.key in order else None
+
+
+def _legend() -> str:
+    return (
+        "Held-out edges against as many pairs without an edge, the same for every model of a seed: 85 % of the edges "
+        "train, 5 % choose the epoch by ROC-AUC, 10 % test. Mean over seeds ± half-width of the bootstrapped 95 % "
+        "interval; the best and the second best of each column are marked. “Given” is the graph of the training edges, "
+        "without weights; “diffusion” is made of these. hits@K is the share of edges above the K-th best pair without "
+        "one. The lead is that of S2-GNN on the same graph with the same decoder, with the p of its paired t-test. "
+        "Others: Kipf and Welling 2016, GAE, on splits of their own. A dash is not run, or has no such number."
+    )
+
+
+def links_json(result: LinkResult) -> dict[str, Any]:
+    """All figures of the table for a program."""
+    table = result.table
+    return {
+        "study": table.name,
+        "title": table.title,
+        "paper": table.paper,
+        "rows": [
+            {
+                "data": data,
+                "encoder": row.model,
+                "graph": row.graph,
+                "decoder": row.decoder,
+                "published": row.published.get(data),
+                "budget": result.at(data, row).budget,
+                "scores": {metric: _score_json(result, data, row, metric) for metric in METRICS},
+            }
+            for data in table.data
+            for row in table.rows
+        ],
+    }
+
+
+def _score_json(result: LinkResult, data: str, row: LinkRow, metric: str) -> dict[str, Any]:
+    place, lead = result.at(data, row, metric), result.lead(data, row, metric)
+    return {
+        "score": asdict(place.score) if place.score else None,
+        "seeds": {str(seed): value for seed, value in place.scores.items()},
+        "s2gnn_leads": asdict(lead) if lead else None,
+    }

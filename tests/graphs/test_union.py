@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch_geometric.data import Data
+from torch_geometric.transforms import GDC
+
+from s2gnn import Graph, InputError, diffuse
+from s2gnn.graphs import DisjointUnion
+from tests.random_graphs import graphs, random_graph
+
+POINT = Graph.from_edge_list([], n_nodes=1)
+APART = Graph.from_edge_list([], n_nodes=3)
+
+
+@settings(max_examples=30)
+@given(st.lists(graphs(max_nodes=6), min_size=1, max_size=5), st.data())
+def test_a_union_is_block_diagonal_and_gives_its_graphs_back(parts, data):
+    union = DisjointUnion.of(parts)
+    expected = sp.block_diag([graph.to_scipy() for graph in parts]).toarray()
+    np.testing.assert_array_equal(union.graph.to_scipy().toarray(), expected)
+    assert Graph(union.graph.to_scipy()) == union.graph  # what was put together without a check passes it
+    assert list(union) == parts
+    chosen = data.draw(st.lists(st.integers(0, len(parts) - 1), min_size=1, max_size=4))
+    part = union.chosen(chosen)
+    again = DisjointUnion.of([parts[number] for number in chosen])
+    assert part.graph == again.graph
+    np.testing.assert_array_equal(part.offsets, again.offsets)
+    np.testing.assert_array_equal(part.graph_of_node, np.repeat(np.arange(len(chosen)), again.sizes))
+
+
+def test_graphs_of_one_node_without_edges_and_smaller_than_top_are_diffused():
+    triangle = Graph.from_edge_list([(0, 1), (1, 2), (0, 2)])
+    diffused = DisjointUnion.of([POINT, triangle, APART]).diffused(top=15)
+    assert [graph.n_edges for graph in diffused] == [0, 3, 0]
+    assert diffused.sizes.tolist() == [1, 3, 3]
+
+
+def test_every_graph_is_diffused_as_by_pyg():
+    parts = [random_graph(25, 0.2, seed=1), random_graph(18, 0.3, seed=2), random_graph(9, 0.5, seed=3)]
+    transform = GDC(
+        self_loop_weight=1,
+        normalization_in="sym",
+        normalization_out=None,
+        diffusion_kwargs={"method": "ppr", "alpha": 0.05},
+        sparsification_kwargs={"method": "topk", "k": 15, "dim": 0},
+        exact=True,
+    )
+    for graph, diffused in zip(parts, DisjointUnion.of(parts).diffused(0.05, 15), strict=True):
+        given_graph = graph.to_pyg(torch.float64)
+        data = transform(
+            Data(edge_index=given_graph.edge_index, edge_attr=given_graph.edge_weight, num_nodes=graph.n_nodes)
+        )
+        n = graph.n_nodes
+        kept = sp.coo_array((data.edge_attr.numpy(), data.edge_index.numpy()), shape=(n, n)).toarray()
+        kept /= kept.sum(axis=0)
+        expected = kept + kept.T
+        np.fill_diagonal(expected, 0)
+        np.testing.assert_allclose(diffused.to_scipy().toarray(), expected, atol=1e-6)
+        assert diffused == diffuse(graph, 0.05, 15)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "sentence"),
+    [
+        ([0, 2, 2, 4], "graph 1 has no nodes: a graph has at least one"),
+        ([0, 2], "offsets runs from 0 to 2, expected from 0 to the 4 nodes"),
+        ([0, 1, 4], "an edge joins node 0 of graph 0 to node 1 of graph 1: the graphs of a union are separate"),
+        ([0.0, 4.0], r"offsets has shape \(2,\) and dtype float64, expected integers"),
+    ],
+)
+def test_wrong_offsets_are_named(offsets, sentence):
+    graph = Graph.from_edge_list([(0, 1), (2, 3)])
+    with pytest.raises(InputError, match=sentence):
+        DisjointUnion(graph, np.array(offsets))
+
+
+def test_wrong_numbers_of_graphs_are_named():
+    union = DisjointUnion.of([POINT, APART])
+    with pytest.raises(InputError, match=r"there is no graph 2: the graphs are 0\.\.1"):
+        union.chosen([0, 2])
+    with pytest.raises(InputError, match=r"expected numbers of graphs"):
+        union.chosen([])
+    with pytest.raises(InputError, match="there is no graph: a union has at least one"):
+        DisjointUnion.of([])
