@@ -69,6 +69,12 @@ def test_pooling_is_a_hyperparameter():
         make_cell("mutag", "gcn", FAIR_GRAPHS, changes={"pooling": "median"})
 
 
+def test_a_learned_epsilon_is_recorded(tmp_path):
+    cell = make_cell("mutag", "s2gnn", replace(TEN_FOLD, **SHORT), changes={"epsilon": "learn"}, seeds=1)
+    (record,) = run_cell(cell, Records(tmp_path / "r.jsonl"), threads=1).records.values()
+    assert 0 < record.metrics["epsilon"] != 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
