@@ -131,11 +131,12 @@ def test_balanced_weights_rescue_a_rare_class():
 
 def test_enough_labels_are_validated_and_few_are_not(iris):
     X, y, labels = iris
-    many, few = (S2GNNClassifier(**QUICK).fit(X, given) for given in (y, labels))
+    many = S2GNNClassifier(**QUICK).fit(np.vstack([X, X + 0.01]), np.tile(y, 2))
+    few = S2GNNClassifier(**QUICK).fit(X, labels)
     assert len(many.history_[0].val_loss) > 0
     assert few.history_[0].val_loss == []
     assert len(few.history_[0].train_loss) == QUICK["max_epochs"]
-    assert (many.n_labelled_, few.n_labelled_) == (150, 30)
+    assert (many.n_labelled_, few.n_labelled_) == (300, 30)
 
 
 def test_names_of_columns_are_kept_and_compared(iris):

@@ -91,6 +91,13 @@ def test_a_sureness_that_is_right_on_average_only(content):
     assert "Where it says over 99.9 %, it is right in 85 % of the cases, which chance does not explain." in plain(words)
 
 
+def test_bins_that_read_alike_are_one(content):
+    said = np.repeat([0.8, 0.9995, 0.99999], 20)
+    right = np.concatenate([np.arange(20) < 16, np.arange(20) < 19, np.arange(20) < 20])
+    words = of_calibration(replace(content, calibration=calibration(said, right)))
+    assert "Where it says over 99.9 %, it is right in 98 % of the cases" in plain(words)
+
+
 def methods(ours, mlp, spreading, *, p):
     parts = zip((OURS, NETWORK, SPREADING, CONSTANT), (ours, mlp, spreading, 0.3), (None, *p, 0.0), strict=True)
     return tuple(Method(name, score, score - 0.1, score + 0.1, chance) for name, score, chance in parts)

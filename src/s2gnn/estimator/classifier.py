@@ -45,7 +45,7 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         max_epochs: that many steps without validation, at most so many with it.
         patience: stop after so many epochs without a better validation loss; `None` never stops early.
         validation_fraction: share of the labelled rows that chooses the epoch. "auto" holds a fifth out if there are at
-            least 25 labelled rows for each class, and none if they are fewer; `None` never.
+            least 100 labelled rows for each class, and none if they are fewer; `None` never.
         n_networks: the mean of so many networks answers, each from its own start and with its own held-out rows. "auto"
             is 3, and 1 beyond 20,000 rows.
         scale: standardise the columns; sparse features are only divided by their deviation.

@@ -10,6 +10,7 @@ from s2gnn.report.content import Content
 from s2gnn.report.words import Words, listed, percent
 
 SETTLED = 0.05
+EARLY = 5  # steps: whoever is best before has hardly learned
 HALF = 0.5  # of the number of edges
 
 
@@ -94,7 +95,7 @@ def of_training(content: Content) -> Words:
     histories = content.subject.estimator.history_
     kept = content.subject.estimator._trained_.networks.kept_epochs
     first = float(np.mean([history.train_loss[0] for history in histories]))
-    last = float(np.mean([history.train_loss[epoch] for history, epoch in zip(histories, kept, strict=True)]))
+    last = float(np.mean([history.train_loss[-1] for history in histories]))
     steps = sorted({len(history.train_loss) for history in histories})
     took = f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} to {steps[-1]:,}"
     networks = (
@@ -105,6 +106,8 @@ def of_training(content: Content) -> Words:
     if any(history.val_loss for history in histories):
         chosen = ", ".join(str(epoch + 1) for epoch in kept)
         said += f" Kept is the step with the lowest loss on labels held out ({chosen})."
+        if min(kept) < EARLY:
+            said += " That is very early: the labels held out may be too few to choose by."
         reading = (
             "The loss measures how far answers are from labels. Both lines should fall; where the one for labels held "
             "out begins to rise, a network learns its own labels by heart, and training is stopped."

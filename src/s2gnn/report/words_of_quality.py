@@ -118,15 +118,24 @@ def of_calibration(content: Content) -> Words:
 
 
 def _worst_bin(found: Calibration) -> str:
-    """The bin that chance explains least, if any is off by more than it explains in so many bins."""
-    hits = np.round(found.right * found.counts).astype(int).tolist()
-    said = np.clip(found.said, 0.0, 1.0).tolist()
-    chances = [binomtest(*part).pvalue for part in zip(hits, found.counts.tolist(), said, strict=True)]
-    worst = int(np.argmin(chances))
+    """The probability that chance explains least, if any is off by more than it explains among so many.
+
+    Bins whose probabilities read alike are one here: a sentence speaks of all rows of which the model says so.
+    """
+    stated = np.array([percent(float(said)) for said in np.clip(found.said, 0.0, 1.0)])
+    shares, chances = {}, {}
+    for text in dict.fromkeys(stated.tolist()):
+        alike = stated == text
+        counts = found.counts[alike]
+        shares[text] = float(np.average(found.right[alike], weights=counts))
+        said = min(float(np.average(found.said[alike], weights=counts)), 1.0)
+        chances[text] = binomtest(round(shares[text] * int(counts.sum())), int(counts.sum()), said).pvalue
+    worst = min(chances, key=lambda text: chances[text])
     if len(chances) < 2 or chances[worst] >= CHANCE / len(chances):
         return ""
-    stated, right = percent(said[worst]), percent(float(found.right[worst]))
-    return f" Where it says {stated}, it is right in {right} of the cases, which chance does not explain."
+    return (
+        f" Where it says {worst}, it is right in {percent(shares[worst])} of the cases, which chance does not explain."
+    )
 
 
 def of_comparison(content: Content) -> Words:
