@@ -195,7 +195,7 @@ def _comparison(content: Content) -> str:
             html.escape(method.name),
             form(method.score),
             f"{form(method.low)} to {form(method.high)}",
-            "–" if method.p is None else f"{method.p:.2g}",
+            "–" if method.p is None else "below 0.001" if method.p < 0.001 else f"{method.p:.2g}",
         )
         for method in found.methods
     ]

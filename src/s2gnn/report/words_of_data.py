@@ -98,8 +98,8 @@ def of_unsure(content: Content) -> Words:
             f"The model is least sure of row {first.row + 1:,}: it says {first.answer}, the mean of estimates that "
             f"differ by {first.sureness:.3g}.",
             "The rows whose value is not known and of which the model's own estimates differ most (their standard "
-            "deviation; the errors above are as a rule larger). To find out one of these values teaches it more than "
-            "one on which they agree.",
+            "deviation; the errors above are as a rule larger). To find out one of these values usually teaches it "
+            "more than one on which they agree.",
         )
     doubtful = int(np.sum(subject.answers.max(axis=1) < SURE))
     rest = f"It is at least {percent(SURE)} sure of every row."
@@ -110,6 +110,6 @@ def of_unsure(content: Content) -> Words:
         f"row {first.row + 1:,}",
         f"The model is least sure of row {first.row + 1:,}: “{first.answer}” with {percent(first.sureness)}, or else "
         f"“{first.second[0]}” with {percent(first.second[1])}. {rest}",
-        "The rows without a label that the model doubts most. A label for one of these teaches it more than one for a "
-        "row that it is sure of. The numbers lead to the rows in the graph.",
+        "The rows without a label that the model doubts most. A label for one of these usually teaches it more than "
+        "one for a row that it is sure of. The numbers lead to the rows in the graph.",
     )

@@ -69,7 +69,9 @@ class _HeadlineColumn:
     def entry(self, model: str) -> Entry:
         if model not in self.means:
             return Entry("–")
-        return Entry(f"{self.means[model]:.1f}", 1 if self.means[model] == max(self.means.values()) else None)
+        texts = {name: f"{mean:.1f}" for name, mean in self.means.items()}
+        best = f"{max(self.means.values()):.1f}"
+        return Entry(texts[model], 1 if texts[model] == best else None)  # what reads alike is marked alike
 
 
 def _first_places(result: TableResult) -> str:
