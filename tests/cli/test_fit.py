@@ -274,8 +274,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    # While torch imports a part of itself, the process ends by the signal itself, which shells report as 130, too.
-    assert process.returncode in (130, -signal.SIGINT)
+    assert process.returncode == 130
     assert out == b""
     assert b"Traceback" not in err
     assert sorted(tmp_path.iterdir()) == before

@@ -2,4 +2,9 @@
 
 from s2gnn.cli import main
 
-main()
+try:
+    main()
+finally:
+    # Under -m, CPython ends by the signal, whatever the exit code, if Ctrl-C came while code was run from a string, as
+    # torch does when it imports a part of itself. Running another string makes it forget that.
+    exec("")
