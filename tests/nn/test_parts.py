@@ -172,7 +172,7 @@ def test_all_neighbours_of_as_many_hops_as_layers_give_the_logits_of_the_whole_g
     ("make", "text"),
     [
         (lambda m: InParts(m, X, GRAPH, Clusters(np.zeros(40, int)), "own"), "degrees is 'own', but it must be one of"),
-        (lambda m: InParts(m, X, GRAPH, Clusters(np.zeros(9, int))), "the batches are of 9 nodes, but the graph has 40"),
+        (lambda m: InParts(m, X, GRAPH, Clusters(np.zeros(9, int))), "the batches are of 9 nodes, but"),
         (lambda m: InParts(m, X[:9], GRAPH, Clusters(np.zeros(40, int))), "x has 9 rows, but the graph has 40 nodes"),
         (lambda m: InParts(m, X, GRAPH, Sampled(GRAPH, (2,)), evaluate="parts"), 'evaluate must be "whole"'),
         (lambda m: Clusters(np.zeros((2, 2), int)), r"the parts have shape \(2, 2\)"),

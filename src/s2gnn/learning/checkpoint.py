@@ -55,6 +55,11 @@ class Checkpoint:
         except OSError as error:
             raise InputError(f"the checkpoint {self.path} cannot be read ({error.strerror})") from error
 
+    def epochs(self) -> int:
+        """How many epochs the saved run has finished, 0 if there is none."""
+        saved = self.read()
+        return 0 if saved is None else len(self._parsed(saved)[1]["history"]["train_loss"])
+
     def write(self, run: TrainingRun, settings: Mapping[str, Any]) -> None:
         """Save a run and torch's random numbers, with the `settings` that `fit` gives it."""
         description = {

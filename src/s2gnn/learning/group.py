@@ -1,6 +1,7 @@
 """Processes that train one model together, by torch.distributed: each computes some batches of every step."""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -84,6 +85,11 @@ class Group:
 ALONE = Group()
 
 
+def is_launched() -> bool:
+    """Whether torchrun, or what does as it does, started this process."""
+    return "RANK" in os.environ and "WORLD_SIZE" in os.environ
+
+
 @contextmanager
 def joined_group(patience: timedelta = timedelta(minutes=10)) -> Iterator[Group]:
     """The processes that torchrun started, joined while the block runs; this one alone where it did not.
@@ -91,7 +97,7 @@ def joined_group(patience: timedelta = timedelta(minutes=10)) -> Iterator[Group]
     Args:
         patience: how long a process waits for the others, for instance while the first one validates.
     """
-    if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
+    if not is_launched():
         yield ALONE
         return
     with _talking():
@@ -108,5 +114,5 @@ def _talking() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        reason = str(error).splitlines()[0]
+        reason = re.sub(r"^\[[^]]*\] ", "", str(error).splitlines()[0]).split(". ")[0]  # less the place in gloo's code
         raise LostProcessError(f"another process of the run has ended or does not answer ({reason})") from error
