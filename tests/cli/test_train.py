@@ -26,7 +26,7 @@ def test_trains_in_parts_says_how_well_and_keeps_the_network(s2gnn, tmp_path):
     assert "\ngraph                 knn, k = 30: 1,797 nodes, " in out
     assert "training on digits" in err
     accuracy = float(next(line for line in out.splitlines() if line.startswith("test accuracy")).split()[2])
-    assert 80 < accuracy <= 100
+    assert 70 < accuracy <= 100
     assert load_model(tmp_path / "model").config.hidden_channels == 8
 
 
