@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import torch
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from s2gnn.data.splits import TEST_SEEDS, dataset_split
 from s2gnn.graphs import Graph, cut_share, partition
@@ -295,9 +296,9 @@ def _draw(content: Mapping[str, Any]) -> Figure:
             )
             axes.annotate(str(number), place, xytext=(5, 4), textcoords="offset points", fontsize=8)
         axes.set(xlabel="peak memory of training (MiB)", ylabel="test accuracy (%)", title=name, xscale="log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter("{x:g}")
-        axes.xaxis.set_minor_formatter("{x:g}")
-        axes.tick_params(axis="x", which="minor", labelsize=7)
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.margins(0.12)
         axes.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
         bare(axes)
