@@ -118,6 +118,8 @@ def test_quantities(s2gnn, tmp_path):
         ("model", "new.csv", ["--out", "new.csv"], "new.csv is the table itself, which predictions would replace"),
         ("model", "new.csv", ["--out", "p.pdf"], "p.pdf does not end in .csv or .tsv"),
         ("model", "new.csv", ["--out", "new.csv/p.csv"], "cannot be written"),
+        ("model", "new.csv", ["--out", "model/p.csv"], "model/p.csv lies in the model folder model, which s2gnn fit"),
+        ("model/", "new.csv", ["--out", "bare/../model/deep/p.csv"], "lies in the model folder model, which s2gnn fit"),
         ("model", "new.csv", ["--json"], "say where they go by --out"),
     ],
 )

@@ -46,7 +46,7 @@ def predict(
     """
     start = time.perf_counter()
     if out is not None:
-        check_predictions_file(out, table)
+        check_predictions_file(out, table, model)
     elif as_json:
         raise InputError("--json describes the predictions, which take standard output: say where they go by --out")
     loaded = TableModel.load(model)
