@@ -13,7 +13,7 @@ from s2gnn.graphs.selection import Selection
 from s2gnn.operators.edge_factors import EdgeFactors, EdgePattern, edge_factors, scalings
 from s2gnn.operators.propagation import HadamardPowers
 from s2gnn.operators.shifts import Shift, check_shift
-from s2gnn.operators.sobolev import check_alpha, check_dtype, check_epsilon, fitting_signal
+from s2gnn.operators.sobolev import check_alpha, check_dtype, check_epsilon, check_graph, fitting_signal
 from s2gnn.operators.weighted_product import weighted_products
 
 
@@ -55,8 +55,7 @@ class SobolevFamily:
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
     ) -> None:
-        if not isinstance(graph, Graph):
-            raise InputError(f"graph is a {type(graph).__name__}: build a Graph, for instance Graph.from_scipy(A)")
+        check_graph(graph)
         check_alpha(alpha)
         check_shift(shift)
         check_dtype(dtype)

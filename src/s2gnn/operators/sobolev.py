@@ -93,8 +93,7 @@ class SobolevOperator:
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
     ) -> None:
-        if not isinstance(graph, Graph):
-            raise InputError(f"graph is a {type(graph).__name__}: build a Graph, for instance Graph.from_scipy(A)")
+        check_graph(graph)
         check_alpha(alpha)
         check_epsilon(epsilon)
         check_dtype(dtype)
@@ -223,6 +222,12 @@ def fitting_signal(op: Propagating, h: Tensor, *, branches: bool) -> Tensor:
             f"or build the operator with dtype={h.dtype}"
         )
     return h
+
+
+def check_graph(graph: object) -> None:
+    """Raise unless `graph` is a `Graph`."""
+    if not isinstance(graph, Graph):
+        raise InputError(f"graph is a {type(graph).__name__}: build a Graph, for instance Graph.from_scipy(A)")
 
 
 def check_dtype(dtype: torch.dtype) -> None:
