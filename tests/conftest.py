@@ -1,4 +1,4 @@
-"""Shared fixtures: the real data and a browser, when they are at hand, and the command line."""
+"""Shared fixtures: the real data, a browser and a database server, when they are at hand, and the command line."""
 
 import os
 import sys
@@ -10,6 +10,7 @@ from hypothesis import settings
 
 from s2gnn.cli import main
 from tests.browser import Browser, find_chromium
+from tests.postgresql import PostgresServer, find_programs, find_user
 
 settings.register_profile("s2gnn", deadline=None, derandomize=True)
 settings.load_profile("s2gnn")
@@ -39,6 +40,19 @@ def browser(tmp_path_factory):
     browser = Browser(executable, tmp_path_factory.mktemp("profile"))
     yield browser
     browser.close()
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    """A database server; tests that use it are skipped, and say so, when its programs are not installed."""
+    programs, user = find_programs(), find_user()
+    if programs is None:
+        pytest.skip("needs the programs of a PostgreSQL server: install Debian's package postgresql")
+    if user is None:
+        pytest.skip("needs a user called postgres or nobody: a PostgreSQL server does not run as root")
+    server = PostgresServer(programs, user)
+    yield server
+    server.remove()
 
 
 @pytest.fixture

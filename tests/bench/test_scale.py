@@ -39,6 +39,7 @@ def test_training_tells_time_and_memory_stage_by_stage(monkeypatch, tmp_path):
     for stage in run.stages:
         assert 0 < stage.resident <= stage.peak < 4 * GIB
         assert stage.seconds > 0
+        assert stage.user + stage.system >= 0
     assert run.not_run is None
 
 

@@ -1,5 +1,6 @@
 import json
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,8 @@ from s2gnn.bench.report import tables
 from s2gnn.bench.scale import LargeTask
 from s2gnn.bench.workloads import SIZES
 from s2gnn.cli import bench
+
+RESULTS = Path(__file__).parents[2] / "results"
 
 
 @pytest.fixture
@@ -95,6 +98,19 @@ def test_scale(s2gnn, small, monkeypatch):
     assert "Full-batch training" not in output
 
 
+def test_cost(s2gnn, small, tmp_path):
+    arguments = ("cost", "--edges", "400", "--nodes", "100", "--features", "5", "--classes", "3", "--hidden", "4")
+    record = run_json(s2gnn, *arguments, "--results", str(tmp_path))
+    assert (record["task"][0]["nodes"], record["epoch"], record["training"]) == (100, [], [])
+    assert record["bytes"][0]["graph"] == 12 * 800 + 4 * 101
+    code, output, errors = s2gnn("bench", *arguments, "--results", RESULTS, "--train", "--epochs", 1)
+    assert code == 0, errors
+    rows = [line for line in output.splitlines() if "peak of the process" in line or "an epoch" in line]
+    assert all(len([cell for cell in row.split("│") if cell.strip()]) == 3 for row in rows)
+    assert len(rows) == 2
+    assert "there is no record" in s2gnn("bench", *arguments, "--results", tmp_path)[2]
+
+
 def test_info(s2gnn, small):
     code, output, _ = s2gnn("bench", "info", "--json")
     assert code == 0
@@ -112,6 +128,7 @@ def test_info(s2gnn, small):
         (["operator", "--widths", "64,x"], "--widths has 'x', but it wants whole numbers of at least 1, such as 64,16"),
         (["baselines", "--models", "gin"], "there is no baseline 'gin': choose from gcn, cheby, sgc, clustergcn, gat"),
         (["memory", "--graphs", ""], "there is no graph ''"),
+        (["cost", "--nodes", "10", "--edges", "46"], "10 nodes have at most 45 edges, not 46"),
         (["scale", "--parts", "grids"], "there is no part 'grids': choose from grid, epoch, training"),
     ],
 )
@@ -122,7 +139,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(s2gnn, arguments, message):
     assert errors.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", ["info", "operator", "epoch", "baselines", "memory", "scale"])
+@pytest.mark.parametrize("command", ["info", "operator", "epoch", "baselines", "memory", "scale", "cost"])
 def test_help_has_an_example(s2gnn, command):
     code, output, _ = s2gnn("bench", command, "--help")
     assert code == 0

@@ -1,7 +1,5 @@
 import json
-import os
 import sqlite3
-import subprocess
 import sys
 from dataclasses import replace
 
@@ -276,107 +274,6 @@ def test_a_copy_that_a_dying_worker_did_not_make_is_made_later(cell, db, monkeyp
     again = trials.claim(1)
     assert (again.index, again.values) == (0, trial.values)
     trials.close()
-
-
-# One process that has imported everything forks the workers, so that they start in no time.
-WORKERS = """
-import json, multiprocessing, os, signal, sys
-from dataclasses import replace
-import s2gnn.search.workers as workers
-from s2gnn.data.splits import VALIDATION_SEEDS
-from s2gnn.learning.protocol import FAIR
-from s2gnn.studies import make_cell
-from s2gnn.search.heartbeat import Heartbeat
-from s2gnn.search.study import SearchConfig, cell_space, open_trials, search
-
-undisturbed, disturbed, claims, log = sys.argv[1:]
-cell = make_cell("digits", "mlp", replace(FAIR, name="quick", epochs=3), k=10)
-config = SearchConfig("random", trials=6, seeds=VALIDATION_SEEDS[:3])
-fit = workers.fit
-
-def logged_fit(*arguments, seed, config, **named):
-    result = fit(*arguments, seed=seed, config=config, **named)
-    with open(log, "a") as stream:
-        stream.write(f"{config.lr} {seed}\\n")
-    return result
-
-def start(path, on_progress=None):
-    process = os.fork()
-    if process == 0:
-        search(cell, config, path, on_progress=on_progress, heartbeat=Heartbeat(1, 3))
-        os._exit(0)
-    return process
-
-calls = []
-def die_after_two_seeds(result):
-    calls.append(result)
-    if len(calls) == 3:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-together = multiprocessing.get_context("fork").Barrier(4)
-def claim():
-    reader, writer = os.pipe()
-    if os.fork() == 0:
-        trials = open_trials(cell, config, claims, Heartbeat())
-        trials.plan(12, {"data": "digits"})
-        together.wait()
-        claimed = []
-        while (trial := trials.claim(12)) is not None:
-            claimed.append(trial.index)
-        os.write(writer, json.dumps(claimed).encode())
-        os._exit(0)
-    os.close(writer)
-    return reader
-
-os.waitpid(start(undisturbed), 0)
-workers.fit = logged_fit
-dying = start(disturbed, die_after_two_seeds)
-living = start(disturbed)
-statuses = [os.waitpid(process, 0)[1] for process in (dying, living)]
-readers = [claim() for _ in range(4)]
-print(json.dumps([statuses, [json.loads(os.read(reader, 10_000)) for reader in readers]]))
-"""
-
-
-@pytest.fixture(scope="module")
-def forked(tmp_path_factory):
-    """What became of workers on the same storage: the folder, their exit statuses, and what each claimed."""
-    folder = tmp_path_factory.mktemp("workers")
-    environment = {
-        **os.environ,
-        "OMP_NUM_THREADS": "1",
-        "S2GNN_CACHE": str(tmp_path_factory.getbasetemp() / "studies-cache"),
-    }
-    names = ("undisturbed.db", "disturbed.db", "claims.db", "log")
-    command = [sys.executable, "-c", WORKERS, *(str(folder / name) for name in names)]
-    run = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
-    assert run.returncode == 0, run.stderr
-    return folder, *json.loads(run.stdout)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_with_one_of_two_workers_killed_every_draw_is_done_once(cell, forked):
-    folder, (dying, living), _ = forked
-    assert (os.WTERMSIG(dying), living) == (9, 0)
-    paths = [folder / "undisturbed.db", folder / "disturbed.db"]
-    config = SearchConfig("random", trials=6, seeds=VALIDATION_SEEDS[:3])
-    results = [search_result(cell, config, path) for path in paths]
-    assert [(result.complete, result.finished, result.retried) for result in results] == [(6, 6, 0), (6, 6, 1)]
-    alone, together = (in_storage(cell, config, path) for path in paths)
-    assert [trial.params for trial in together] == [SPACE.draw(0, index) for index in range(6)]
-    assert [trial.intermediate_values for trial in together] == [trial.intermediate_values for trial in alone]
-    assert [trial.value for trial in together] == [trial.value for trial in alone]
-    with sqlite3.connect(paths[1]) as connection:
-        states = [state for (state,) in connection.execute("SELECT state FROM trials")]
-    assert sorted(states) == ["COMPLETE"] * 6 + ["FAIL"]
-    trained = (folder / "log").read_text().splitlines()
-    assert len(trained) == len(set(trained)) == 18
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_workers_that_start_together_claim_each_draw_once(forked):
-    _, _, claimed = forked
-    assert sorted(index for indices in claimed for index in indices) == list(range(12))
 
 
 def test_processes_draw_the_same_and_an_interrupt_hands_their_trials_back(cell, db, tmp_path):

@@ -1,5 +1,6 @@
 """Large graphs: the paper's grid of random graphs, and full-batch training at the size of ogbn-proteins."""
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -49,12 +50,23 @@ class LargeTask:
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of a run: its seconds, the resident memory after it and the largest until then, in bytes."""
+    """A part of a run.
+
+    Attributes:
+        name: of the part.
+        seconds: on the clock of the wall.
+        resident: memory after it, in bytes.
+        peak: the largest until then.
+        user: seconds of all threads' processor time, which other programs on the machine hardly change.
+        system: the same spent by the system for this process, such as for pages of new memory.
+    """
 
     name: str
     seconds: float
     resident: int
     peak: int
+    user: float
+    system: float
 
 
 @dataclass(frozen=True)
@@ -122,12 +134,18 @@ class _Stages:
 
     def __init__(self) -> None:
         self.done: list[Stage] = []
-        self._start = time.perf_counter()
+        self._start = self._clocks()
 
     def end(self, name: str) -> None:
-        now = time.perf_counter()
-        self.done.append(Stage(name, now - self._start, resident_bytes(), peak_bytes()))
+        now = self._clocks()
+        seconds, user, system = (clock - before for clock, before in zip(now, self._start, strict=True))
+        self.done.append(Stage(name, seconds, resident_bytes(), peak_bytes(), user, system))
         self._start = now
+
+    @staticmethod
+    def _clocks() -> tuple[float, float, float]:
+        processor = os.times()
+        return time.perf_counter(), processor.user, processor.system
 
 
 def _train(folder: Path, task: LargeTask, way: str, epochs: int) -> list[Stage]:

@@ -4,6 +4,7 @@ import json
 import shlex
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from s2gnn import provenance
 from s2gnn.bench import memory as memory_bench
 from s2gnn.bench import scale as scale_bench
 from s2gnn.bench.baselines import time_baseline
+from s2gnn.bench.cost_model import training_bytes
+from s2gnn.bench.cost_report import EDGES_PER_NODE, WIDE, EpochEstimate, FittedModel, task_table
 from s2gnn.bench.epoch import time_epoch
 from s2gnn.bench.graphs import sizes, time_diffusion, time_knn, time_smooth
 from s2gnn.bench.layers import BASELINES
@@ -201,6 +204,52 @@ def scale(
             runs.append(train_large(task, way, epochs))
             _say(f"{way}: {runs[-1].not_run or f'{runs[-1].stages[-1].seconds:.1f} s an epoch'}")
     _publish(make_record(_command(), machine, grid=grid, epochs=timings, training=runs, task=[task]), as_json)
+
+
+@app.command()
+def cost(
+    edges: Annotated[int, typer.Option(min=1, help="Undirected edges of the graph.")] = WIDE.edges,
+    nodes: Annotated[int | None, typer.Option(min=1, help="Nodes; a twentieth of the edges if left out.")] = None,
+    features: Annotated[int, typer.Option(min=1, help="Features of a node.")] = WIDE.features,
+    hidden: Annotated[int, typer.Option(min=1, help="Width between layers.")] = WIDE.hidden,
+    classes: Annotated[int, typer.Option(min=1, help="Outputs of the network.")] = WIDE.labels,
+    layers: Annotated[int, typer.Option(min=1, help="Layers.")] = WIDE.layers,
+    alpha: Annotated[int, typer.Option(min=1, help="Highest Hadamard power.")] = WIDE.alpha,
+    train: Annotated[bool, typer.Option("--train", help="Also train on a random graph of that size, here.")] = False,
+    epochs: Annotated[int, typer.Option(min=1, help="Epochs of that training.")] = 2,
+    results: Annotated[Path, typer.Option(help="The folder of the records that the seconds come from.")] = Path(
+        "results"
+    ),
+    as_json: AsJson = False,
+) -> None:
+    """What full-batch training needs on a graph of your size: bytes by formula, seconds by the rates of stored records.
+
+    The seconds are those of the machine of the records. --train measures both here, if the memory is there.
+
+    Example: [bold]s2gnn bench cost --edges 100000000 --nodes 5000000 --features 100 --hidden 64 --alpha 4[/bold]
+    """
+    task = LargeTask(nodes or max(edges // EDGES_PER_NODE, 1), edges, features, classes, hidden, layers, alpha)
+    if 2 * edges > task.nodes * (task.nodes - 1):
+        raise InputError(
+            f"{task.nodes:,} nodes have at most {task.nodes * (task.nodes - 1) // 2:,} edges, not {edges:,}"
+        )
+    estimate: EpochEstimate | None = None
+    try:
+        estimate = FittedModel.of(results).epoch(task)
+    except InputError as error:
+        _say(f"no seconds by the model: {error}")
+    machine = measure_machine() if train else None
+    run = train_large(task, "ours", epochs) if train else None
+    if as_json:
+        needs = training_bytes(task.size, task.widths)
+        measured = [run] if run else []
+        record = make_record(
+            _command(), machine, task=[task], bytes=[needs], epoch=[estimate] if estimate else [], training=measured
+        )
+        print(json.dumps(record, indent=2))
+    else:
+        table = task_table(task, estimate, run)
+        print_table(table.title, table.header, table.rows)
 
 
 def _chosen(given: str, choices: tuple[str, ...], what: str) -> list[str]:

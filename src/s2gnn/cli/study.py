@@ -13,6 +13,7 @@ import typer
 from rich.progress import TextColumn
 
 from s2gnn import provenance
+from s2gnn.bench.cost_report import render_cost_model
 from s2gnn.bench.document import render_benchmark
 from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, duration, names, print_table
 from s2gnn.cli.search import search
@@ -280,6 +281,8 @@ def render(results: Path, name: str) -> str:
         return render_records(results / name)
     if name.startswith("bench-"):
         return render_benchmark(results / name)
+    if name == "cost-model":
+        return render_cost_model(results)
     if name in (FINDINGS, HEADLINE):
         return findings(results) if name == FINDINGS else headline(results)
     return rendered(study_layout(name, results), "markdown")

@@ -121,6 +121,7 @@ def search(
 
     Raises:
         SeedError: when training fails for another reason than a loss that is not finite, or when all processes died.
+        ConnectionError: when the storage no longer answers; what is stored is not lost.
     """
     if cell.protocol.folds is not None:
         raise InputError(

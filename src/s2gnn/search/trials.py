@@ -2,8 +2,7 @@
 
 import copy
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +73,9 @@ class Trials:
             total: number of draws.
             attributes: of a study that is new.
         """
-        with _quiet():
-            study = optuna.create_study(
-                storage=self._cached, study_name=self.name, direction="maximize", load_if_exists=True
-            )
+        study = optuna.create_study(
+            storage=self._cached, study_name=self.name, direction="maximize", load_if_exists=True
+        )
         if not study.user_attrs:
             for key, value in attributes.items():
                 study.set_user_attr(key, value)
@@ -191,14 +189,3 @@ class _Drawn(BaseSampler):
         """The value called `param_name`."""
         del study, trial, param_distribution
         return self._values[param_name]
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Leave out Optuna's line about a new study."""
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    try:
-        yield
-    finally:
-        optuna.logging.set_verbosity(before)

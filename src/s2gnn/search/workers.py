@@ -12,6 +12,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import torch
+from optuna.exceptions import StorageInternalError
 
 from s2gnn.errors import NonFiniteLossError, SeedError
 from s2gnn.learning.fit import fit
@@ -20,6 +21,7 @@ from s2gnn.operators import kernel
 from s2gnn.processes import end_with_parent, how_it_ended, start_process
 from s2gnn.search.claims import ClaimedTrial, LostTrialError
 from s2gnn.search.heartbeat import Heartbeat
+from s2gnn.search.storage import storage_errors
 from s2gnn.search.study import SearchConfig, open_trials, with_values
 from s2gnn.search.trials import Trials, is_unfinished
 from s2gnn.studies.cell import Cell
@@ -105,9 +107,10 @@ def _end_processes(processes: list[BaseProcess]) -> None:
 
 def _raise_sent(connection: Connection) -> None:
     try:
-        raise SeedError(connection.recv())
+        error: Exception = connection.recv()
     except EOFError:
         return  # it died without a word
+    raise error
 
 
 def _end(minutes: float | None) -> float | None:
@@ -123,15 +126,16 @@ def _work_for_parent(connection: Connection, worker: Worker, threads: int, end: 
     try:
         with (
             kernel.use(kernel_name),
+            storage_errors(),
             closing(open_trials(cell, worker.config, worker.storage, worker.heartbeat)) as trials,
         ):
             _Shift(worker, data_of(cell), _Clock(end), stop, lambda: None).work(trials)
     except _Stop:
         return
-    except SeedError as error:
-        connection.send(str(error))
+    except (SeedError, ConnectionError) as error:
+        connection.send(error)
     except Exception as error:  # noqa: BLE001  whatever it is, the parent raises it
-        connection.send(f"a process of the search failed: {type(error).__name__}: {error}")
+        connection.send(SeedError(f"a process of the search failed: {type(error).__name__}: {error}"))
 
 
 @dataclass(frozen=True)
@@ -183,6 +187,9 @@ class _Shift:
             claimed.complete()
         except LostTrialError:
             return
+        except StorageInternalError:
+            claimed.hand_back()
+            raise
         except Exception as error:
             claimed.hand_back()
             what = f"trial {claimed.index} of the search failed with {claimed.values}"

@@ -1,0 +1,129 @@
+"""The stored benchmarks that the cost model rests on: what its rates are fitted to, and what it is held to."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from s2gnn.bench.cost import Size, dense_flops
+from s2gnn.bench.cost_model import Measured, gathers_of_epoch, gathers_of_propagation, training_bytes
+from s2gnn.bench.scale import PROCESS, LargeTask
+from s2gnn.errors import InputError
+
+NAMES = EPOCHS, OPERATOR, SCALE, MEMORY, COST = tuple(
+    f"bench-{name}.json" for name in ("epoch", "operator", "scale", "memory", "cost")
+)
+FEWEST_DIRECTIONS = 100_000  # below, an epoch is the time of calls more than that of their work
+
+
+@dataclass(frozen=True)
+class ByteCheck:
+    """Bytes by formula beside those that were measured.
+
+    Attributes:
+        what: that was measured, and on which graphs.
+        pairs: by formula and measured, for every measurement.
+    """
+
+    what: str
+    pairs: list[tuple[int, int]]
+
+
+def read_record(results: Path, name: str) -> dict[str, Any]:
+    """The benchmark stored as `name` in the folder `results`."""
+    path = results / name
+    try:
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        command = f"s2gnn bench {path.stem.removeprefix('bench-')} --json > {path}"
+        raise InputError(f"there is no record {path}: make it with {command}, or give its folder") from error
+    except ValueError as error:
+        raise InputError(f"{path} is damaged ({error}): make it anew") from error
+    return record
+
+
+def measured_epochs(results: Path) -> list[Measured]:
+    """The epochs of S2-GNN in the folder `results`, on graphs with at least 100,000 directions."""
+    return _large_enough([*_epochs(read_record(results, EPOCHS)), *_large_epochs(read_record(results, SCALE))])
+
+
+def measured_propagations(results: Path) -> list[Measured]:
+    """The propagations in the folder `results`, on graphs with at least 100,000 directions."""
+    found = []
+    for timing in read_record(results, OPERATOR)["timings"]:
+        size, seconds = _size(timing), timing["ways"]["ours"]["milliseconds"] / 1e3
+        name = f"{timing['graph']}, F = {timing['width']}"
+        found.append(Measured(name, size.directions, 0, gathers_of_propagation(size, timing["width"]), seconds))
+    return _large_enough(found)
+
+
+def mean_gemm(results: Path) -> float:
+    """Floating-point operations a second of a large dense product, the mean over the runs that measured epochs."""
+    return sum(float(read_record(results, name)["machine"]["gemm"]) for name in (EPOCHS, SCALE)) / 2
+
+
+def byte_checks(results: Path) -> list[ByteCheck]:
+    """Formulas beside measurements: tensors on every graph and α, resident memory of the large trainings."""
+    uses = read_record(results, MEMORY)["memory"]
+    graphs, alphas = {use["workload"] for use in uses}, {use["alpha"] for use in uses}
+    where = f"{len(graphs)} graphs, α = {min(alphas)} to {max(alphas)}"
+    checks = [_tensor_check(uses, part, f"{part}, {where}") for part in ("graph", "operator")]
+    for name in (SCALE, COST):
+        task, run = _large_training(read_record(results, name))
+        peaks = {stage["name"]: stage["peak"] for stage in run["stages"]}
+        needs = training_bytes(task.size, task.widths)
+        what = f"{task.edges:,} edges, {task.nodes:,} nodes"
+        checks.append(
+            ByteCheck(f"resident while the graph is made, {what}", [(PROCESS + needs.building, peaks["graph"])])
+        )
+        checks.append(ByteCheck(f"resident in training, {what}", [(needs.peak, max(peaks.values()))]))
+    return checks
+
+
+def trained_task(results: Path) -> LargeTask:
+    """The task whose training was measured to hold the model to it."""
+    return _large_training(read_record(results, COST))[0]
+
+
+def sources(results: Path) -> list[str]:
+    """The command and commit of every record that the model rests on."""
+    records = (read_record(results, name) for name in NAMES)
+    return [f"`{record['command']}` at commit {record['commit']}" for record in records]
+
+
+def _epochs(record: dict[str, Any]) -> Iterator[Measured]:
+    for timing in record["timings"]:
+        seconds = timing["ways"]["ours"]["milliseconds"] / 1e3
+        yield _epoch(timing["workload"], _size(timing), timing["widths"], seconds, record)
+
+
+def _large_epochs(record: dict[str, Any]) -> Iterator[Measured]:
+    task, run = _large_training(record)
+    seconds = min(stage["seconds"] for stage in run["stages"] if stage["name"].startswith("epoch"))
+    yield _epoch(f"random, {task.edges:,} edges", task.size, task.widths, seconds, record)
+
+
+def _large_training(record: dict[str, Any]) -> tuple[LargeTask, dict[str, Any]]:
+    (task,) = (LargeTask(**task) for task in record["task"])
+    (run,) = (run for run in record["training"] if run["way"] == "ours")
+    return task, run
+
+
+def _epoch(name: str, size: Size, widths: list[int], seconds: float, record: dict[str, Any]) -> Measured:
+    floor = dense_flops(size.nodes, size.alpha, widths) / record["machine"]["gemm"]
+    return Measured(name, size.directions, floor, gathers_of_epoch(size, widths), seconds)
+
+
+def _size(timing: dict[str, Any]) -> Size:
+    return Size(timing["nodes"], timing["nonzeros"] - timing["nodes"], timing["alpha"])
+
+
+def _large_enough(found: list[Measured]) -> list[Measured]:
+    return [measured for measured in found if measured.directions >= FEWEST_DIRECTIONS]
+
+
+def _tensor_check(uses: list[dict[str, Any]], part: str, what: str) -> ByteCheck:
+    sizes = (Size(use["nodes"], use["directions"], use["alpha"]) for use in uses)
+    formula = [int(getattr(training_bytes(size, (1, 1)), part)) for size in sizes]
+    return ByteCheck(what, list(zip(formula, [use[part] for use in uses], strict=True)))
