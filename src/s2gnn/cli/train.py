@@ -17,7 +17,7 @@ from torch import nn
 from s2gnn.cli.memory import measured_peak, size_text
 from s2gnn.cli.output import AsJson, check_folder_writable, check_writable, command_line, duration
 from s2gnn.cli.values import assignment
-from s2gnn.data.catalogue import Kind, graph_title
+from s2gnn.data.catalogue import Kind, entry, graph_title
 from s2gnn.data.dataset import Dataset
 from s2gnn.data.splits import CITATION_NETWORKS, Split
 from s2gnn.errors import InputError, LostProcessError
@@ -92,6 +92,8 @@ def train(
     """
     if out is not None and model != "s2gnn":
         raise InputError(f"--out keeps an S2-GNN, but the model is {model}: leave it out")
+    if entry(data).task == "graphs":
+        raise InputError(f"{data} has many graphs, but s2gnn train is for the nodes of one: s2gnn study run has both")
     if per_batch > parts:
         raise InputError(f"--parts-per-batch is {per_batch}, but there are {parts} parts: take at most as many")
     protocol = FAIR_CITATION if data in CITATION_NETWORKS else FAIR
