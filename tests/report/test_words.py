@@ -145,11 +145,50 @@ def test_noise_is_judged_by_the_answers_that_change(content):
     assert calm.key == "robust"
     wild = of_noise(replace(content, stability=replace(found, flips=np.full_like(found.flips, 0.2))))
     assert wild.key == "sensitive"
-    assert "20 % of the answers change" in plain(wild)
+    assert "20.0 % of the answers change" in plain(wild)
+    assert "; with weights changed by 32 %, 20.0 %. It matters that the edges are right" in plain(wild)
     full = [row for row, noise in enumerate(found.noises) if noise.kind != "added"]
     crowded = replace(found, noises=tuple(found.noises[row] for row in full), flips=found.flips[full])
     assert "wrong ones" not in of_noise(replace(content, stability=crowded)).finding
     assert of_noise(replace(content, stability=None)).key == "not measured"
+
+
+@pytest.mark.parametrize(
+    ("share", "text", "key"),
+    [(0.01049, "1.0 %", "robust"), (0.0504, "5.0 %", "fairly robust"), (0.0506, "5.1 %", "sensitive")],
+)
+def test_noise_is_judged_by_the_number_that_is_shown(content, share, text, key):
+    found = content.stability
+    words = of_noise(replace(content, stability=replace(found, flips=np.full_like(found.flips, share))))
+    assert f"edges removed, {text} of the answers change" in plain(words)
+    assert words.key == key
+
+
+def with_sureness(content, sureness):
+    """The content of a model that is so sure of its rows."""
+    rest = (1 - np.asarray(sureness)) / 2
+    answers = np.stack([sureness, rest, rest], axis=1)
+    parts = {"classes_": content.subject.estimator.classes_, "label_distributions_": answers}
+    estimator = SimpleNamespace(**parts, graph_=content.subject.estimator.graph_)
+    return replace(content, subject=replace(content.subject, estimator=estimator))
+
+
+def test_sureness_is_said_of_rows_without_a_label_and_of_hidden_labels_apart(content):
+    sureness = np.full(150, 0.9)
+    sureness[content.subject.labelled[:2]] = 0.4  # a label is not asked for where there is one
+    sureness[np.setdiff1d(np.arange(150), content.subject.labelled)[:3]] = 0.4, 0.594, 0.596  # the last reads 60 %
+    doubtful = replace(with_sureness(content, sureness), calibration=of_sureness(0.97, 0.95, 30))
+    assert plain(of_unsure(doubtful)).endswith(
+        " Of the 120 rows without a label it is less than 60 % sure of 2 (2 %). The hidden labels, of which it was "
+        "97 % sure on average, belong to other rows."
+    )
+    assert plain(of_calibration(doubtful)).startswith(
+        "Of the 30 hidden labels the model says on average that it is 97 % sure, and it is right in 97 % of these cases"
+    )
+    sure = with_sureness(content, np.full(150, 0.9))
+    assert plain(of_unsure(sure)).endswith(" Of the 120 rows without a label it is at least 60 % sure of every one.")
+    older = replace(doubtful, subject=replace(doubtful.subject, evidence=None), calibration=None)
+    assert plain(of_unsure(older)).endswith(" Of all 150 rows it is less than 60 % sure of 4 (3 %).")
 
 
 def test_training(content):

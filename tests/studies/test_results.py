@@ -118,7 +118,7 @@ def test_the_headline_compares_on_the_seeds_that_all_have(folder):
     rows = {row.split(" | ")[0]: row.split(" | ") for row in headline(folder).splitlines() if row.startswith("| ")}
     har = rows["| accuracy (%)"].index("har")
     assert [rows[f"| {model}"][har] for model in ("s2gnn", "gcn", "mlp")] == ["**85.0**", "82.5", "–"]
-    assert "2 to 3 seeds that all have, budget quick, commits abc." in headline(folder)
+    assert "2 to 3 seeds that all have, budget quick, commit abc." in headline(folder)
 
 
 def test_smoke_is_not_shown(tmp_path):

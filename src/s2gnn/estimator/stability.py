@@ -1,7 +1,7 @@
 """How robust a fitted estimator is: what noise on the edges of its graph does to its answers."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,12 @@ from s2gnn.graphs import Graph
 
 # Noise that a graph of real data may well have; the verdict is on the worst of these.
 MODERATE = (EdgeNoise("weights", 10.0), EdgeNoise("dropped", 0.1), EdgeNoise("added", 0.1))
-# Up to which share of changed classes, and change of quantities relative to their spread, a model is called so.
-ROBUST, FAIRLY_ROBUST = 0.01, 0.05
-ROBUST_CHANGE, FAIRLY_ROBUST_CHANGE = 0.05, 0.2
+# Up to how many per cent of classes that change, and of change of quantities relative to their spread, a model is
+# called robust and fairly robust.
+CLASS_LIMITS = (1.0, 5.0)
+QUANTITY_LIMITS = (5.0, 20.0)
+
+Robustness = Literal["robust", "fairly robust", "sensitive"]
 
 
 def estimator_stability(
@@ -80,23 +83,39 @@ def rows_seen(estimator: Any, X: Any) -> int:
     return int(np.sum(estimator._trained_.seen.find(estimator._checked(X, reset=False)) >= 0))
 
 
-def verdict(found: NoiseStability) -> str:
-    """One sentence on how robust a model is: by the classes that the worst of `MODERATE` noise changes.
+def effects(found: NoiseStability) -> dict[EdgeNoise, float]:
+    """What each noise does in the mean over its draws, in per cent with one decimal, as it is shown and judged.
 
-    Of a model of quantities, by how far they move, relative to their spread.
+    It is the share of the classes that change; of quantities, how far they move, relative to their spread.
     """
-    rows = [row for row, noise in enumerate(found.noises) if noise in MODERATE]
-    if not rows:
+    values = found.changes if found.flips is None else found.flips
+    return {noise: round(100 * float(row.mean()), 1) for noise, row in zip(found.noises, values, strict=True)}
+
+
+def limits(found: NoiseStability) -> tuple[float, float]:
+    """Up to which effect a model is called robust, and fairly robust."""
+    return QUANTITY_LIMITS if found.flips is None else CLASS_LIMITS
+
+
+def robustness(found: NoiseStability) -> tuple[Robustness, float]:
+    """How robust a model is, by the effect of the worst of `MODERATE` noise, and that effect."""
+    moderate = [effect for noise, effect in effects(found).items() if noise in MODERATE]
+    if not moderate:
         raise InputError(f"a model is judged by {_names(MODERATE)}, but only {_names(found.noises)} were measured")
+    worst, (few, more) = max(moderate), limits(found)
+    return "robust" if worst <= few else "fairly robust" if worst <= more else "sensitive", worst
+
+
+def verdict(found: NoiseStability) -> str:
+    """One sentence on how robust a model is."""
+    name, worst = robustness(found)
+    rows = [row for row, noise in enumerate(found.noises) if noise in MODERATE]
     noises = _names([found.noises[row] for row in rows])
+    effect = f"changes at most {worst:.1f} % of the predicted classes"
     if found.flips is None:
-        worst, few, more = float(found.changes[rows].mean(axis=1).max()), ROBUST_CHANGE, FAIRLY_ROBUST_CHANGE
-        effect = f"moves the predictions by at most {100 * worst:.1f} % of their spread"
-    else:
-        worst, few, more = float(found.flips[rows].mean(axis=1).max()), ROBUST, FAIRLY_ROBUST
-        effect = f"changes at most {100 * worst:.1f} % of the predicted classes"
-    word = "robust" if worst <= few else "fairly robust" if worst <= more else "sensitive to its graph"
-    return f"The model is {word}: noise on its edges ({noises}) {effect}{_score(found, rows)}."
+        effect = f"moves the predictions by at most {worst:.1f} % of their spread"
+    called = "sensitive to its graph" if name == "sensitive" else name
+    return f"The model is {called}: noise on its edges ({noises}) {effect}{_score(found, rows)}."
 
 
 def _names(noises: Sequence[EdgeNoise]) -> str:

@@ -43,6 +43,11 @@ class Calibration:
     counts: NDArray[np.int64]
 
     @property
+    def stated(self) -> float:
+        """How sure the model says it is, in the mean over all rows."""
+        return float(np.average(self.said, weights=self.counts))
+
+    @property
     def error(self) -> float:
         """The expected calibration error: the mean distance of `said` and `right` over the rows."""
         return float(np.average(np.abs(self.said - self.right), weights=self.counts))

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from s2gnn.estimator.stability import effects
 from s2gnn.report.colours import STEPS
 from s2gnn.report.content import Content
 from s2gnn.report.figures import (
@@ -234,10 +235,9 @@ def _noise(content: Content) -> str:
         return ""
     described = "Chart of the answers that change over the strength of noise on the edges"
     names = {"dropped": "edges removed", "added": "edges added", "weights": "weights changed"}
-    values = found.changes if found.flips is None else found.flips
     rows = [
-        (names[noise.kind], f"{noise_strength(noise.kind, noise.level):.0f} %", f"{100 * float(line.mean()):.1f} %")
-        for noise, line in zip(found.noises, values, strict=True)
+        (names[noise.kind], f"{noise_strength(noise.kind, noise.level):.0f} %", f"{effect:.1f} %")
+        for noise, effect in effects(found).items()
     ]
     changed = "change (of the spread)" if found.flips is None else "answers changed"
     return inline_svg(noise_figure(found), "noise", described) + details(

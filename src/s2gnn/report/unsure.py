@@ -42,15 +42,18 @@ def doubt(subject: Subject) -> NDArray[np.float64] | None:
     return np.asarray(subject.estimator._width_ * estimates.std(axis=0))
 
 
+def rows_without_label(subject: Subject) -> NDArray[np.int64]:
+    """The rows that have no label, ascending; all where that is not known."""
+    rows = np.arange(subject.n_rows)
+    return rows if subject.labelled is None else np.setdiff1d(rows, subject.labelled)
+
+
 def least_sure(subject: Subject, limit: int = ROWS_LISTED) -> tuple[UnsureRow, ...]:
     """The rows without a label that the model is least sure of, the most doubtful first; none if it has no doubts."""
     doubts = doubt(subject)
     if doubts is None:
         return ()
-    open_to_labels = np.ones(subject.n_rows, dtype=np.bool_)
-    if subject.labelled is not None:
-        open_to_labels[subject.labelled] = False
-    rows = np.flatnonzero(open_to_labels)
+    rows = rows_without_label(subject)
     chosen = rows[np.argsort(-doubts[rows], kind="stable")][:limit]
     return tuple(_described(subject, int(row), float(doubts[row])) for row in chosen)
 

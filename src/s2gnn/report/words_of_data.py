@@ -5,6 +5,7 @@ from scipy.sparse.csgraph import connected_components
 
 from s2gnn.graphs import edge_homophily
 from s2gnn.report.content import Content
+from s2gnn.report.unsure import rows_without_label
 from s2gnn.report.words import Words, counted, listed, percent
 
 SURE = 0.6  # below this probability a row is called doubtful
@@ -101,15 +102,27 @@ def of_unsure(content: Content) -> Words:
             "deviation; the errors above are as a rule larger). To find out one of these values usually teaches it "
             "more than one on which they agree.",
         )
-    doubtful = int(np.sum(subject.answers.max(axis=1) < SURE))
-    rest = f"It is at least {percent(SURE)} sure of every row."
-    if doubtful:
-        share = percent(doubtful / subject.n_rows)
-        rest = f"It is less than {percent(SURE)} sure of {counted(doubtful, 'row')} ({share})."
     return Words(
         f"row {first.row + 1:,}",
         f"The model is least sure of row {first.row + 1:,}: “{first.answer}” with {percent(first.sureness)}, or else "
-        f"“{first.second[0]}” with {percent(first.second[1])}. {rest}",
+        f"“{first.second[0]}” with {percent(first.second[1])}. {_doubts(content)}",
         "The rows without a label that the model doubts most. A label for one of these usually teaches it more than "
         "one for a row that it is sure of. The numbers lead to the rows in the graph.",
     )
+
+
+def _doubts(content: Content) -> str:
+    """Of how many rows a classifier is less than `SURE`, by its probabilities as they are shown, and of which rows."""
+    subject = content.subject
+    rows = rows_without_label(subject)
+    among = f"Of all {counted(len(rows), 'row')}"
+    if subject.labelled is not None:
+        among = f"Of the {counted(len(rows), 'row')} without a label"
+    doubtful = int(np.sum(subject.answers[rows].max(axis=1).round(2) < SURE))
+    if not doubtful:
+        return f"{among} it is at least {percent(SURE)} sure of every one."
+    said = f"{among} it is less than {percent(SURE)} sure of {doubtful:,} ({percent(doubtful / len(rows))})."
+    if content.calibration is not None:
+        stated = percent(content.calibration.stated)
+        said += f" The hidden labels, of which it was {stated} sure on average, belong to other rows."
+    return said

@@ -4,14 +4,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from s2gnn.analysis import EdgeNoise, NoiseStability
-from s2gnn.estimator.stability import FAIRLY_ROBUST, FAIRLY_ROBUST_CHANGE, MODERATE, ROBUST, ROBUST_CHANGE
+from s2gnn.analysis import EdgeNoise
+from s2gnn.estimator.stability import effects, limits, robustness
 from s2gnn.report.content import Content
-from s2gnn.report.words import Words, listed, percent
+from s2gnn.report.figures import noise_strength
+from s2gnn.report.words import SPACE, Words, listed, percent
 
 SETTLED = 0.05
 EARLY = 5  # steps: whoever is best before has hardly learned
 HALF = 0.5  # of the number of edges
+WEIGHTS = EdgeNoise("weights", 10.0)  # the moderate noise on them
 
 
 def of_orders(content: Content) -> Words:
@@ -58,23 +60,25 @@ def of_noise(content: Content) -> Words:
             "The graph has no edges, or all answers are the same.",
             "Otherwise it would be shown here how the answers change when edges are wrong.",
         )
-    effects = _effects(found)
-    dropped, added = effects[EdgeNoise("dropped", 0.1)], effects.get(EdgeNoise("added", 0.1))
-    half = max(effect for noise, effect in effects.items() if noise.kind != "weights" and noise.level == HALF)
-    few, more = (ROBUST_CHANGE, FAIRLY_ROBUST_CHANGE) if found.flips is None else (ROBUST, FAIRLY_ROBUST)
-    change = "the answers move by {} of their spread" if found.flips is None else "{} of the answers change"
+    shown = effects(found)
+    dropped, added = shown[EdgeNoise("dropped", 0.1)], shown.get(EdgeNoise("added", 0.1))
+    half = max(effect for noise, effect in shown.items() if noise.kind != "weights" and noise.level == HALF)
+    strength = noise_strength(WEIGHTS.kind, WEIGHTS.level)
+    change = (
+        "the answers move by {:.1f}{}% of their spread" if found.flips is None else "{:.1f}{}% of the answers change"
+    )
     by = "by " if found.flips is None else ""
-    said = f"With a tenth of the edges removed, {change.format(percent(dropped))}"
-    said += "" if added is None else f"; with as many wrong ones added, {by}{percent(added)}"
-    said += f"; with half as many as there are, {by}up to {percent(half)}."
-    worst = max(effects[noise] for noise in MODERATE if noise in effects)
-    key = "robust" if worst <= few else "fairly robust" if worst <= more else "sensitive"
+    said = f"With a tenth of the edges removed, {change.format(dropped, SPACE)}"
+    said += "" if added is None else f"; with as many wrong ones added, {by}{added:.1f}{SPACE}%"
+    said += f"; with half as many as there are, {by}up to {half:.1f}{SPACE}%"
+    said += f"; with weights changed by {strength:.0f}{SPACE}%, {by}{shown[WEIGHTS]:.1f}{SPACE}%."
+    key, _ = robustness(found)
     verdict = {
         "robust": "It does not matter if some edges are wrong",
         "fairly robust": "It matters little if some edges are wrong",
         "sensitive": "It matters that the edges are right",
     }[key]
-    if added is not None and added > max(2 * dropped, few):
+    if added is not None and added > max(2 * dropped, limits(found)[0]):
         verdict += ", and wrong edges do more harm than missing ones"
     return Words(
         key,
@@ -82,12 +86,6 @@ def of_noise(content: Content) -> Words:
         "The model stays as it is while edges are removed, added between rows drawn at random, or changed in weight. "
         "The lower the line, the less harm it does; shaded is the range over several draws.",
     )
-
-
-def _effects(found: NoiseStability) -> dict[EdgeNoise, float]:
-    """The share of answers that each noise changes, or how far it moves them, in the mean over its draws."""
-    values = found.changes if found.flips is None else found.flips
-    return dict(zip(found.noises, values.mean(axis=1).tolist(), strict=True))
 
 
 def of_training(content: Content) -> Words:

@@ -91,16 +91,17 @@ def of_calibration(content: Content) -> Words:
     if found is None:
         return _not_measured(content)
     n = int(found.counts.sum())
-    stated = float(np.average(found.said, weights=found.counts))
+    stated = found.stated
     right = float(np.average(found.right, weights=found.counts))
     by_chance = binomtest(round(right * n), n, min(stated, 1.0)).pvalue >= CHANCE
     said = (
-        f"On average the model says that it is {percent(stated)} sure, and it is right in {percent(right)} of the cases"
+        f"Of the {counted(n, 'hidden label')} the model says on average that it is {percent(stated)} sure, and it is "
+        f"right in {percent(right)} of these cases"
     )
     small, worst = abs(found.excess) <= WELL_CALIBRATED, _worst_bin(found)
     if by_chance and (not small or n < FEW):
         key = "too early to tell"
-        verdict = f"but with {counted(n, 'hidden label')} a difference of {points(stated, right)} may be chance"
+        verdict = f"but among {n:,} a difference of {points(stated, right)} may be chance"
     elif by_chance and worst:
         key, verdict = "on average, yes", "so that its probabilities are right on average"
     elif by_chance:

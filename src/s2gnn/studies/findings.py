@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from s2gnn.layout import Block, Entry, Layout, rendered
+from s2gnn.studies.made_by import commits_text
 from s2gnn.studies.registry import stored_table
 from s2gnn.studies.results import LEVEL, TableResult, verdict
 from s2gnn.studies.span import span
@@ -34,9 +35,11 @@ def headline(folder: Path) -> str:
     header = ("accuracy (%)", *(column.data for column in columns))
     seeds = [column.seeds for column in columns if column.seeds]
     budgets = dict.fromkeys(column.budget for column in columns if column.budget)
-    count = f"{span(seeds)} seeds that all have, budget {', '.join(budgets)}" if seeds else "no seed yet"
-    commits = dict.fromkeys(commit for result in results for commit in result.commits)
-    note = f"`s2gnn study run table2-knn` and `table3`, {count}, commits {', '.join(commits) or '–'}."
+    made = "no seed yet"
+    if seeds:
+        commits = commits_text(record for result in results for record in result.records)
+        made = f"{span(seeds)} seeds that all have, budget {', '.join(budgets)}, {commits}"
+    note = f"`s2gnn study run table2-knn` and `table3`, {made}."
     return rendered(Layout("", header, (Block("", rows),), (note,)), "markdown")
 
 

@@ -1,9 +1,11 @@
 """What made a table or a picture, in a sentence: the number of runs, their time, the commands and the commits."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from s2gnn.learning.records import Record
 from s2gnn.studies.span import seeds_span
+
+MOST_NAMED = 3  # commits
 
 
 def made_by(study: str, records: Collection[Record], seeds: Mapping[str, Sequence[int]]) -> str:
@@ -20,6 +22,14 @@ def made_by(study: str, records: Collection[Record], seeds: Mapping[str, Sequenc
         for name, counts in seeds.items()
         if any(counts)
     ]
-    commits = list(dict.fromkeys(record.commit or "unknown" for record in records))
-    noun = "Commit" if len(commits) == 1 else "Commits"
-    return f"{len(records):,} runs, {hours:.1f} hours of training: {'; '.join(commands)}. {noun} {', '.join(commits)}."
+    made = f"{len(records):,} runs, {hours:.1f} hours of training: {'; '.join(commands)}"
+    return f"{made}. {commits_text(records).capitalize()}."
+
+
+def commits_text(records: Iterable[Record]) -> str:
+    """The commits of the code that made records, in the order of time; of many their number, the first and the last."""
+    in_time = sorted(records, key=lambda record: record.finished)
+    commits = list(dict.fromkeys(record.commit or "unknown" for record in in_time))
+    if len(commits) > MOST_NAMED:
+        return f"{len(commits)} commits, {commits[0]} to {commits[-1]}"
+    return f"commit{'s' if len(commits) > 1 else ''} {', '.join(commits)}"

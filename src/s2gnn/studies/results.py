@@ -131,11 +131,6 @@ class TableResult:
         }
         return list(found.values())
 
-    @property
-    def commits(self) -> list[str]:
-        """Of the code that made them."""
-        return list(dict.fromkeys(record.commit or "unknown" for record in self.records))
-
 
 def verdict(lead: PairedComparison) -> int:
     """1 where the first model is ahead, -1 where it is behind, 0 where the seeds do not tell."""

@@ -10,6 +10,7 @@ from s2gnn.documents import markdown_table
 from s2gnn.learning.hyperparameters import Value, default_hyperparameters
 from s2gnn.learning.metrics import Confidence, bootstrap_confidence
 from s2gnn.learning.records import Record, Records
+from s2gnn.studies.made_by import commits_text
 from s2gnn.studies.table import paper_scores
 
 HEADER = (
@@ -91,10 +92,10 @@ def render_records(path: Path) -> str:
     """The table of a file of records in Markdown, with what made it."""
     if not path.is_file():
         return f"No records yet: {path.name} is made by `s2gnn study run`.\n"
-    found = summaries(Records(path))
-    commits = ", ".join(dict.fromkeys(commit for summary in found for commit in summary.commits))
+    records = Records(path)
+    found, commits = summaries(records), commits_text(records.read())
     budgets = {f"{b['epochs']} epochs on {b['threads']} thread(s)" for s in found for b in s.budgets}
-    made = f"From `results/{path.name}`, made at commit {commits}; each run {', '.join(sorted(budgets))}.\n"
+    made = f"From `results/{path.name}`, made at {commits}; each run {', '.join(sorted(budgets))}.\n"
     return f"{markdown_table(HEADER, [summary.cells() for summary in found])}\n{made}"
 
 
