@@ -10,6 +10,7 @@ from s2gnn.bench.cost_records import (
     byte_checks,
     mean_gemm,
     measured_epochs,
+    measured_processor_time,
     measured_propagations,
     sources,
     trained_task,
@@ -26,7 +27,8 @@ PARTS = {
     "building": "while the graph is made",
     "graph": "graph",
     "operator": "operator",
-    "input": "features, propagated where that is planned",
+    "features": "features",
+    "propagated": "features under every power, where the plan keeps them",
     "activations": "activations and gradients",
     "peak": "peak of the process",
 }
@@ -63,10 +65,13 @@ class FittedModel:
 
     @classmethod
     def of(cls, results: Path) -> "FittedModel":
-        """Fitted to the epochs and propagations of the records; the range is that of the epochs."""
+        """Fitted to the epochs and propagations of the records.
+
+        The range is that of the epochs, and of one that was held to the model by its processor time.
+        """
         epochs = measured_epochs(results)
         rates = fit_rates([*epochs, *measured_propagations(results)])
-        ratios = [rates.ratio(epoch) for epoch in epochs]
+        ratios = [rates.ratio(epoch) for epoch in (*epochs, *measured_processor_time(results))]
         return cls(rates, mean_gemm(results), min(ratios), max(ratios))
 
     def epoch(self, task: LargeTask) -> EpochEstimate:
@@ -162,6 +167,7 @@ def _byte_table(checks: list[ByteCheck]) -> ReportTable:
 
 def _second_table(results: Path) -> ReportTable:
     epochs, propagations = measured_epochs(results), measured_propagations(results)
+    processor = measured_processor_time(results)
     rates = fit_rates([*epochs, *propagations])
     rows = [
         (
@@ -171,7 +177,11 @@ def _second_table(results: Path) -> ReportTable:
             _short(1e3 * one.seconds),
             f"{rates.ratio(one):.2f}",
         )
-        for what, found in (("epoch", epochs), ("propagation", propagations))
+        for what, found in (
+            ("epoch", epochs),
+            ("propagation", propagations),
+            ("epoch, processor time ÷ threads, not fitted", processor),
+        )
         for one in found
     ]
     title = (
