@@ -33,6 +33,16 @@ PARTS = {
     "peak": "peak of the process",
 }
 
+SHORT = {
+    "building": "making the graph",
+    "graph": "graph",
+    "operator": "operator",
+    "features": "features",
+    "propagated": "under every power",
+    "activations": "activations",
+    "peak": "peak",
+}
+
 
 @dataclass(frozen=True)
 class EpochEstimate:
@@ -103,9 +113,10 @@ def task_table(task: LargeTask, epoch: EpochEstimate | None, run: LargeTraining 
 def render_cost_model(results: Path) -> str:
     """The cost model for a document: what each edge and node costs, what graphs need, and how right it is."""
     model = FittedModel.of(results)
+    measured = trained_task(results)
     tables = [
         _coefficients(model, WIDE),
-        _sizes(model, results),
+        *(_sizes(model, network, measured) for network in (WIDE, NARROW)),
         _byte_table(byte_checks(results)),
         _second_table(results),
     ]
@@ -133,25 +144,22 @@ def _coefficients(model: FittedModel, task: LargeTask) -> ReportTable:
     return ReportTable(f"What an edge and a node cost, {_network(task)}", header, rows)
 
 
-def _sizes(model: FittedModel, results: Path) -> ReportTable:
-    measured = trained_task(results)
+def _sizes(model: FittedModel, network: LargeTask, measured: LargeTask) -> ReportTable:
     rows = []
-    for network in (WIDE, NARROW):
-        for edges in SIZES:
-            task = replace(network, edges=edges, nodes=edges // EDGES_PER_NODE)
-            needs = training_bytes(task.size, task.widths)
-            rows.append(
-                (
-                    f"{edges:,}",
-                    f"{task.nodes:,}",
-                    _network(task),
-                    *(_short(getattr(needs, part) / GIB) for part in PARTS),
-                    model.epoch(task).text,
-                    "peak is measured, below" if task == measured else "extrapolated",
-                )
+    for edges in SIZES:
+        task = replace(network, edges=edges, nodes=edges // EDGES_PER_NODE)
+        needs = training_bytes(task.size, task.widths)
+        rows.append(
+            (
+                f"{edges:,}",
+                f"{task.nodes:,}",
+                *(_short(getattr(needs, part) / GIB) for part in SHORT),
+                model.epoch(task).text,
+                "peak measured" if task == measured else "extrapolated",
             )
-    header = ("edges", "nodes", "network", *(f"{what} (GiB)" for what in PARTS.values()), "epoch (s)", "")
-    return ReportTable("What graphs need, full batch", header, rows)
+        )
+    title = f"What full-batch training needs, GiB and seconds an epoch, {_network(network)}"
+    return ReportTable(title, ("edges", "nodes", *SHORT.values(), "seconds", ""), rows)
 
 
 def _byte_table(checks: list[ByteCheck]) -> ReportTable:
