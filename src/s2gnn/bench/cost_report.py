@@ -33,16 +33,6 @@ PARTS = {
     "peak": "peak of the process",
 }
 
-SHORT = {
-    "building": "making the graph",
-    "graph": "graph",
-    "operator": "operator",
-    "features": "features",
-    "propagated": "under every power",
-    "activations": "activations",
-    "peak": "peak",
-}
-
 
 @dataclass(frozen=True)
 class EpochEstimate:
@@ -145,21 +135,16 @@ def _coefficients(model: FittedModel, task: LargeTask) -> ReportTable:
 
 
 def _sizes(model: FittedModel, network: LargeTask, measured: LargeTask) -> ReportTable:
-    rows = []
-    for edges in SIZES:
-        task = replace(network, edges=edges, nodes=edges // EDGES_PER_NODE)
-        needs = training_bytes(task.size, task.widths)
-        rows.append(
-            (
-                f"{edges:,}",
-                f"{task.nodes:,}",
-                *(_short(getattr(needs, part) / GIB) for part in SHORT),
-                model.epoch(task).text,
-                "peak measured" if task == measured else "extrapolated",
-            )
-        )
-    title = f"What full-batch training needs, GiB and seconds an epoch, {_network(network)}"
-    return ReportTable(title, ("edges", "nodes", *SHORT.values(), "seconds", ""), rows)
+    tasks = [replace(network, edges=edges, nodes=edges // EDGES_PER_NODE) for edges in SIZES]
+    needs = [training_bytes(task.size, task.widths) for task in tasks]
+    rows = [
+        ("nodes", *(f"{task.nodes:,}" for task in tasks)),
+        *((f"{what}, GiB", *(_short(getattr(need, part) / GIB) for need in needs)) for part, what in PARTS.items()),
+        ("an epoch, seconds", *(model.epoch(task).text for task in tasks)),
+        ("", *("peak measured, see below" if task == measured else "extrapolated" for task in tasks)),
+    ]
+    title = f"What full-batch training needs, {_network(network)}"
+    return ReportTable(title, ("", *(f"{task.edges:,} edges" for task in tasks)), rows)
 
 
 def _byte_table(checks: list[ByteCheck]) -> ReportTable:
