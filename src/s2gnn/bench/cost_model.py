@@ -33,20 +33,28 @@ class Bytes:
         building: while the graph is made of a CSR matrix: the matrix, the checked copy, its transpose or final form.
         graph: indices and float64 weights.
         operator: pattern, values, scalings.
-        input: the features, and their propagation where the plan keeps it.
+        features: as they are.
+        propagated: the features under every power, where the plan keeps these.
         activations: what the forward pass keeps for the backward pass, and the gradients of the widest layer.
     """
 
     building: int
     graph: int
     operator: int
-    input: int
+    features: int
+    propagated: int
     activations: int
 
     @property
+    def peak_of_building(self) -> int:
+        """The largest resident memory of the process, itself included, until the graph is made."""
+        return PROCESS + self.features + self.building
+
+    @property
     def peak(self) -> int:
-        """The largest resident memory of the process, itself included."""
-        return PROCESS + max(self.building, self.graph + self.operator + self.input + self.activations)
+        """The largest resident memory of the process, itself included, until training ends."""
+        training = self.graph + self.operator + self.features + self.propagated + self.activations
+        return max(self.peak_of_building, PROCESS + training)
 
 
 def index_bytes(size: Size) -> int:
@@ -58,12 +66,13 @@ def training_bytes(size: Size, widths: Sequence[int]) -> Bytes:
     """The bytes of training a network of layers `widths`, the input first."""
     index = index_bytes(size)
     graph = (index + 8) * size.directions + index * (size.nodes + 1)
-    features = widths[0] * (size.alpha + 2 if _Plan(size, widths).keeps_propagated_input else 1)
+    features = 4 * size.nodes * widths[0]
     return Bytes(
         building=CSR_BYTES * size.directions + 2 * graph,
         graph=graph,
         operator=(index + 4) * size.directions + index * (size.nodes + 1) + 4 * (size.alpha + 1) * size.nodes,
-        input=4 * size.nodes * features,
+        features=features,
+        propagated=(size.alpha + 1) * features if _Plan(size, widths).keeps_propagated_input else 0,
         activations=4 * size.nodes * _numbers_alive(size.alpha, widths[1:]),
     )
 

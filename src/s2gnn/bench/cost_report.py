@@ -10,6 +10,7 @@ from s2gnn.bench.cost_records import (
     byte_checks,
     mean_gemm,
     measured_epochs,
+    measured_processor_time,
     measured_propagations,
     sources,
     trained_task,
@@ -26,7 +27,8 @@ PARTS = {
     "building": "while the graph is made",
     "graph": "graph",
     "operator": "operator",
-    "input": "features, propagated where that is planned",
+    "features": "features",
+    "propagated": "features under every power, where the plan keeps them",
     "activations": "activations and gradients",
     "peak": "peak of the process",
 }
@@ -63,10 +65,13 @@ class FittedModel:
 
     @classmethod
     def of(cls, results: Path) -> "FittedModel":
-        """Fitted to the epochs and propagations of the records; the range is that of the epochs."""
+        """Fitted to the epochs and propagations of the records.
+
+        The range is that of the epochs, and of one that was held to the model by its processor time.
+        """
         epochs = measured_epochs(results)
         rates = fit_rates([*epochs, *measured_propagations(results)])
-        ratios = [rates.ratio(epoch) for epoch in epochs]
+        ratios = [rates.ratio(epoch) for epoch in (*epochs, *measured_processor_time(results))]
         return cls(rates, mean_gemm(results), min(ratios), max(ratios))
 
     def epoch(self, task: LargeTask) -> EpochEstimate:
@@ -98,9 +103,10 @@ def task_table(task: LargeTask, epoch: EpochEstimate | None, run: LargeTraining 
 def render_cost_model(results: Path) -> str:
     """The cost model for a document: what each edge and node costs, what graphs need, and how right it is."""
     model = FittedModel.of(results)
+    measured = trained_task(results)
     tables = [
         _coefficients(model, WIDE),
-        _sizes(model, results),
+        *(_sizes(model, network, measured) for network in (WIDE, NARROW)),
         _byte_table(byte_checks(results)),
         _second_table(results),
     ]
@@ -128,25 +134,17 @@ def _coefficients(model: FittedModel, task: LargeTask) -> ReportTable:
     return ReportTable(f"What an edge and a node cost, {_network(task)}", header, rows)
 
 
-def _sizes(model: FittedModel, results: Path) -> ReportTable:
-    measured = trained_task(results)
-    rows = []
-    for network in (WIDE, NARROW):
-        for edges in SIZES:
-            task = replace(network, edges=edges, nodes=edges // EDGES_PER_NODE)
-            needs = training_bytes(task.size, task.widths)
-            rows.append(
-                (
-                    f"{edges:,}",
-                    f"{task.nodes:,}",
-                    _network(task),
-                    *(_short(getattr(needs, part) / GIB) for part in PARTS),
-                    model.epoch(task).text,
-                    "peak is measured, below" if task == measured else "extrapolated",
-                )
-            )
-    header = ("edges", "nodes", "network", *(f"{what} (GiB)" for what in PARTS.values()), "epoch (s)", "")
-    return ReportTable("What graphs need, full batch", header, rows)
+def _sizes(model: FittedModel, network: LargeTask, measured: LargeTask) -> ReportTable:
+    tasks = [replace(network, edges=edges, nodes=edges // EDGES_PER_NODE) for edges in SIZES]
+    needs = [training_bytes(task.size, task.widths) for task in tasks]
+    rows = [
+        ("nodes", *(f"{task.nodes:,}" for task in tasks)),
+        *((f"{what}, GiB", *(_short(getattr(need, part) / GIB) for need in needs)) for part, what in PARTS.items()),
+        ("an epoch, seconds", *(model.epoch(task).text for task in tasks)),
+        ("", *("peak measured, see below" if task == measured else "extrapolated" for task in tasks)),
+    ]
+    title = f"What full-batch training needs, {_network(network)}"
+    return ReportTable(title, ("", *(f"{task.edges:,} edges" for task in tasks)), rows)
 
 
 def _byte_table(checks: list[ByteCheck]) -> ReportTable:
@@ -162,6 +160,7 @@ def _byte_table(checks: list[ByteCheck]) -> ReportTable:
 
 def _second_table(results: Path) -> ReportTable:
     epochs, propagations = measured_epochs(results), measured_propagations(results)
+    processor = measured_processor_time(results)
     rates = fit_rates([*epochs, *propagations])
     rows = [
         (
@@ -171,7 +170,11 @@ def _second_table(results: Path) -> ReportTable:
             _short(1e3 * one.seconds),
             f"{rates.ratio(one):.2f}",
         )
-        for what, found in (("epoch", epochs), ("propagation", propagations))
+        for what, found in (
+            ("epoch", epochs),
+            ("propagation", propagations),
+            ("epoch, processor time ÷ threads, not fitted", processor),
+        )
         for one in found
     ]
     title = (

@@ -1,6 +1,7 @@
 """`s2gnn bench`: time and memory on this machine, ours and the peers."""
 
 import json
+import os
 import shlex
 import sys
 from dataclasses import asdict
@@ -246,7 +247,8 @@ def cost(
         record = make_record(
             _command(), machine, task=[task], bytes=[needs], epoch=[estimate] if estimate else [], training=measured
         )
-        print(json.dumps(record, indent=2))
+        allocator = {name: value for name, value in os.environ.items() if name.startswith("MALLOC_")}
+        print(json.dumps({**record, "environment": allocator}, indent=2))
     else:
         table = task_table(task, estimate, run)
         print_table(table.title, table.header, table.rows)
