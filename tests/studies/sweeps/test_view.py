@@ -42,9 +42,17 @@ def test_one_line_has_a_column_for_each_data_set_beside_the_papers_finding(tmp_p
 
 
 def test_a_finding_that_is_not_the_papers_says_so(tmp_path):
-    write(tmp_path, EPSILON, "cancer-m", "s2gnn", {0: [60.0], 1.5: [61.0]})
-    write(tmp_path, EPSILON, "har", "s2gnn", {0: [80.0], 1.5: [90.0]})
+    write(tmp_path, EPSILON, "cancer-m", "s2gnn", {0: [60.0, 60.5], 1.5: [61.0, 61.5]})
+    write(tmp_path, EPSILON, "har", "s2gnn", {0: [80.0, 80.0], 1.5: [90.0, 90.0]})
     assert "It differs the most on har, in the paper on cancer-m." in markdown("epsilon", tmp_path)
+
+
+def test_one_seed_is_no_finding(tmp_path):
+    write(tmp_path, EPSILON, "cancer-m", "s2gnn", {0: [60.0], 1.5: [80.0]})
+    write(tmp_path, EPSILON, "har", "s2gnn", {0: [80.0, 80.0], 1.5: [90.0, 90.0]})
+    text = markdown("epsilon", tmp_path)
+    assert "20.00 points on cancer-m (best at 1.5, worst at 0, one seed)" in text
+    assert "It differs the most" not in text
 
 
 def test_several_lines_have_a_block_for_each_data_set_and_their_hops(tmp_path):

@@ -1,10 +1,8 @@
 """Does learning ε spare the search over it? ε learned from several starts beside fixed ones and the best of a grid."""
 
-import numpy as np
 
 from s2gnn.learning.metrics import PairedComparison
 from s2gnn.studies.results import LEVEL, verdict
-from s2gnn.studies.schedule import trained_epochs
 from s2gnn.studies.span import span
 from s2gnn.studies.sweeps.results import Panel, Point, SweepResult
 from s2gnn.studies.sweeps.sweep import Line, Sweep, Variant
@@ -40,7 +38,7 @@ def _finding(panel: Panel, fixed: Line, learned: Line) -> str:
         f"{panel.data}: of {len(scores)} fixed values validation chooses ε = {best:g} (test {tried[best].mean:.2f} %).",
         f"Against it ε learned from {_listed(from_starts)}; it ends at {ended}.",
         f"Fixed at {_listed(without_search)}." if without_search else "",
-        _cost(starts, same_fixed, len(scores)),
+        f"The grid takes {len(scores)} runs, learning ε one.",
         _verdict(from_starts, without_search),
     ]
     return " ".join(filter(None, sentences))
@@ -56,19 +54,6 @@ def _listed(leads: dict[float, PairedComparison]) -> str:
     return ", ".join(
         f"{value:g} has {lead.mean_difference:+.2f}{marks[verdict(lead)]}" for value, lead in leads.items()
     )
-
-
-def _cost(starts: dict[float, Point], fixed: dict[float, Point], tried: int) -> str:
-    common = starts.keys() & fixed.keys()
-    if not common:
-        return ""
-    seconds = [_seconds_an_epoch({start: points[start] for start in common}) for points in (starts, fixed)]
-    return f"An epoch takes {seconds[0] / seconds[1]:.1f} times as long as with a fixed ε, the grid {tried} runs."
-
-
-def _seconds_an_epoch(points: dict[float, Point]) -> float:
-    records = [record for point in points.values() for record in point.records.values()]
-    return float(np.mean([record.seconds / trained_epochs(record) for record in records]))
 
 
 def _verdict(learned: dict[float, PairedComparison], fixed: dict[float, PairedComparison]) -> str:
