@@ -12,6 +12,7 @@ from s2gnn.learning import FitConfig, fit, predict_logits
 from s2gnn.nn import MODELS, Clusters, InParts, make_model
 from s2gnn.nn.neighbour_sampling import InducedNeighborSampler, Sampled, neighbour_loader
 from s2gnn.nn.selection import select_nodes
+from s2gnn.operators import SobolevFamily
 from tests.random_graphs import random_graph
 
 GRAPH = random_graph(40, 0.15, seed=2)
@@ -184,3 +185,15 @@ def test_all_neighbours_of_as_many_hops_as_layers_give_the_logits_of_the_whole_g
 def test_wrong_arguments(make, text):
     with pytest.raises(InputError, match=text):
         make(new_model())
+
+
+def test_a_selected_family_is_the_principal_submatrix_at_every_epsilon():
+    family = SobolevFamily(GRAPH, alpha=3, dtype=torch.float64)
+    part = family.selected(Induced.of(NODES, 40))
+    h = torch.randn(len(NODES), 4, 5, dtype=torch.float64)
+    for epsilon in (0.3, 2.0):
+        whole = SobolevOperator(GRAPH, alpha=3, epsilon=epsilon, dtype=torch.float64)
+        found = part.at(epsilon).propagate_branches(h)
+        for rho in range(1, 4):
+            dense = torch.from_numpy(whole.matrix(rho).toarray()[np.ix_(NODES, NODES)])
+            assert torch.allclose(found[:, rho], dense @ h[:, rho], atol=1e-12)

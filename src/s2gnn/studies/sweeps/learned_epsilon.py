@@ -1,6 +1,5 @@
 """Does learning ε spare the search over it? ε learned from several starts beside fixed ones and the best of a grid."""
 
-
 from s2gnn.learning.metrics import PairedComparison
 from s2gnn.studies.results import LEVEL, verdict
 from s2gnn.studies.span import span
