@@ -15,7 +15,7 @@ def run(accuracy, mib, epochs=10):
         "seed": 1,
         "test_accuracy": accuracy,
         "val_accuracy": accuracy,
-        "bytes": mib * study.MIB,
+        "bytes": mib * 2**20,
         "seconds": 5.0,
         "epochs": epochs,
         "cut": 0.25,
