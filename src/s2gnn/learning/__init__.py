@@ -1,7 +1,9 @@
 """Training of models and what is measured of them."""
 
 from s2gnn.learning.checkpoint import Checkpoint
-from s2gnn.learning.fit import FitConfig, FitResult, fit, predict_logits
+from s2gnn.learning.config import FitConfig
+from s2gnn.learning.epochs import FitResult
+from s2gnn.learning.fit import fit, predict_logits
 from s2gnn.learning.group import ALONE, Group, joined_group
 from s2gnn.learning.many import Run, RunConfig, RunData, fit_many
 from s2gnn.learning.seeding import seeded

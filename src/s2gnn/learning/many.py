@@ -13,7 +13,9 @@ from torch import Tensor, nn
 
 from s2gnn.data.splits import Split
 from s2gnn.errors import InputError, SeedError
-from s2gnn.learning.fit import FitConfig, FitResult, fit, predict_logits
+from s2gnn.learning.config import FitConfig
+from s2gnn.learning.epochs import FitResult
+from s2gnn.learning.fit import fit, predict_logits
 from s2gnn.learning.pool import failure, in_processes
 from s2gnn.learning.seeding import seeded
 from s2gnn.learning.sharing import Shared

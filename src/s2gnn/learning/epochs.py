@@ -1,0 +1,138 @@
+"""The training loop: epochs of steps, the best weights, checkpoints; whatever the network is trained for."""
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from s2gnn.errors import NonFiniteLossError
+from s2gnn.learning.checkpoint import Checkpoint
+from s2gnn.learning.config import FitConfig
+from s2gnn.learning.group import ALONE, Group
+from s2gnn.learning.optimizer import make_adam
+from s2gnn.learning.seeding import seeded
+from s2gnn.learning.training_run import History, TrainingRun
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """The outcome of `fit`.
+
+    Attributes:
+        history: losses and validation scores by epoch.
+        best_epoch: the epoch, counted from 0, whose weights the model now has: the first best, or the last.
+        seconds: wall-clock time of the training loop.
+    """
+
+    history: History
+    best_epoch: int
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """What a step of the optimiser goes by, or a part of that.
+
+    Attributes:
+        value: the loss, a scalar with a gradient.
+        rows: over how many nodes, graphs or pairs it is the mean.
+        share: what it counts in the step.
+    """
+
+    value: Tensor
+    rows: int
+    share: float = 1.0
+
+
+def train_epochs(
+    model: nn.Module,
+    config: FitConfig,
+    seed: int,
+    steps: Callable[[], Iterable[Iterable[Loss]]],
+    validate: Callable[[], float] | None,
+    history: History,
+    *,
+    on_epoch: Callable[[int], None] | None = None,
+    group: Group = ALONE,
+    checkpoint: Checkpoint | None = None,
+) -> FitResult:
+    """Train `model` from scratch by its losses, whatever it is trained for, and leave the best weights in it.
+
+    Args:
+        model: has parameters and `reset_parameters`.
+        config: how to train; what it monitors is up to `validate`.
+        seed: of the initial parameters and of all that torch draws in `steps`.
+        steps: called once an epoch, gives for one step of the optimiser after another the losses that it goes by, each
+            computed when its gradient is asked for, with the model in training mode.
+        validate: called after the steps of an epoch, gives the score that chooses the epoch, larger for better; `None`
+            for no validation.
+        history: where the training losses go; `validate` fills the rest.
+        on_epoch: called with the number of the epoch just finished.
+        group: the processes that train together, see `fit`.
+        checkpoint: where the run is saved and gone on with, see `fit`.
+    """
+    start = time.perf_counter()
+    with seeded(seed):
+        model.reset_parameters()  # type: ignore[operator]
+        optimizer = make_adam(model, config.lr, config.weight_decay, config.decay, config.frozen)
+        run = TrainingRun(model, optimizer, history)
+        settings = _settings(config, seed)
+        saved = None if checkpoint is None else group.from_first(checkpoint.read)
+        if checkpoint is not None and saved is not None:
+            checkpoint.restore(saved, run, settings)
+        while (epoch := run.epochs) < config.epochs and not run.has_waited(config.patience):
+            train_loss = _train(model, optimizer, steps(), group)
+            require_finite(train_loss, "training", epoch, config.lr)
+            history.train_loss.append(train_loss)
+            if validate is not None:
+                run.take_score(group.from_first(validate), keep=config.keep == "best")
+            if checkpoint is not None and group.is_first and checkpoint.is_due(run.epochs):
+                checkpoint.write(run, settings)
+            if on_epoch is not None:
+                on_epoch(epoch)
+        if checkpoint is not None and group.is_first:
+            checkpoint.write(run, settings)
+    kept_epoch = run.epochs - 1
+    if run.best_epoch is not None and run.best_state is not None:
+        kept_epoch = run.best_epoch
+        model.load_state_dict(run.best_state)
+    elif not all(torch.isfinite(parameter).all() for parameter in model.parameters()):
+        raise NonFiniteLossError(
+            f"the weights are not finite after the last epoch: lower the learning rate ({config.lr:g})"
+        )
+    model.eval()
+    return FitResult(history, kept_epoch, time.perf_counter() - start)
+
+
+def _train(model: nn.Module, optimizer: torch.optim.Optimizer, steps: Iterable[Iterable[Loss]], group: Group) -> float:
+    """One epoch; the mean over rows of the loss before the step that they were in."""
+    total, count = 0.0, 0.0
+    model.train()
+    for step in steps:
+        model.zero_grad()
+        for loss in step:
+            (loss.share * loss.value).backward()  # type: ignore[no-untyped-call]
+            total, count = total + loss.rows * loss.value.item(), count + loss.rows
+        group.add_up_gradients(model)
+        optimizer.step()
+    total, count = group.totals(total, count)
+    return total / count
+
+
+def _settings(config: FitConfig, seed: int) -> dict[str, Any]:
+    """What a run that is gone on with must have in common with the one that was interrupted."""
+    further = ("epochs", "patience")  # one may go on for longer
+    return {"seed": seed, **{name: value for name, value in asdict(config).items() if name not in further}}
+
+
+def require_finite(loss: float, part: str, epoch: int, lr: float) -> None:
+    """Raise unless the `loss` of a `part` of the data is finite."""
+    if not math.isfinite(loss):
+        raise NonFiniteLossError(
+            f"the {part} loss is {loss} in epoch {epoch}: check the features for values that are not finite "
+            f"or very large, or lower the learning rate (now {lr:g})"
+        )
