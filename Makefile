@@ -24,7 +24,7 @@ help:
 
 $(READY): pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/s2gnn/operators/native/*)
 	$(PYTHON) -m venv $(VENV)
-	PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip install --quiet --constraint constraints.txt --editable '.[pyg,ann,search,postgresql,ogb,docs,dev]'
+	PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/pip install --quiet --constraint constraints.txt --editable '.[pyg,ann,search,postgresql,parts,ogb,docs,dev]'
 	@touch $@
 
 demo: $(READY)

@@ -13,6 +13,10 @@ class SeedError(RuntimeError):
     """One run of several failed or its process died; the text names its seed."""
 
 
+class LostProcessError(RuntimeError):
+    """Another of the processes that train together has ended or does not answer."""
+
+
 class IdenticalBranchesWarning(UserWarning):
     """All Hadamard powers of this graph give the same operator, so the branches of a layer coincide."""
 

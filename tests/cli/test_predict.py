@@ -49,6 +49,40 @@ def test_new_rows_and_their_scores(s2gnn, tmp_path, fitted):
     assert [{name: line[name] for name in given[0]} for line in lines] == given
 
 
+def test_labels_that_were_learned_are_counted_apart(s2gnn, tmp_path, fitted):
+    folder, _ = fitted
+    truth = iris_table(tmp_path / "all.csv", every=1)  # 100 rows of training, 20 of them with a label there, and 50 new
+    code, out, err = s2gnn("predict", folder / "model", tmp_path / "all.csv", "--out", tmp_path / "p.csv")
+    assert code == 0, err
+    lines = list(csv.DictReader(io.StringIO((tmp_path / "p.csv").read_text())))
+    right = np.array([line["predicted_species"] for line in lines]) == truth
+    features = [tuple(line[name] for name in (*IRIS, "size")) for line in lines]
+    taught = {features[row] for row in range(0, 100, 5)}
+    learned = np.array([row in taught for row in features])
+    assert learned.sum() >= 20
+    assert f"accuracy: {100 * right.mean():.1f} ± " in out
+    assert f"{learned.sum()} rows of these had a label in training: that the model knows them says nothing of" in out
+    assert f"without them, accuracy: {100 * right[~learned].mean():.1f} ± " in out
+    assert f"on {150 - learned.sum()} rows with a label" in out
+    code, out, _ = s2gnn("predict", folder / "model", tmp_path / "all.csv", "--out", tmp_path / "p.csv", "--json")
+    summary = json.loads(out)
+    assert summary["learned_rows"] == learned.sum()
+    assert summary["scores"][0]["value"] == pytest.approx(right.mean())
+    assert summary["other_scores"][0]["value"] == pytest.approx(right[~learned].mean())
+
+
+def test_a_table_of_learned_labels_only_and_a_folder_that_keeps_no_labels(s2gnn, tmp_path, fitted):
+    folder, _ = fitted
+    known = s2gnn("predict", folder / "model", folder / "iris.csv")
+    assert "on 20 rows with a label\n20 rows of these had a label in training" in known[2]
+    assert "without them" not in known[2]
+    shutil.copytree(folder / "model", tmp_path / "older")
+    (tmp_path / "older" / "evidence.npz").unlink()
+    iris_table(tmp_path / "taught.csv", every=1, rows=slice(100))
+    older = s2gnn("predict", tmp_path / "older", tmp_path / "taught.csv")
+    assert "100 rows of these were there in training, perhaps with their label" in older[2]
+
+
 def test_other_order_missing_columns_and_unseen_categories(s2gnn, tmp_path, fitted):
     folder, _ = fitted
     (tmp_path / "odd.csv").write_text(
@@ -80,6 +114,7 @@ def test_json_and_tsv(s2gnn, tmp_path, fitted):
     assert (code, err) == (0, "")
     summary = json.loads(out)
     assert summary["rows"] == summary["scores"][0]["rows"] == 50
+    assert summary["learned_rows"] + summary["other_scores"][0]["rows"] == 50
     assert (tmp_path / "p.tsv").read_text().splitlines()[0].endswith("species\tpredicted_species\tprobability")
 
 
@@ -118,6 +153,8 @@ def test_quantities(s2gnn, tmp_path):
         ("model", "new.csv", ["--out", "new.csv"], "new.csv is the table itself, which predictions would replace"),
         ("model", "new.csv", ["--out", "p.pdf"], "p.pdf does not end in .csv or .tsv"),
         ("model", "new.csv", ["--out", "new.csv/p.csv"], "cannot be written"),
+        ("model", "new.csv", ["--out", "model/p.csv"], "model/p.csv lies in the model folder model, which s2gnn fit"),
+        ("model/", "new.csv", ["--out", "bare/../model/deep/p.csv"], "lies in the model folder model, which s2gnn fit"),
         ("model", "new.csv", ["--json"], "say where they go by --out"),
     ],
 )

@@ -146,3 +146,17 @@ def test_names_of_columns_are_kept_and_compared(iris):
     assert classifier.feature_names_in_.tolist() == names
     with pytest.raises(ValueError, match="feature names"):
         classifier.predict(pandas.DataFrame(X, columns=names[::-1]))
+
+
+def test_missing_values_of_pandas_mark_rows_without_a_label(iris):
+    X, y, labels = iris
+    names = np.array(["setosa", "versicolor", "virginica"], dtype=object)[y]
+    plain = np.where(labels < 0, None, names)
+    first, second = (S2GNNClassifier(**QUICK).fit(X, y) for y in (plain, pandas.Series(plain, dtype="string")))
+    np.testing.assert_array_equal(second.label_distributions_, first.label_distributions_)
+    assert second.classes_.tolist() == ["setosa", "versicolor", "virginica"]
+    assert second.score(X, pandas.Series(plain, dtype="string")) == first.score(X, plain)
+    values = np.where(labels < 0, pandas.NA, X[:, 0].astype(object))
+    known = np.where(labels < 0, np.nan, X[:, 0])
+    first, second = (S2GNNRegressor(**QUICK).fit(X, y) for y in (known, values))
+    np.testing.assert_array_equal(second.transduction_, first.transduction_)

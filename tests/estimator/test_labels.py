@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from s2gnn import InputError
@@ -16,6 +17,9 @@ from s2gnn.estimator.labels import is_unlabelled, read_labels
         (np.array([5, None, -1, 7], dtype=object), [5, 7], [0, -1, -1, 1]),
         (np.array([0, 255], dtype=np.uint8), [0, 255], [0, 1]),
         (np.array(["-1", None, "1"], dtype=object), ["-1", "1"], [0, -1, 1]),
+        (np.array(["b", pd.NA, "a", None], dtype=object), ["a", "b"], [1, -1, 0, -1]),
+        (pd.Series(["b", pd.NA, "a"], dtype="string"), ["a", "b"], [1, -1, 0]),
+        (pd.Series([7, pd.NA, 5, -1], dtype="Int64").to_numpy(dtype=object), [5, 7], [1, -1, 0, -1]),
         (["-1", "1", "nan", "None", ""], ["", "-1", "1", "None", "nan"], [1, 2, 4, 3, 0]),
         (list("abcdefghijklmnopqrstuvwxyz"), list("abcdefghijklmnopqrstuvwxyz"), list(range(26))),
     ],

@@ -67,14 +67,14 @@ def test_an_epoch_has_every_training_graph_once_in_an_order_of_its_own():
     x, op = prepared(new_model())
     targets = checked_targets(40, np.arange(40), TRAIN, VAL, torch.device("cpu"))
     batches = Batches(x, op, targets, 6)
-    epochs = [[batch.targets.labels.tolist() for batch in batches.epoch()] for _ in range(2)]
+    epochs = [[draw.make().targets.labels.tolist() for (draw,) in batches.epoch()] for _ in range(2)]
     assert [len(rows) for rows in epochs[0]] == [6, 6, 6, 2]
     for epoch in epochs:
         assert sorted(label for rows in epoch for label in rows) == TRAIN.tolist()
     assert epochs[0] != epochs[1]
     assert batches.validation.targets.labels.tolist() == VAL.tolist()
-    (whole,) = Batches(x, op, targets, 50).epoch()
-    assert whole.targets.labels.tolist() == TRAIN.tolist()
+    ((whole,),) = Batches(x, op, targets, 50).epoch()
+    assert whole.make().targets.labels.tolist() == TRAIN.tolist()
 
 
 def test_a_seed_gives_the_same_bits_again():

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from s2gnn.data import Dataset, dataset_graph, load_dataset, paper_split
+from s2gnn.data import Dataset, dataset_graph, dataset_split, load_dataset, paper_split
 from s2gnn.learning import fit, predict_logits
 from s2gnn.learning.metrics import bootstrap_confidence
 from s2gnn.learning.protocol import FAIR, RELEASED
 from s2gnn.learning.records import Records
+from s2gnn.learning.seeding import seeded
 from s2gnn.learning.yardsticks import LabelSpreading
 from s2gnn.nn import make_model
 from s2gnn.studies import make_cell, run_cell
@@ -93,17 +94,41 @@ def test_the_time_limit_starts_no_run_that_will_not_finish(records, monkeypatch)
     assert left == [None, 490, 490, 480, 480, 470, 470, 460]
 
 
-def test_several_labels_are_scored_by_roc_auc(records, monkeypatch):
+@pytest.fixture
+def several_labels(monkeypatch):
+    """The digits with three labels each, of which any may hold, in place of the digits."""
     digits = load_dataset("digits")
     y = np.stack([digits.y % 2, digits.y > 4, digits.y == 0], axis=1).astype(np.int64)
     labelled = np.arange(len(y)) % 3 > 0
     several = Dataset("digits", digits.x, y, ("odd", "large", "zero"), None, "scikit-learn", labelled)
     monkeypatch.setattr("s2gnn.studies.run.load_dataset", lambda name: several)
+    return several
+
+
+@pytest.mark.usefixtures("several_labels")
+def test_several_labels_are_scored_by_roc_auc(records):
     result = run_cell(make_cell("digits", "mlp", replace(QUICK, epochs=40), k=10, seeds=2), records)
     assert result.metric == "test_roc_auc"
     for record in result.records.values():
         assert set(record.metrics) == {"test_roc_auc", "val_roc_auc", "epoch"}
         assert record.metrics["test_roc_auc"] > 0.9
+
+
+def test_an_epsilon_learned_from_several_labels_is_recorded(records, several_labels):
+    cell = make_cell("digits", "s2gnn", QUICK, k=10, changes={"alpha": 2, "epsilon": "learn"}, seeds=2)
+    result = run_cell(cell, records, threads=1)
+    _, graph = dataset_graph(several_labels, "knn", 10)
+    chosen = cell.hyperparameters
+    config = QUICK.fit_config(chosen.lr, chosen.weight_decay, several_labels=True)
+    for seed, record in result.records.items():
+        with seeded(seed):
+            model = cell.new_model(64, 3)
+        x, op = model.prepare(several_labels.x, graph)
+        split = dataset_split(several_labels, seed)
+        fit(model, x, op, several_labels.y, split.train, split.val, config=config, seed=seed)
+        assert set(record.metrics) == {"test_roc_auc", "val_roc_auc", "epoch", "epsilon"}
+        assert record.metrics["epsilon"] == pytest.approx(float(model.epsilon), rel=1e-4)
+        assert abs(record.metrics["epsilon"] - 1) > 1e-3
 
 
 def test_several_processes_give_the_same_table(records, tmp_path):
@@ -147,6 +172,7 @@ import json, os, random, signal, sys, time
 from dataclasses import replace
 from s2gnn.learning.protocol import FAIR
 from s2gnn.learning.records import Records
+from s2gnn.learning.seeding import seeded
 from s2gnn.learning.yardsticks import LabelSpreading
 from s2gnn.studies import make_cell, run_cell
 from s2gnn.studies.run import cell_result

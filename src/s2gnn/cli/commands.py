@@ -14,6 +14,7 @@ COMMANDS = {
     "fit": "Learn from the labelled rows of a table, and keep a model that predicts the others and new ones.",
     "predict": "Predict the label of every row of a table.",
     "report": "Write a page that shows a model: its data, its graph, how good it is and what to label next.",
+    "train": "Train one network on a data set, in parts of its graph, by one process or by several under torchrun.",
     "data": "List, fetch and describe the named data sets.",
     "graph": "Build a graph from a table, diffuse it, look at it.",
     "analyse": "Look into a graph or a trained model: its spectrum, its stability.",

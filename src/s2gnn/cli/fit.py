@@ -90,9 +90,7 @@ def fit(
     """
     check_folder_writable(out, DESCRIPTION, FILES)
     if predictions is not None:
-        check_predictions_file(predictions, table)
-        if out.absolute() in predictions.absolute().parents:
-            raise InputError(f"{predictions} lies in the model folder, which is replaced whole: choose another place")
+        check_predictions_file(predictions, table, out)
     if report is not None:
         check_writable(report, ".html")
         if out.absolute() in report.absolute().parents and report.absolute() != (out / REPORT).absolute():

@@ -24,10 +24,14 @@ def predicted_name(label: str) -> str:
     return f"predicted_{label}"
 
 
-def check_predictions_file(path: Path, table: Path) -> None:
-    """Refuse a file for predictions that is no table, cannot be written, or is the table to predict."""
+def check_predictions_file(path: Path, table: Path, model: Path) -> None:
+    """Refuse a file that is no table, cannot be written, is the table to predict, or lies in the model folder."""
     if path.suffix.lower() not in DELIMITERS:
         raise InputError(f"{path} does not end in .csv or .tsv: give a file name that does")
+    if path.resolve().is_relative_to(model.resolve()):
+        raise InputError(
+            f"{path} lies in the model folder {model}, which s2gnn fit replaces whole: choose another place"
+        )
     check_writable(path, path.suffix.lower())
     if path.exists() and table.exists() and path.samefile(table):
         raise InputError(f"{path} is the table itself, which predictions would replace: choose another name")

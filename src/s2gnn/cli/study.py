@@ -18,13 +18,13 @@ from s2gnn.bench.document import render_benchmark
 from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, duration, names, print_table
 from s2gnn.cli.search import search
 from s2gnn.cli.tables import Request, run_links, run_measured, run_sweep, run_table
+from s2gnn.cli.values import assignment
 from s2gnn.data.catalogue import Kind, entry, graph_title
 from s2gnn.data.splits import TEST_SEEDS
 from s2gnn.documents import with_records
 from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
 from s2gnn.layout import FormatName, rendered
-from s2gnn.learning.hyperparameters import Value
 from s2gnn.learning.protocol import PROTOCOLS
 from s2gnn.learning.records import Records
 from s2gnn.nn.models import MODELS
@@ -171,7 +171,7 @@ def _run_cell(
     as_json: bool,
 ) -> None:
     check_writable(records, ".jsonl")
-    chosen = dict(_assignment(text) for text in changes or [])
+    chosen = dict(map(assignment, changes or ()))
     cell = make_cell(data, model, protocol, graph=graph, k=k, changes=chosen, seeds=seeds)
     file = Records(records)
     try:
@@ -286,19 +286,6 @@ def render(results: Path, name: str) -> str:
     if name in (FINDINGS, HEADLINE):
         return findings(results) if name == FINDINGS else headline(results)
     return rendered(study_layout(name, results), "markdown")
-
-
-def _assignment(text: str) -> tuple[str, Value]:
-    """NAME=VALUE as a name and an integer, a number or a string."""
-    name, equals, value = text.partition("=")
-    if not (name and equals and value):
-        raise InputError(f"--set {text} is not of the form NAME=VALUE, such as epsilon=1.5")
-    for convert in (int, float):
-        try:
-            return name, convert(value)
-        except ValueError:
-            continue
-    return name, value
 
 
 def _print_row(result: CellResult) -> None:

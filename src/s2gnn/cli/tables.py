@@ -12,7 +12,7 @@ from rich.console import Console
 from s2gnn.cli.output import check_writable, command_line, counting_bar, duration, names
 from s2gnn.cli.search import search_progress
 from s2gnn.data.splits import VALIDATION_SEEDS
-from s2gnn.errors import InputError, SeedError
+from s2gnn.errors import SeedError
 from s2gnn.learning.many import threads_per_run
 from s2gnn.learning.protocol import Protocol
 from s2gnn.learning.records import RecordsFolder
@@ -21,6 +21,7 @@ from s2gnn.studies.budget import Budget, named_budget, searchless_budget
 from s2gnn.studies.cell import Cell
 from s2gnn.studies.links import LINKS, LinkResult, link_result
 from s2gnn.studies.measured import MeasuredStudy
+from s2gnn.studies.part import check_names
 from s2gnn.studies.results import TableResult, table_result
 from s2gnn.studies.schedule import Estimates, Job, run_jobs, unfinished
 from s2gnn.studies.sweeps import SweepResult, sweep_result
@@ -200,8 +201,7 @@ def _searched(
 
 def _one_of(table: AccuracyTable, name: str) -> Protocol:
     known = {protocol.name: protocol for protocol in table.protocols}
-    if name not in known:
-        raise InputError(f"{table.name} has no protocol {name!r}: choose from {', '.join(known)}")
+    check_names(table.name, "protocol", (name,), known)
     return known[name]
 
 

@@ -130,7 +130,7 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
 
         Args:
             X: features (N, M), an array, a data frame or a SciPy sparse matrix.
-            y: labels (N,), numbers or text; −1, `None` or NaN for rows without one.
+            y: labels (N,), numbers or text; −1, `None`, NaN or pandas' NA for rows without one.
             adjacency: with graph="precomputed", the `Graph` or SciPy sparse matrix (N, N).
         """
         X = self._checked(X, y, reset=True)

@@ -1,6 +1,7 @@
 """What the labels of a table say: the classes, and which rows have none."""
 
 import math
+import sys
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +35,7 @@ class Labels:
 
 
 def read_labels(y: Any) -> Labels:
-    """The labels `y` (N,); −1, `None` and NaN mark rows without one.
+    """The labels `y` (N,); −1, `None`, NaN and pandas' NA mark rows without one.
 
     Raises:
         InputError: if no row has a label, or all labels are the same.
@@ -43,7 +44,7 @@ def read_labels(y: Any) -> Labels:
     known = ~is_unlabelled(given)
     if not known.any():
         raise InputError(
-            f"none of the {len(given)} rows has a label: -1, None and NaN mark rows without one, any other value is one"
+            f"none of the {len(given)} rows has a label: -1, None, NaN and NA mark rows without one, any other is one"
         )
     if given.dtype.kind == "f" and np.isinf(given).any():
         row = int(np.flatnonzero(np.isinf(given))[0])
@@ -77,8 +78,13 @@ def is_unlabelled(y: NDArray[Any]) -> NDArray[np.bool_]:
     return np.zeros(len(y), dtype=np.bool_)
 
 
+def is_missing(value: Any) -> bool:
+    """Whether `value` is `None` or pandas' NA; whoever has an NA has imported pandas, which is not needed here."""
+    return value is None or value is getattr(sys.modules.get("pandas"), "NA", None)
+
+
 def _marks_none(value: Any) -> bool:
-    if value is None:
+    if is_missing(value):
         return True
     if isinstance(value, float | np.floating):
         return math.isnan(value) or value == UNLABELLED

@@ -11,6 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from s2gnn.errors import InputError
 from s2gnn.estimator.holdout import Fraction
+from s2gnn.estimator.labels import is_missing
 from s2gnn.estimator.training import NetworkCount, Task, WeightDecay
 from s2gnn.estimator.transductive import Trained, TransductiveEstimator
 from s2gnn.nn.arguments import positive_integer
@@ -88,7 +89,7 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
 
         Args:
             X: features (N, M), an array, a data frame or a SciPy sparse matrix.
-            y: numbers (N,); NaN, or `None`, where the value is not known.
+            y: numbers (N,); NaN, `None` or pandas' NA where the value is not known.
             adjacency: with graph="precomputed", the `Graph` or SciPy sparse matrix (N, N).
         """
         X = self._checked(X, y, reset=True)
@@ -130,8 +131,10 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
 
 
 def _numbers(y: Any) -> NDArray[np.float64]:
-    """`y` (N,) as numbers, NaN for `None`."""
+    """`y` (N,) as numbers, NaN for `None` and pandas' NA."""
     given = column_or_1d(y, warn=True)
+    if given.dtype.kind == "O":
+        given = np.array([np.nan if is_missing(value) else value for value in given], dtype=object)
     try:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:

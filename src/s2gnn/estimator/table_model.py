@@ -76,12 +76,37 @@ class TableModel:
             return class_names(table, self.label), rows
         return table.numbers(self.label, "a quantity", "mend the value or empty it"), rows
 
-    def scores(self, table: Table, prediction: Prediction, how: str) -> tuple[CardScore, ...]:
-        """The scores of a prediction on the rows of a table that have a label; none if no row has one."""
+    def learned(self, table: Table, labelled: NDArray[np.int64] | None) -> NDArray[np.bool_]:
+        """Which rows of a table, (n,), are equal to a training row whose label the model has learned.
+
+        Args:
+            table: to look at.
+            labelled: the training rows that have a label; where that is not known, `None` takes all for such.
+        """
+        seen = self.estimator._trained_.seen
+        groups = seen.find(self.estimator._checked(self.encoder.transform(table), reset=False))
+        taught = np.zeros(len(seen.digests), dtype=np.bool_)
+        taught[seen.groups if labelled is None else seen.groups[labelled]] = True
+        return np.asarray((groups >= 0) & taught[groups])
+
+    def scores(
+        self, table: Table, prediction: Prediction, how: str, among: NDArray[np.bool_] | None = None
+    ) -> tuple[CardScore, ...]:
+        """The scores of a prediction on the rows of a table that have a label; none if no row has one.
+
+        Args:
+            table: with the labels.
+            prediction: of its rows.
+            how: on which rows and how, for people.
+            among: the rows that count, (n,); all if left out.
+        """
         found = self.truth(table)
         if found is None:
             return ()
         truth, rows = found
+        rows = rows if among is None else rows & among
+        if not rows.any():
+            return ()
         measure = classification_scores if self.task == "classify" else regression_scores
         return measure(truth[rows], prediction.values[rows], how)
 

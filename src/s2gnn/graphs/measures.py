@@ -7,6 +7,7 @@ from scipy.sparse.csgraph import connected_components
 
 from s2gnn.errors import InputError
 from s2gnn.graphs.graph import Graph
+from s2gnn.graphs.selection import induced_subgraph
 from s2gnn.graphs.validation import as_array
 
 
@@ -45,10 +46,9 @@ def largest_component(graph: Graph) -> tuple[Graph, NDArray[np.int64]]:
 
     Of several largest the one with the smallest node is taken.
     """
-    adjacency = graph.to_scipy()
-    _, component = connected_components(adjacency, directed=False)
+    _, component = connected_components(graph.to_scipy(), directed=False)
     nodes = np.flatnonzero(component == np.argmax(np.bincount(component)))
-    return Graph(adjacency[nodes][:, nodes]), nodes
+    return induced_subgraph(graph, nodes), nodes
 
 
 def closed_neighbourhoods(graph: Graph) -> sp.csr_array:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from s2gnn.errors import InputError
 from s2gnn.graphs.diffusion import diffuse
 from s2gnn.graphs.graph import Graph
+from s2gnn.graphs.selection import Selection, StoredEntries, from_zero, ranges
 from s2gnn.graphs.validation import as_array
 from s2gnn.progress import progress_bar
 
@@ -63,8 +64,8 @@ class DisjointUnion:
         """The union of `graphs`, in their order."""
         if not graphs:
             raise InputError("there is no graph: a union has at least one")
-        offsets = _from_zero([graph.n_nodes for graph in graphs])
-        stored = _from_zero([len(graph.indices) for graph in graphs])
+        offsets = from_zero([graph.n_nodes for graph in graphs])
+        stored = from_zero([len(graph.indices) for graph in graphs])
         shifted = [graph.indices.astype(np.int64) + shift for graph, shift in zip(graphs, offsets[:-1], strict=True)]
         pointers = [graph.indptr[:-1] + shift for graph, shift in zip(graphs, stored[:-1], strict=True)]
         joined = Graph._from_checked(
@@ -129,22 +130,7 @@ class DisjointUnion:
 
 
 @dataclass(frozen=True, eq=False)
-class BlockRows:
-    """The stored entries of some blocks in the CSR arrays of a block-diagonal matrix.
-
-    Attributes:
-        entries: where they are, (e,) int64.
-        indptr: the row pointers of the blocks alone, (n + 1,) int64.
-        counts: how many each block has, (g,) int64.
-    """
-
-    entries: NDArray[np.int64]
-    indptr: NDArray[np.int64]
-    counts: NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Blocks:
+class Blocks(Selection):
     """Some blocks of a block-diagonal matrix: what they are in its arrays, and what in those of the blocks alone.
 
     Attributes:
@@ -158,37 +144,16 @@ class Blocks:
     @cached_property
     def nodes(self) -> NDArray[np.int64]:
         """The nodes of the blocks, (n,)."""
-        return _ranges(self.starts, self.ends)
+        return ranges(self.starts, self.ends)
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
         """The offsets of the blocks alone, (g + 1,)."""
-        return _from_zero(self.ends - self.starts)
+        return from_zero(self.ends - self.starts)
 
-    def of_graph(self, graph: Graph) -> Graph:
-        """The blocks of the adjacency matrix of `graph`, as a graph of their n nodes."""
-        rows = self.rows(graph.indptr)
-        return Graph._from_checked(rows.indptr, self.columns(graph.indices, rows), graph.weights[rows.entries])
-
-    def rows(self, indptr: NDArray[Any]) -> BlockRows:
-        """The entries in the rows of the blocks, by the row pointers (N + 1,) of the whole matrix."""
+    def stored(self, indptr: NDArray[Any], indices: NDArray[Any]) -> StoredEntries:
+        """The entries in the rows of the blocks, all of which are in their columns too."""
         first, last = indptr[self.starts].astype(np.int64), indptr[self.ends].astype(np.int64)
-        return BlockRows(_ranges(first, last), _from_zero(np.diff(indptr)[self.nodes]), last - first)
-
-    def columns(self, indices: NDArray[Any], rows: BlockRows) -> NDArray[np.int64]:
-        """The columns (e,) of these entries in the blocks alone, by the columns (E,) of the whole matrix."""
-        moved: NDArray[np.int64] = indices[rows.entries] - np.repeat(self.starts - self.offsets[:-1], rows.counts)
-        return moved
-
-
-def _from_zero(lengths: ArrayLike) -> NDArray[np.int64]:
-    """0, and the sums of the first lengths: (n,) → (n + 1,)."""
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-
-
-def _ranges(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """starts[0], …, ends[0] − 1, starts[1], … in one array."""
-    lengths = ends - starts
-    before = np.cumsum(lengths) - lengths
-    places: NDArray[np.int64] = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
-    return places
+        entries = ranges(first, last)
+        columns = indices[entries] - np.repeat(self.starts - self.offsets[:-1], last - first)
+        return StoredEntries(entries, from_zero(np.diff(indptr)[self.nodes]), columns)

@@ -1,18 +1,25 @@
 """Training of models and what is measured of them."""
 
-from s2gnn.learning.fit import FitConfig, FitResult, History, fit, predict_logits
+from s2gnn.learning.checkpoint import Checkpoint
+from s2gnn.learning.fit import FitConfig, FitResult, fit, predict_logits
+from s2gnn.learning.group import ALONE, Group, joined_group
 from s2gnn.learning.many import Run, RunConfig, RunData, fit_many
 from s2gnn.learning.seeding import seeded
+from s2gnn.learning.training_run import History
 
 __all__ = [
+    "ALONE",
+    "Checkpoint",
     "FitConfig",
     "FitResult",
+    "Group",
     "History",
     "Run",
     "RunConfig",
     "RunData",
     "fit",
     "fit_many",
+    "joined_group",
     "predict_logits",
     "seeded",
 ]

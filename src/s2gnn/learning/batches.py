@@ -1,15 +1,19 @@
-"""What a step of training sees: the whole input or, of rows that do not depend on each other, those of a batch."""
+"""What a step of training sees: the whole input, the rows of a batch, or parts of a graph."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from s2gnn.errors import InputError
 from s2gnn.learning.targets import Targets
+from s2gnn.nn.parts import InParts, NodeBatch
 
 
 @runtime_checkable
@@ -42,11 +46,30 @@ class Batch:
         return self.targets.loss(logits, self.rows)
 
 
+@dataclass(frozen=True)
+class Draw:
+    """A batch that is made when it is its turn, so that no more than one is in memory.
+
+    Attributes:
+        make: makes it.
+        rows: how many rows count in it.
+        share: of the rows that count in its step.
+        seed: of what is random in the network on it; `None` goes on with torch's random numbers. With a seed of its own
+            a batch gives the same numbers in whatever process and order it is computed.
+    """
+
+    make: Callable[[], Batch]
+    rows: int
+    share: float = 1.0
+    seed: int | None = None
+
+
 class Batches:
     """The calls of the model that a training run consists of.
 
-    An input that is not `Divisible`, such as the nodes of one graph, is always seen whole. Of one that is, training
-    sees the training rows only, in batches if there is a `batch_size`, and validation the validation rows only.
+    An input that is not `Divisible`, such as the nodes of one graph, is seen whole, unless it is `InParts`. Of one that
+    is, training sees the training rows only, in batches if there is a `batch_size`, and validation the validation rows
+    only.
 
     Args:
         x: first argument of the model.
@@ -59,18 +82,54 @@ class Batches:
         if batch_size is not None and not isinstance(x, Divisible):
             raise InputError(
                 f"batch_size is {batch_size}, but the rows depend on each other: nodes of one graph train all at once, "
-                "leave it out"
+                "or InParts; leave it out"
             )
         self._x, self._op, self._targets, self._size = x, op, targets, batch_size
 
-    def epoch(self) -> Iterator[Batch]:
-        """The batches of one epoch; several are drawn anew for every epoch, from torch's random numbers."""
+    def epoch(self) -> Iterator[tuple[Draw, ...]]:
+        """The steps of one epoch, each with the batches whose losses it goes by.
+
+        Several batches are drawn anew for every epoch, from torch's random numbers.
+        """
+        if isinstance(self._x, InParts):
+            yield from self._steps_in_parts(self._x)
+            return
         train = self._targets.train
         if self._size is None or self._size >= len(train):
-            yield self._training
+            yield (Draw(lambda: self._training, len(train)),)
             return
         order = torch.randperm(len(train)).to(train.device)
-        yield from map(self._of, torch.split(train[order], self._size))
+        for rows in torch.split(train[order], self._size):
+            yield (Draw(partial(self._of, rows), len(rows)),)
+
+    def _steps_in_parts(self, x: InParts) -> Iterator[tuple[Draw, ...]]:
+        counted = (draw for draw in map(partial(self._draw, x), x.batches.epoch(self._train_nodes)) if draw.rows)
+        while draws := tuple(islice(counted, x.batches_per_step)):
+            total = sum(draw.rows for draw in draws)
+            yield tuple(replace(draw, share=draw.rows / total) for draw in draws)
+
+    def _draw(self, x: InParts, batch: NodeBatch) -> Draw:
+        rows = np.flatnonzero(batch.roots & self._is_training[batch.nodes])
+        whole = len(batch.nodes) == x.shape[0]
+        seed = None if whole else int(torch.randint(2**62, ()))
+        return Draw(partial(self._part, x, batch.nodes, rows), len(rows), seed=seed)
+
+    def _part(self, x: InParts, nodes: NDArray[np.int64], rows: NDArray[np.int64]) -> Batch:
+        device = self._targets.labels.device
+        labels = self._targets.labels[torch.from_numpy(nodes).to(device)]
+        counted = torch.from_numpy(rows).to(device)
+        own = replace(self._targets, labels=labels, train=counted, val=counted[:0])
+        return Batch(*x.prepared_on(nodes), own, counted)
+
+    @cached_property
+    def _train_nodes(self) -> NDArray[np.int64]:
+        return self._targets.train.cpu().numpy()
+
+    @cached_property
+    def _is_training(self) -> NDArray[np.bool_]:
+        mask = np.zeros(len(self._targets.labels), dtype=bool)
+        mask[self._train_nodes] = True
+        return mask
 
     @cached_property
     def _training(self) -> Batch:

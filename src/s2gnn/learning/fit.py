@@ -1,10 +1,10 @@
 """Train one network on the labels or values of some nodes, or of some graphs."""
 
-import copy
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Literal, get_args
 
@@ -13,11 +13,15 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from s2gnn.errors import InputError, NonFiniteLossError
-from s2gnn.learning.batches import Batch, Batches
+from s2gnn.learning.batches import Batch, Batches, Draw
+from s2gnn.learning.checkpoint import Checkpoint
+from s2gnn.learning.group import ALONE, Group
 from s2gnn.learning.optimizer import DecayName, make_adam
 from s2gnn.learning.seeding import seeded
 from s2gnn.learning.targets import LossName, Targets, checked_targets
+from s2gnn.learning.training_run import History, TrainingRun
 from s2gnn.nn.arguments import positive_integer
+from s2gnn.nn.parts import InParts
 
 
 @dataclass(frozen=True)
@@ -66,19 +70,6 @@ class FitConfig:
             raise InputError(f"frozen is {self.frozen!r}, but it must be a tuple of names: ({self.frozen!r},)")
 
 
-@dataclass
-class History:
-    """What training saw, one number for each epoch; nothing for validation without validation nodes.
-
-    With one class for each node `val_accuracy` is filled, with several labels `val_auc`, with values neither.
-    """
-
-    train_loss: list[float] = field(default_factory=list)
-    val_loss: list[float] = field(default_factory=list)
-    val_accuracy: list[float] = field(default_factory=list)
-    val_auc: list[float] = field(default_factory=list)
-
-
 @dataclass(frozen=True)
 class FitResult:
     """The outcome of `fit`.
@@ -107,6 +98,8 @@ def fit(
     loss: LossName = "cross-entropy",
     class_weight: ArrayLike | Tensor | None = None,
     on_epoch: Callable[[int], None] | None = None,
+    group: Group = ALONE,
+    checkpoint: Checkpoint | None = None,
 ) -> FitResult:
     """Train `model` from scratch on the labels of `train` and leave the best weights in it.
 
@@ -116,8 +109,9 @@ def fit(
     loss is the mean cross-entropy or squared error, plus `model.auxiliary_loss()` where a model has one. The model is
     left in evaluation mode.
 
-    What `x` has rows of is called nodes here. An input whose rows do not depend on each other, such as the graphs of a
-    `GraphInput`, is passed through the model only as far as a step or the validation needs it.
+    What `x` has rows of is called nodes here. Of `InParts` a batch of nodes is seen at a time. An input whose rows do
+    not depend on each other, such as the graphs of a `GraphInput`, is passed through the model only as far as a step or
+    the validation needs it.
 
     Args:
         model: called as `model(x, op)`, gives logits (N, C); has `reset_parameters`.
@@ -132,11 +126,16 @@ def fit(
         loss: "cross-entropy" of labels, or "squared-error" of values, for which the config monitors the "loss".
         class_weight: what a node of each class counts in the cross-entropy, (C,); `None` counts all alike.
         on_epoch: called with the number of the epoch just finished, for a progress bar.
+        group: processes that all call this with the same arguments and share the batches of every step; validation
+            scores are in the history of the first. The result is that of one process, up to rounding.
+        checkpoint: where the run is saved as it goes, and gone on with if it was interrupted.
 
     Raises:
         NonFiniteLossError: when the loss is not finite; the model is then of no use.
+        LostProcessError: when another process of the group has ended.
     """
     config = config or FitConfig()
+    group.check(model)
     parameter = next(model.parameters(), None)
     if parameter is None or not hasattr(model, "reset_parameters"):
         raise InputError(f"{type(model).__name__} cannot be trained: it needs parameters and a method reset_parameters")
@@ -145,77 +144,94 @@ def fit(
     batches = Batches(x, op, targets, config.batch_size)
     history = History()
 
-    def losses() -> Iterator[StepLoss]:
-        for batch in batches.epoch():
+    def loss_of(draw: Draw) -> Loss:
+        with nullcontext() if draw.seed is None else seeded(draw.seed):
+            batch = draw.make()
             logits = model(batch.x, batch.op)
             if not history.train_loss:
                 targets.check_width(logits)
             value = batch.loss(logits)
             if hasattr(model, "auxiliary_loss"):
                 value = value + model.auxiliary_loss()  # type: ignore[operator]
-            yield StepLoss(value, len(batch.rows))
+            return Loss(value, draw.rows, draw.share)
+
+    def steps() -> Iterator[Iterator[Loss]]:
+        for draws in batches.epoch():
+            yield map(loss_of, group.own(draws))
 
     validate = partial(_validate, model, batches.validation, config, history) if len(targets.val) else None
-    return train_epochs(model, config, seed, losses, validate, history, on_epoch)
+    return train_epochs(
+        model, config, seed, steps, validate, history, on_epoch=on_epoch, group=group, checkpoint=checkpoint
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class StepLoss:
-    """What one step of the optimiser goes by.
+class Loss:
+    """What a step of the optimiser goes by, or a part of that.
 
     Attributes:
         value: the loss, a scalar with a gradient.
         rows: over how many nodes, graphs or pairs it is the mean.
+        share: what it counts in the step.
     """
 
     value: Tensor
     rows: int
+    share: float = 1.0
 
 
 def train_epochs(
     model: nn.Module,
     config: FitConfig,
     seed: int,
-    losses: Callable[[], Iterable[StepLoss]],
+    steps: Callable[[], Iterable[Iterable[Loss]]],
     validate: Callable[[], float] | None,
     history: History,
+    *,
     on_epoch: Callable[[int], None] | None = None,
+    group: Group = ALONE,
+    checkpoint: Checkpoint | None = None,
 ) -> FitResult:
     """Train `model` from scratch by its losses, whatever it is trained for, and leave the best weights in it.
 
     Args:
         model: has parameters and `reset_parameters`.
         config: how to train; what it monitors is up to `validate`.
-        seed: of the initial parameters and of all that torch draws in `losses`.
-        losses: called once an epoch, gives the loss of one step after another, each computed when the step before it
-            has been taken, with the model in training mode.
+        seed: of the initial parameters and of all that torch draws in `steps`.
+        steps: called once an epoch, gives for one step of the optimiser after another the losses that it goes by, each
+            computed when its gradient is asked for, with the model in training mode.
         validate: called after the steps of an epoch, gives the score that chooses the epoch, larger for better; `None`
             for no validation.
         history: where the training losses go; `validate` fills the rest.
         on_epoch: called with the number of the epoch just finished.
+        group: the processes that train together, see `fit`.
+        checkpoint: where the run is saved and gone on with, see `fit`.
     """
-    best_score, best_epoch, best_state = -math.inf, None, None
     start = time.perf_counter()
     with seeded(seed):
         model.reset_parameters()  # type: ignore[operator]
         optimizer = make_adam(model, config.lr, config.weight_decay, config.decay, config.frozen)
-        for epoch in range(config.epochs):
-            train_loss = _train(model, optimizer, losses())
+        run = TrainingRun(model, optimizer, history)
+        settings = _settings(config, seed)
+        saved = None if checkpoint is None else group.from_first(checkpoint.read)
+        if checkpoint is not None and saved is not None:
+            checkpoint.restore(saved, run, settings)
+        while (epoch := run.epochs) < config.epochs and not run.has_waited(config.patience):
+            train_loss = _train(model, optimizer, steps(), group)
             require_finite(train_loss, "training", epoch, config.lr)
             history.train_loss.append(train_loss)
             if validate is not None:
-                score = validate()
-                if score > best_score:
-                    best_score, best_epoch = score, epoch
-                    best_state = copy.deepcopy(model.state_dict()) if config.keep == "best" else None
+                run.take_score(group.from_first(validate), keep=config.keep == "best")
+            if checkpoint is not None and group.is_first and checkpoint.is_due(run.epochs):
+                checkpoint.write(run, settings)
             if on_epoch is not None:
                 on_epoch(epoch)
-            if best_epoch is not None and config.patience is not None and epoch - best_epoch >= config.patience:
-                break
-    kept_epoch = len(history.train_loss) - 1
-    if best_epoch is not None and best_state is not None:
-        kept_epoch = best_epoch
-        model.load_state_dict(best_state)
+        if checkpoint is not None and group.is_first:
+            checkpoint.write(run, settings)
+    kept_epoch = run.epochs - 1
+    if run.best_epoch is not None and run.best_state is not None:
+        kept_epoch = run.best_epoch
+        model.load_state_dict(run.best_state)
     elif not all(torch.isfinite(parameter).all() for parameter in model.parameters()):
         raise NonFiniteLossError(
             f"the weights are not finite after the last epoch: lower the learning rate ({config.lr:g})"
@@ -228,18 +244,21 @@ def train_epochs(
 def predict_logits(model: nn.Module, x: Any, op: Any) -> Tensor:
     """The logits (N, C) of `model`, which is left in evaluation mode."""
     model.eval()
-    return model(x, op)  # type: ignore[no-any-return]
+    return x.logits(model) if isinstance(x, InParts) else model(x, op)
 
 
-def _train(model: nn.Module, optimizer: torch.optim.Optimizer, losses: Iterable[StepLoss]) -> float:
+def _train(model: nn.Module, optimizer: torch.optim.Optimizer, steps: Iterable[Iterable[Loss]], group: Group) -> float:
     """One epoch; the mean over rows of the loss before the step that they were in."""
-    total, count = 0.0, 0
+    total, count = 0.0, 0.0
     model.train()
-    for step in losses:
+    for step in steps:
         model.zero_grad()
-        step.value.backward()  # type: ignore[no-untyped-call]
+        for loss in step:
+            (loss.share * loss.value).backward()  # type: ignore[no-untyped-call]
+            total, count = total + loss.rows * loss.value.item(), count + loss.rows
+        group.add_up_gradients(model)
         optimizer.step()
-        total, count = total + step.rows * step.value.item(), count + step.rows
+    total, count = group.totals(total, count)
     return total / count
 
 
@@ -256,6 +275,12 @@ def _validate(model: nn.Module, batch: Batch, config: FitConfig, history: Histor
     else:
         history.val_accuracy.append(targets.accuracy(logits, batch.rows))
     return -loss if config.monitor == "loss" else (history.val_auc or history.val_accuracy)[-1]
+
+
+def _settings(config: FitConfig, seed: int) -> dict[str, Any]:
+    """What a run that is gone on with must have in common with the one that was interrupted."""
+    further = ("epochs", "patience")  # one may go on for longer
+    return {"seed": seed, **{name: value for name, value in asdict(config).items() if name not in further}}
 
 
 def _check_monitor(monitor: str, targets: Targets) -> None:

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from s2gnn.errors import InputError
-from s2gnn.learning.fit import FitConfig, FitResult, History, StepLoss, require_finite, train_epochs
+from s2gnn.learning.fit import FitConfig, FitResult, Loss, require_finite, train_epochs
+from s2gnn.learning.training_run import History
 from s2gnn.links.metrics import roc_auc
 from s2gnn.links.non_edges import NonEdges
 from s2gnn.links.predictor import predict_links
@@ -53,9 +54,9 @@ def fit_links(
     non_edges, generator = NonEdges(split.graph), np.random.default_rng(seed)
     train, history = split.train, History()
 
-    def losses() -> Iterator[StepLoss]:
+    def steps() -> Iterator[tuple[Loss]]:
         pairs = np.concatenate([train, non_edges.draw(len(train), generator, distinct=False)])
-        yield StepLoss(_cross_entropy(model(x, op, pairs), len(train)), len(pairs))
+        yield (Loss(_cross_entropy(model(x, op, pairs), len(train)), len(pairs)),)
 
     def validate() -> float:
         logits = predict_links(model, x, op, _both(split.val))
@@ -66,7 +67,7 @@ def fit_links(
         history.val_auc.append(roc_auc(logits[:n_edges], logits[n_edges:]))
         return -loss if config.monitor == "loss" else history.val_auc[-1]
 
-    return train_epochs(model, config, seed, losses, validate, history, on_epoch)
+    return train_epochs(model, config, seed, steps, validate, history, on_epoch=on_epoch)
 
 
 def _both(pairs: Pairs) -> Any:

@@ -20,6 +20,7 @@ from s2gnn.nn.epsilon import LearnedEpsilon
 from s2gnn.nn.fusion import AttentionFusion, LinearFusion, MLPFusion
 from s2gnn.nn.graph_level import GraphClassifier, GraphInput, make_graph_model
 from s2gnn.nn.models import MODELS, hyperparameters, make_model
+from s2gnn.nn.parts import Clusters, InParts, NodeBatch, NodeBatches
 from s2gnn.nn.plan import LayerPlan, plan_layer
 from s2gnn.nn.pooling import AttentionPooling, MaxPooling, MeanPooling, NodeGroups, SumPooling
 from s2gnn.nn.s2gnn import S2GNN, S2GNNConfig
@@ -36,9 +37,11 @@ __all__ = [
     "AttentionPooling",
     "Cheby",
     "ClusterGCN",
+    "Clusters",
     "GATv2",
     "GraphClassifier",
     "GraphInput",
+    "InParts",
     "LayerPlan",
     "LearnedEpsilon",
     "LinearFusion",
@@ -46,6 +49,8 @@ __all__ = [
     "MaxPooling",
     "MeanPooling",
     "NoHadamardGNN",
+    "NodeBatch",
+    "NodeBatches",
     "NodeGroups",
     "RegularSobolevGNN",
     "S2Conv",

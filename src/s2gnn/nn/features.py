@@ -12,6 +12,7 @@ from s2gnn.graphs import Graph
 from s2gnn.graphs.features import checked_features
 from s2gnn.operators import SparseInput
 from s2gnn.operators.matrix import SPARSE_BELOW
+from s2gnn.operators.sobolev import check_graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +45,8 @@ def table(x: Any, graph: Graph | None, in_channels: int) -> Any:
     """`x`, a tensor, array or SciPy sparse matrix, as a float64 array or CSR matrix (N, in_channels)."""
     if isinstance(x, Tensor) and x.layout != torch.strided:
         raise InputError(f"x is a tensor of layout {x.layout}: pass a dense tensor or a SciPy sparse matrix")
-    if graph is not None and not isinstance(graph, Graph):
-        raise InputError(f"graph is a {type(graph).__name__}: build a Graph, for instance Graph.from_scipy(A)")
+    if graph is not None:
+        check_graph(graph)
     features = checked_features(x)
     rows = features.shape[0] if graph is None else graph.n_nodes
     if features.shape != (rows, in_channels):

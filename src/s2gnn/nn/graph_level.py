@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from s2gnn.errors import InputError
 from s2gnn.graphs import DisjointUnion
 from s2gnn.graphs.validation import as_array
-from s2gnn.nn.blocks import select_blocks
 from s2gnn.nn.models import hyperparameters, make_model
 from s2gnn.nn.pooling import NodeGroups, PoolingName, make_pooling
+from s2gnn.nn.selection import select_nodes
 from s2gnn.operators import SparseInput
 
 
@@ -38,7 +38,7 @@ class GraphInput:
     def part(self, op: Any, rows: ArrayLike | Tensor) -> tuple["GraphInput", Any]:
         """The graphs `rows` (g,) alone, and the operator `op` of all graphs on these; nothing is normalised anew."""
         chosen = as_array(rows)
-        x, selected = select_blocks(self.x, op, self.union.blocks(chosen))
+        x, selected = select_nodes(self.x, op, self.union.blocks(chosen))
         union = self.union.chosen(chosen)
         return GraphInput(x, union, NodeGroups.of(union.offsets, self.groups.sizes.device)), selected
 

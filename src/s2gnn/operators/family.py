@@ -9,11 +9,11 @@ from torch import Tensor
 
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
-from s2gnn.graphs.union import Blocks
+from s2gnn.graphs.selection import Selection
 from s2gnn.operators.edge_factors import EdgeFactors, EdgePattern, edge_factors, scalings
 from s2gnn.operators.propagation import HadamardPowers
 from s2gnn.operators.shifts import Shift, check_shift
-from s2gnn.operators.sobolev import check_alpha, check_dtype, check_epsilon, fitting_signal
+from s2gnn.operators.sobolev import check_alpha, check_dtype, check_epsilon, check_graph, fitting_signal
 from s2gnn.operators.weighted_product import weighted_products
 
 
@@ -55,8 +55,7 @@ class SobolevFamily:
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
     ) -> None:
-        if not isinstance(graph, Graph):
-            raise InputError(f"graph is a {type(graph).__name__}: build a Graph, for instance Graph.from_scipy(A)")
+        check_graph(graph)
         check_alpha(alpha)
         check_shift(shift)
         check_dtype(dtype)
@@ -126,15 +125,13 @@ class SobolevFamily:
         other._use(weights.to(self.device, torch.float64))
         return other
 
-    def of_blocks(self, blocks: Blocks) -> "SobolevFamily":
-        """The family of some graphs of a disjoint union; its numbers are selected, not computed anew."""
-        entries, nodes = (
-            torch.from_numpy(places).to(self.device)
-            for places in (blocks.rows(self.graph.indptr).entries, blocks.nodes)
-        )
+    def selected(self, selection: Selection) -> "SobolevFamily":
+        """The family on some nodes: what they have of the operators here, selected and not normalised anew."""
+        stored = selection.stored(self.graph.indptr, self.graph.indices)
+        entries, nodes = (torch.from_numpy(places).to(self.device) for places in (stored.entries, selection.nodes))
         all_of = self._factors
         other = copy.copy(self)
-        other.graph = blocks.of_graph(self.graph)
+        other.graph = selection.of_graph(self.graph)
         other.n_nodes = other.graph.n_nodes
         other.pattern = EdgePattern.of(other.graph, self.device)
         other._take(

@@ -1,5 +1,6 @@
 """SobolevOperator: the α normalised Hadamard powers of one graph, as one object."""
 
+import copy
 import math
 import warnings
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from s2gnn.errors import IdenticalBranchesWarning, InputError
 from s2gnn.graphs import Graph
+from s2gnn.graphs.selection import Selection
 from s2gnn.operators import propagation
 from s2gnn.operators.propagation import HadamardPowers
 from s2gnn.operators.shifts import Shift, hadamard_factors, with_diagonal
@@ -91,8 +93,7 @@ class SobolevOperator:
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
     ) -> None:
-        if not isinstance(graph, Graph):
-            raise InputError(f"graph is a {type(graph).__name__}: build a Graph, for instance Graph.from_scipy(A)")
+        check_graph(graph)
         check_alpha(alpha)
         check_epsilon(epsilon)
         check_dtype(dtype)
@@ -112,6 +113,7 @@ class SobolevOperator:
             factors.sign,
         )
         self.device = self.powers.b.device
+        self._within: tuple[SobolevOperator, Selection] | None = None
         if self.alpha > 1 and factors.identical:
             warnings.warn(
                 f"on this graph, with epsilon={self.epsilon:g} and shift={shift!r}, the {self.alpha} Hadamard powers "
@@ -127,10 +129,35 @@ class SobolevOperator:
             raise InputError(f"rho is {rho}, but this operator has the powers 0..{self.alpha}")
         if rho == 0:
             return sp.eye_array(self.n_nodes, format="csr")
+        if self._within is not None:
+            whole, selection = self._within
+            return whole.matrix(rho)[selection.nodes][:, selection.nodes]
         factors = hadamard_factors(self.graph, self.alpha, self.epsilon, self.shift)
         c = factors.c[:, rho - 1]
         off_diagonal = factors.sign**rho * factors.b**rho * (c[self.graph.rows()] * c[self.graph.indices])
         return with_diagonal(self.graph, off_diagonal, factors.t**rho * c**2)
+
+    def selected(self, selection: Selection) -> "SobolevOperator":
+        """The rows and columns that some nodes have in every S_ρ, as an operator (n, n).
+
+        Nothing is normalised anew: degrees are those of the whole graph, and what came over an edge that leaves the
+        nodes is missing.
+        """
+        stored = selection.stored(self.graph.indptr, self.graph.indices)
+        entries, nodes = (torch.from_numpy(places).to(self.device) for places in (stored.entries, selection.nodes))
+        part = copy.copy(self)
+        part.graph = selection.of_graph(self.graph)
+        part.n_nodes = part.graph.n_nodes
+        part.powers = HadamardPowers(
+            torch.tensor(part.graph.indptr, device=self.device),
+            torch.tensor(part.graph.indices, device=self.device),
+            self.powers.b.index_select(0, entries),
+            self.powers.c.index_select(0, nodes),
+            self.powers.t.index_select(0, nodes),
+            self.powers.sign,
+        )
+        part._within = (self, selection)
+        return part
 
     def propagate(self, h: Tensor) -> Tensor:
         """S_ρ h for ρ = 1..α, differentiable: h (N, F) → (α, N, F)."""
@@ -195,6 +222,12 @@ def fitting_signal(op: Propagating, h: Tensor, *, branches: bool) -> Tensor:
             f"or build the operator with dtype={h.dtype}"
         )
     return h
+
+
+def check_graph(graph: object) -> None:
+    """Raise unless `graph` is a `Graph`."""
+    if not isinstance(graph, Graph):
+        raise InputError(f"graph is a {type(graph).__name__}: build a Graph, for instance Graph.from_scipy(A)")
 
 
 def check_dtype(dtype: torch.dtype) -> None:

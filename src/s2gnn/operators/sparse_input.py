@@ -40,6 +40,15 @@ class SparseInput:
         with torch.autocast(weight.device.type, enabled=False):
             return self._matrix @ weight.to(self.dtype)
 
+    def rows(self, chosen: Tensor) -> "SparseInput":
+        """The rows `chosen` (n,) of X, as an input of their own, (n, F)."""
+        matrix = self._matrix.matrix
+        if matrix.layout != torch.sparse_csr:
+            return SparseInput(sp.csr_array(matrix.index_select(0, chosen).numpy()), self.dtype)
+        arrays = (matrix.values(), matrix.col_indices(), matrix.crow_indices())
+        csr = sp.csr_array(tuple(array.numpy() for array in arrays), shape=tuple(self.shape))
+        return SparseInput(csr[chosen.numpy()], self.dtype)
+
     def to_dense(self) -> Tensor:
         """X as a dense tensor (N, F)."""
         return self._matrix.matrix.to_dense()

@@ -9,6 +9,7 @@ import numpy as np
 from s2gnn.layout import Block, Entry, Layout, rendered
 from s2gnn.studies.registry import stored_table
 from s2gnn.studies.results import LEVEL, TableResult, verdict
+from s2gnn.studies.span import span
 from s2gnn.studies.table import Column, load_table, table_names
 
 FINDINGS = "findings"
@@ -33,7 +34,7 @@ def headline(folder: Path) -> str:
     header = ("accuracy (%)", *(column.data for column in columns))
     seeds = [column.seeds for column in columns if column.seeds]
     budgets = dict.fromkeys(column.budget for column in columns if column.budget)
-    count = f"{_span(seeds)} seeds that all have, budget {', '.join(budgets)}" if seeds else "no seed yet"
+    count = f"{span(seeds)} seeds that all have, budget {', '.join(budgets)}" if seeds else "no seed yet"
     commits = dict.fromkeys(commit for result in results for commit in result.commits)
     note = f"`s2gnn study run table2-knn` and `table3`, {count}, commits {', '.join(commits) or '–'}."
     return rendered(Layout("", header, (Block("", rows),), (note,)), "markdown")
@@ -92,13 +93,9 @@ def _first_places(result: TableResult) -> str:
     models = [len(ranking) for found in measured.values() for ranking in found]
     return (
         f"{table.title}: on {len(measured)} data sets ({', '.join(column.data for column in measured)}) "
-        f"S2-GNN is the first of the {_span(models)} models run with one budget, by the mean over all their seeds: "
+        f"S2-GNN is the first of the {span(models)} models run with one budget, by the mean over all their seeds: "
         f"{', '.join(counts)} times; in the paper {printed} times, where there is no MLP."
     )
-
-
-def _span(counts: Sequence[int]) -> str:
-    return " to ".join(map(str, dict.fromkeys((min(counts), max(counts)))))
 
 
 def _first_in_paper(result: TableResult, column: Column) -> bool:

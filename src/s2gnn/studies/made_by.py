@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from s2gnn.learning.records import Record
+from s2gnn.studies.span import seeds_span
 
 
 def made_by(study: str, records: Collection[Record], seeds: Mapping[str, Sequence[int]]) -> str:
@@ -15,14 +16,10 @@ def made_by(study: str, records: Collection[Record], seeds: Mapping[str, Sequenc
     """
     hours = sum(record.seconds for record in records) / 3600
     commands = [
-        f"s2gnn study run {study} --budget {name} ({_span([count for count in counts if count])})"
+        f"s2gnn study run {study} --budget {name} ({seeds_span([count for count in counts if count])})"
         for name, counts in seeds.items()
         if any(counts)
     ]
     commits = list(dict.fromkeys(record.commit or "unknown" for record in records))
     noun = "Commit" if len(commits) == 1 else "Commits"
     return f"{len(records):,} runs, {hours:.1f} hours of training: {'; '.join(commands)}. {noun} {', '.join(commits)}."
-
-
-def _span(counts: Sequence[int]) -> str:
-    return f"{' to '.join(map(str, dict.fromkeys((min(counts), max(counts)))))} seed{'s' if max(counts) > 1 else ''}"

@@ -16,6 +16,7 @@ from s2gnn.files import write_atomically
 from s2gnn.layout import Layout
 from s2gnn.pictures import picture
 from s2gnn.studies.budget import Budget
+from s2gnn.studies.part import check_names
 
 Report = Callable[[str], None]
 Content = Mapping[str, Any]
@@ -55,9 +56,7 @@ class MeasuredStudy:
 
     def run(self, folder: Path, command: str, data: Sequence[str] | None, report: Report) -> None:
         """Measure and store: NAME.json and NAME.csv, and NAME.png and NAME.svg where there is a picture."""
-        for name in data or ():
-            if name not in self.data:
-                raise InputError(f"{self.name} has no data set {name!r}: choose from {', '.join(self.data) or 'none'}")
+        check_names(self.name, "data set", data, self.data)
         self._check_nothing_is_lost(folder, data)
         write_record(folder, self.name, made_record(command, self.measure(data, report)), self.layout, self.draw)
 

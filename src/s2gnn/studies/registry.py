@@ -19,6 +19,7 @@ from s2gnn.studies import (
     spectrum,
     stability,
     trained_stability,
+    training_in_parts,
 )
 from s2gnn.studies.links import LINKS
 from s2gnn.studies.links.results import links_layout, stored_links
@@ -42,6 +43,7 @@ MEASURED: Mapping[str, MeasuredStudy] = MappingProxyType(
             trained_stability,
             branches,
             cost,
+            training_in_parts,
             few_labels,
             few_values,
         )

@@ -18,11 +18,12 @@ from s2gnn.data.catalogue import entry
 from s2gnn.data.dataset import Dataset
 from s2gnn.data.splits import Split, dataset_split, fold_split
 from s2gnn.graphs import DisjointUnion, Graph
-from s2gnn.learning.fit import FitResult, History
+from s2gnn.learning.fit import FitResult
 from s2gnn.learning.many import Run, RunConfig, RunData, fit_many, threads_per_run
 from s2gnn.learning.metrics import Confidence, accuracy, bootstrap_confidence, macro_f1, mean_roc_auc
 from s2gnn.learning.records import Record, Records
 from s2gnn.learning.seeding import seeded
+from s2gnn.learning.training_run import History
 from s2gnn.learning.yardsticks import YARDSTICKS
 from s2gnn.studies.cell import Cell
 

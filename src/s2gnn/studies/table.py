@@ -16,6 +16,7 @@ from s2gnn.learning.yardsticks import YARDSTICKS
 from s2gnn.nn.models import has_head
 from s2gnn.studies.budget import Budget
 from s2gnn.studies.cell import Cell, make_cell
+from s2gnn.studies.part import check_names
 
 Source = Literal["published", "borrowed", "searched", "transferred", "kept", "customary"]
 
@@ -130,10 +131,8 @@ class AccuracyTable:
 
     def chosen(self, data: Sequence[str] | None = None, models: Sequence[str] | None = None) -> "AccuracyTable":
         """The part with these data sets and models, all if left out."""
-        for name, wanted, known in (("data set", data, self.data), ("model", models, self.models)):
-            for value in wanted or ():
-                if value not in known:
-                    raise InputError(f"{self.name} has no {name} {value!r}: choose from {', '.join(known)}")
+        check_names(self.name, "data set", data, self.data)
+        check_names(self.name, "model", models, self.models)
         kept = (
             cell for cell in self.cells if cell.data in (data or self.data) and cell.model in (models or self.models)
         )

@@ -13,6 +13,7 @@ from s2gnn.learning.protocol import FAIR
 from s2gnn.links import DecoderName
 from s2gnn.studies.budget import Budget
 from s2gnn.studies.links.cell import LinkCell, make_link_cell
+from s2gnn.studies.part import check_names
 
 
 @dataclass(frozen=True)
@@ -68,10 +69,8 @@ class LinkTable:
 
     def chosen(self, data: Sequence[str] | None = None, models: Sequence[str] | None = None) -> "LinkTable":
         """The part with these data sets and encoders, all if left out."""
-        for name, wanted, known in (("data set", data, self.data), ("model", models, self.models)):
-            for value in wanted or ():
-                if value not in known:
-                    raise InputError(f"{self.name} has no {name} {value!r}: choose from {', '.join(known)}")
+        check_names(self.name, "data set", data, self.data)
+        check_names(self.name, "model", models, self.models)
         return replace(
             self,
             data=tuple(name for name in self.data if name in (data or self.data)),

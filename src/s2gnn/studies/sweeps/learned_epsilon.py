@@ -5,9 +5,9 @@ import numpy as np
 from s2gnn.learning.metrics import PairedComparison
 from s2gnn.studies.results import LEVEL, verdict
 from s2gnn.studies.schedule import trained_epochs
+from s2gnn.studies.span import span
 from s2gnn.studies.sweeps.results import Panel, Point, SweepResult
 from s2gnn.studies.sweeps.sweep import Line, Sweep, Variant
-from s2gnn.studies.sweeps.view import spread
 
 STARTS = (0.5, 1.0, 1.5, 2.0)
 # What a small search over the paper's range would try; all are values of Figure 6 too, whose runs count.
@@ -35,7 +35,7 @@ def _finding(panel: Panel, fixed: Line, learned: Line) -> str:
     from_starts = _leads(starts, tried[best])
     same_fixed = {start: panel.points[fixed, start] for start in STARTS if panel.points[fixed, start].records}
     without_search = _leads({start: point for start, point in same_fixed.items() if start != best}, tried[best])
-    ended = spread([epsilon for point in starts.values() for epsilon in point.learned_epsilon])
+    ended = span([epsilon for point in starts.values() for epsilon in point.learned_epsilon], ".2f")
     sentences = [
         f"{panel.data}: of {len(scores)} fixed values validation chooses ε = {best:g} (test {tried[best].mean:.2f} %).",
         f"Against it ε learned from {_listed(from_starts)}; it ends at {ended}.",

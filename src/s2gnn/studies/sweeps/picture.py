@@ -81,4 +81,5 @@ def _draw_line(axes: Axes, panel: Panel, line: Line, sweep: Sweep) -> None:
     last_of_model = [other for other in sweep.lines if other.name == line.name][-1]
     style = "-" if line == last_of_model else "--"
     axes.plot(values, means, style, color=colour, marker=marker, markersize=3, linewidth=1.2, label=line.label)
-    axes.fill_between(values, means - deviations, means + deviations, color=colour, alpha=0.15, linewidth=0)
+    low, high = np.maximum(means - deviations, 0), np.minimum(means + deviations, 100)
+    axes.fill_between(values, low, high, color=colour, alpha=0.15, linewidth=0)

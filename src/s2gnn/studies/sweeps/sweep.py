@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from s2gnn.errors import InputError
 from s2gnn.learning.hyperparameters import PUBLISHED, Value
 from s2gnn.learning.protocol import FAIR, PROTOCOLS, RELEASED, Protocol
 from s2gnn.studies.budget import Budget
 from s2gnn.studies.cell import Cell, make_cell
+from s2gnn.studies.part import check_names
 from s2gnn.studies.table import chosen_values, same_training
 
 if TYPE_CHECKING:
@@ -118,15 +118,9 @@ class Sweep:
     ) -> "Sweep":
         """The part with these data sets, models and protocol, all if left out."""
         protocols = {known.name: known for known in self.protocols}
-        wanted_protocols = None if protocol is None else (protocol,)
-        for name, wanted, known in (
-            ("data set", data, self.data),
-            ("model", models, self.models),
-            ("protocol", wanted_protocols, protocols),
-        ):
-            for value in wanted or ():
-                if value not in known:
-                    raise InputError(f"{self.name} has no {name} {value!r}: choose from {', '.join(known)}")
+        check_names(self.name, "data set", data, self.data)
+        check_names(self.name, "model", models, self.models)
+        check_names(self.name, "protocol", None if protocol is None else (protocol,), protocols)
         return replace(
             self,
             data=tuple(name for name in self.data if name in (data or self.data)),

@@ -10,6 +10,7 @@ import numpy as np
 from s2gnn.layout import Block, Entry, Layout
 from s2gnn.learning.metrics import bootstrap_confidence
 from s2gnn.studies.made_by import made_by
+from s2gnn.studies.span import seeds_span, span
 from s2gnn.studies.sweeps.results import Panel, Point, SweepResult
 from s2gnn.studies.sweeps.sweep import Line
 from s2gnn.studies.table import paper_scores, same_training
@@ -42,8 +43,7 @@ def runs_title(panels: Sequence[Panel]) -> str:
     """The budget and the number of seeds behind panels, in a few words."""
     budgets = dict.fromkeys(panel.budget.name for panel in panels)
     counts = [len(point.records) for panel in panels for point in panel.points.values() if point.records]
-    seeds = " to ".join(map(str, dict.fromkeys((min(counts), max(counts)))))
-    return f"{' and '.join(budgets)}, {seeds} seed{'' if max(counts) == 1 else 's'}"
+    return f"{' and '.join(budgets)}, {seeds_span(counts)}"
 
 
 def _rows(
@@ -67,14 +67,9 @@ def _text(result: SweepResult, panel: Panel, line: Line, value: float) -> str:
         return "–"
     score = f"{point.mean:.2f}" if point.deviation is None else f"{point.mean:.2f} ± {point.deviation:.2f}"
     if point.learned_epsilon:
-        return f"{score} [ε {spread(point.learned_epsilon)}]"
+        return f"{score} [ε {span(point.learned_epsilon, '.2f')}]"
     hops = _hops(result, panel, line, value)
     return score if hops is None else f"{score} [{hops}]"
-
-
-def spread(values: Sequence[float]) -> str:
-    """The least and the greatest of some numbers, or the only one."""
-    return " to ".join(dict.fromkeys(f"{value:.2f}" for value in (min(values), max(values))))
 
 
 def _hops(result: SweepResult, panel: Panel, line: Line, value: float) -> int | None:

@@ -1,0 +1,75 @@
+"""Partition the nodes of a graph into parts that few edges join."""
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from s2gnn.errors import InputError
+from s2gnn.graphs.graph import Graph
+from s2gnn.graphs.validation import as_array
+
+PartitionMethod = Literal["metis", "random"]
+_WEIGHT_LEVELS = 1000  # METIS knows whole numbers only
+
+
+def partition(graph: Graph, n_parts: int, method: PartitionMethod = "metis", seed: int = 0) -> NDArray[np.int64]:
+    """The part 0..n_parts − 1 of every node, (N,); parts are of nearly the same size and none is empty.
+
+    Args:
+        graph: N nodes.
+        n_parts: at most N.
+        method: "metis" cuts edges of little weight, by METIS (Karypis and Kumar 1998; the extra `parts`); "random"
+            deals the nodes out, as a yardstick.
+        seed: of either.
+
+    Example:
+        >>> two_triangles = Graph.from_edge_list([(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 5), (3, 5)])
+        >>> parts = partition(two_triangles, 2)
+        >>> sorted(np.flatnonzero(parts == part).tolist() for part in (0, 1))
+        [[0, 1, 2], [3, 4, 5]]
+    """
+    if method not in get_args(PartitionMethod):
+        raise InputError(f"method is {method!r}, but it must be one of {', '.join(get_args(PartitionMethod))}")
+    if isinstance(n_parts, bool) or not isinstance(n_parts, int | np.integer) or not 1 <= n_parts <= graph.n_nodes:
+        raise InputError(f"n_parts is {n_parts!r}, but a graph of {graph.n_nodes} nodes has 1 to {graph.n_nodes} parts")
+    generator = np.random.default_rng(seed)
+    if n_parts == 1:
+        return np.zeros(graph.n_nodes, np.int64)
+    if method == "random" or n_parts == graph.n_nodes:
+        return generator.permutation(graph.n_nodes) % n_parts
+    return _without_empty(_metis(graph, int(n_parts), seed), int(n_parts))
+
+
+def cut_share(graph: Graph, parts: ArrayLike) -> float:
+    """The share of the edges' weight that joins two parts (N,); 0 for a graph without edges."""
+    of_node = as_array(parts)
+    if of_node.shape != (graph.n_nodes,):
+        raise InputError(f"the parts have shape {of_node.shape}, expected one for each node, ({graph.n_nodes},)")
+    total = graph.weights.sum()
+    across = of_node[graph.rows()] != of_node[graph.indices]
+    return float(graph.weights[across].sum() / total) if total else 0.0
+
+
+def _metis(graph: Graph, n_parts: int, seed: int) -> NDArray[np.int64]:
+    try:
+        import pymetis
+    except ImportError as error:
+        raise InputError(
+            'METIS is not installed: pip install "s2gnn[parts]", or take method="random", which cuts most edges'
+        ) from error
+    largest = graph.weights.max() if len(graph.weights) else 1.0
+    weights = np.maximum(1, np.rint(graph.weights * (_WEIGHT_LEVELS / largest))).astype(np.int64)
+    adjacency = pymetis.CSRAdjacency(graph.indptr, graph.indices)
+    _, of_node = pymetis.part_graph(n_parts, adjacency, eweights=weights, options=pymetis.Options(seed=seed))
+    return np.asarray(of_node, dtype=np.int64)
+
+
+def _without_empty(of_node: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
+    """The same parts, but each that METIS left empty has one node of the then largest part."""
+    sizes = np.bincount(of_node, minlength=n_parts)
+    for empty in np.flatnonzero(sizes == 0):
+        largest = sizes.argmax()
+        of_node[np.flatnonzero(of_node == largest)[-1]] = empty
+        sizes[largest], sizes[empty] = sizes[largest] - 1, 1
+    return of_node

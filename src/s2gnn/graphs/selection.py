@@ -1,0 +1,120 @@
+"""Some nodes of a graph: what of its arrays, and of the arrays of operators on it, belongs to them."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from s2gnn.errors import InputError
+from s2gnn.graphs.graph import Graph
+from s2gnn.graphs.validation import as_array
+
+
+@dataclass(frozen=True, eq=False)
+class StoredEntries:
+    """The entries of a CSR matrix (N, N) in the rows and columns of n chosen nodes.
+
+    Attributes:
+        entries: where they are in the arrays of the matrix, (e,) int64.
+        indptr: their row pointers in the matrix (n, n) of the chosen nodes, (n + 1,) int64.
+        columns: their columns in it, (e,) int64.
+    """
+
+    entries: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    columns: NDArray[np.int64]
+
+
+class Selection(ABC):
+    """Chosen nodes, and the principal submatrices that belong to them."""
+
+    @property
+    @abstractmethod
+    def nodes(self) -> NDArray[np.int64]:
+        """The chosen nodes, (n,)."""
+
+    @abstractmethod
+    def stored(self, indptr: NDArray[Any], indices: NDArray[Any]) -> StoredEntries:
+        """The entries of a CSR matrix (N, N) that belong to the chosen nodes, by its row pointers and columns."""
+
+    def of_graph(self, graph: Graph) -> Graph:
+        """The graph of the chosen nodes and of the edges between them."""
+        kept = self.stored(graph.indptr, graph.indices)
+        return Graph._from_checked(kept.indptr, kept.columns, graph.weights[kept.entries])
+
+
+@dataclass(frozen=True, eq=False)
+class Induced(Selection):
+    """Any nodes of a graph.
+
+    Attributes:
+        chosen: the nodes, ascending, (n,) int64.
+        n_nodes: N, of the whole graph.
+    """
+
+    chosen: NDArray[np.int64]
+    n_nodes: int
+
+    @classmethod
+    def of(cls, nodes: ArrayLike, n_nodes: int) -> "Induced":
+        """The `nodes` (n,), in any order and each once, of a graph with `n_nodes`."""
+        numbers = as_array(nodes)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or len(numbers) == 0:
+            raise InputError(
+                f"the nodes have shape {numbers.shape} and dtype {numbers.dtype}, expected numbers of nodes (n,)"
+            )
+        chosen = np.unique(numbers).astype(np.int64)
+        if len(chosen) < len(numbers):
+            raise InputError("a node is chosen more than once: a subgraph has each of its nodes once")
+        if chosen[0] < 0 or chosen[-1] >= n_nodes:
+            outside = chosen[0] if chosen[0] < 0 else chosen[-1]
+            raise InputError(f"there is no node {outside}: nodes are 0..{n_nodes - 1}")
+        return cls(chosen, n_nodes)
+
+    @property
+    def nodes(self) -> NDArray[np.int64]:
+        """The chosen nodes, (n,)."""
+        return self.chosen
+
+    @cached_property
+    def _places(self) -> NDArray[np.int64]:
+        """The place of every node of the whole graph among the chosen ones, −1 for the others, (N,)."""
+        places = np.full(self.n_nodes, -1)
+        places[self.chosen] = np.arange(len(self.chosen))
+        return places
+
+    def stored(self, indptr: NDArray[Any], indices: NDArray[Any]) -> StoredEntries:
+        """The entries between chosen nodes; their columns keep the order that they had."""
+        first, last = indptr[self.chosen].astype(np.int64), indptr[self.chosen + 1].astype(np.int64)
+        entries = ranges(first, last)
+        columns = self._places[indices[entries]]
+        inside = columns >= 0
+        before = from_zero(inside)  # entries that stay, before each
+        return StoredEntries(entries[inside], before[from_zero(last - first)], columns[inside])
+
+
+def induced_subgraph(graph: Graph, nodes: ArrayLike) -> Graph:
+    """The graph of some nodes (n,) of `graph`, numbered anew in ascending order, with all edges between them.
+
+    Example:
+        >>> path = Graph.from_edge_list([(0, 1), (1, 2), (2, 3)], weights=[0.5, 2.0, 1.0])
+        >>> induced_subgraph(path, [3, 1, 2])
+        Graph(n_nodes=3, n_edges=2, weights in [1, 2])
+    """
+    return Induced.of(nodes, graph.n_nodes).of_graph(graph)
+
+
+def from_zero(lengths: ArrayLike) -> NDArray[np.int64]:
+    """0, and the sums of the first lengths: (n,) → (n + 1,)."""
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+
+
+def ranges(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """starts[0], …, ends[0] − 1, starts[1], … in one array."""
+    lengths = ends - starts
+    before = np.cumsum(lengths) - lengths
+    places: NDArray[np.int64] = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
+    return places

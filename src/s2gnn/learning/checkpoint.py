@@ -1,0 +1,144 @@
+"""Save a training run between two epochs and go on with it, to the bit: one safetensors file, nothing executable."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor
+
+from s2gnn.errors import InputError
+from s2gnn.files import write_atomically
+from s2gnn.learning.training_run import History, TrainingRun
+from s2gnn.nn.arguments import positive_integer
+
+FORMAT = "s2gnn-training"
+VERSION = 1
+_ADAM = ("step", "exp_avg", "exp_avg_sq")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A file that a training run is saved in as it goes, and gone on with when it is there.
+
+    On the CPU a run that was interrupted and gone on with has the bits of one that was not.
+
+    Attributes:
+        path: of the file; a whole one replaces the one before.
+        every: epochs between two times.
+        settings: what the run depends on beside the arguments of `fit`, such as the data and the parts; going on with
+            other settings is refused.
+    """
+
+    path: Path
+    every: int = 10
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        positive_integer(self.every, "every")
+
+    def is_due(self, epochs: int) -> bool:
+        """Whether to save after so many epochs."""
+        return epochs % self.every == 0
+
+    def read(self) -> bytes | None:
+        """The file; `None` if there is none."""
+        try:
+            return self.path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise InputError(f"the checkpoint {self.path} cannot be read ({error.strerror})") from error
+
+    def epochs(self) -> int:
+        """How many epochs the saved run has finished, 0 if there is none."""
+        saved = self.read()
+        return 0 if saved is None else len(self._parsed(saved)[1]["history"]["train_loss"])
+
+    def write(self, run: TrainingRun, settings: Mapping[str, Any]) -> None:
+        """Save a run and torch's random numbers, with the `settings` that `fit` gives it."""
+        description = {
+            "format": FORMAT,
+            "version": VERSION,
+            "settings": {**settings, **self.settings},
+            "history": asdict(run.history),
+            "best_score": run.best_score if math.isfinite(run.best_score) else None,
+            "best_epoch": run.best_epoch,
+        }
+        tensors = {
+            "rng": torch.get_rng_state(),
+            **{f"model/{name}": tensor for name, tensor in run.model.state_dict().items()},
+            **{f"best/{name}": tensor for name, tensor in (run.best_state or {}).items()},
+            **{
+                f"adam/{number}/{name}": state[name]
+                for number, state in run.optimizer.state_dict()["state"].items()
+                for name in _ADAM
+            },
+        }
+        plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+        write_atomically(self.path, save(plain, {FORMAT: json.dumps(description)}))
+
+    def restore(self, saved: bytes, run: TrainingRun, settings: Mapping[str, Any]) -> None:
+        """Put what `write` saved into a new run and into torch's random numbers."""
+        tensors, description = self._parsed(saved)
+        self._check_settings(description["settings"], {**settings, **self.settings})
+        try:
+            run.model.load_state_dict(_named("model/", tensors))
+            run.optimizer.load_state_dict(_adam_state(run.optimizer, _named("adam/", tensors)))
+        except (RuntimeError, KeyError, ValueError) as error:
+            raise InputError(
+                f"the checkpoint {self.path} is of another model ({str(error).splitlines()[0]}): take another file"
+            ) from error
+        for name, values in asdict(History(**description["history"])).items():
+            getattr(run.history, name).extend(values)
+        score = description["best_score"]
+        run.best_score = -math.inf if score is None else float(score)
+        run.best_epoch = description["best_epoch"]
+        run.best_state = _named("best/", tensors) or None
+        torch.set_rng_state(tensors["rng"])
+
+    def _parsed(self, saved: bytes) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        try:
+            tensors = load(saved)
+            description = json.loads(_metadata(saved)[FORMAT])
+        except (SafetensorError, KeyError, ValueError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"{self.path} is no checkpoint of a training run, or damaged ({error}): take another file, or delete "
+                "it to begin anew"
+            ) from error
+        if description["version"] != VERSION:
+            raise InputError(f"the checkpoint {self.path} has version {description['version']}, this reads {VERSION}")
+        return tensors, description
+
+    def _check_settings(self, stored: Mapping[str, Any], present: Mapping[str, Any]) -> None:
+        present = json.loads(json.dumps(present))
+        for name in sorted({*stored, *present}):
+            if stored.get(name) != present.get(name):
+                raise InputError(
+                    f"the checkpoint {self.path} is of a run with {name} {stored.get(name)!r}, not "
+                    f"{present.get(name)!r}: take another file, or delete it to begin anew"
+                )
+
+
+def _metadata(saved: bytes) -> dict[str, str]:
+    """What the header of a safetensors file holds beside its tensors: its length, 8 bytes, then JSON."""
+    header = json.loads(saved[8 : 8 + int.from_bytes(saved[:8], "little")])
+    return dict(header.get("__metadata__", {}))
+
+
+def _named(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def _adam_state(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> dict[str, Any]:
+    """The state of an optimiser with the same parameters, with its moments by number of parameter."""
+    moments: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        number, moment = name.split("/")
+        moments.setdefault(int(number), {})[moment] = tensor
+    return {**optimizer.state_dict(), "state": moments}

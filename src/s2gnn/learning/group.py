@@ -1,0 +1,118 @@
+"""Processes that train one model together, by torch.distributed: each computes some batches of every step."""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from s2gnn.errors import InputError, LostProcessError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Group:
+    """This process among those that train together.
+
+    A step adds up gradients of batches with unequal numbers of training nodes, and the last may have fewer batches than
+    there are processes: the sum is taken here, where `DistributedDataParallel` takes the mean of equal shares.
+
+    Attributes:
+        rank: its number, from 0.
+        size: how many they are.
+    """
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the process that validates, saves and reports."""
+        return self.rank == 0
+
+    def own(self, items: Sequence[T]) -> Sequence[T]:
+        """Every size-th item, from the rank-th on: what this process computes."""
+        return items[self.rank :: self.size]
+
+    def check(self, model: nn.Module) -> None:
+        """Raise if `model` has state that processes would not share."""
+        if self.size > 1 and any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in model.modules()):
+            raise InputError(
+                f"{type(model).__name__} has batch normalisation, whose running statistics {self.size} processes would "
+                "not share: train in one process, or without norm"
+            )
+
+    def add_up_gradients(self, model: nn.Module) -> None:
+        """Give every parameter the sum of its gradients in all processes; none if no process has one."""
+        if self.size == 1:
+            return
+        parameters = list(model.parameters())
+        has_one = torch.tensor([float(parameter.grad is not None) for parameter in parameters])
+        pieces = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
+        flat = torch.cat([has_one.to(pieces[0].dtype), *(piece.flatten() for piece in pieces)])
+        with _talking():
+            dist.all_reduce(flat)
+        counts, *sums = torch.split(flat, [len(parameters), *(parameter.numel() for parameter in parameters)])
+        for parameter, count, total in zip(parameters, counts.tolist(), sums, strict=True):
+            parameter.grad = total.view_as(parameter).to(parameter.dtype) if count else None
+
+    def totals(self, *numbers: float) -> tuple[float, ...]:
+        """The sums of numbers over all processes."""
+        if self.size == 1:
+            return numbers
+        sums = torch.tensor(numbers, dtype=torch.float64)
+        with _talking():
+            dist.all_reduce(sums)
+        return tuple(sums.tolist())
+
+    def from_first(self, make: Callable[[], T]) -> T:
+        """What `make` returns in the first process, which alone calls it."""
+        if self.size == 1:
+            return make()
+        box: list[T | None] = [make() if self.is_first else None]
+        with _talking():
+            dist.broadcast_object_list(box, src=0)
+        return box[0]  # type: ignore[return-value]
+
+
+ALONE = Group()
+
+
+def is_launched() -> bool:
+    """Whether torchrun, or what does as it does, started this process."""
+    return "RANK" in os.environ and "WORLD_SIZE" in os.environ
+
+
+@contextmanager
+def joined_group(patience: timedelta = timedelta(minutes=10)) -> Iterator[Group]:
+    """The processes that torchrun started, joined while the block runs; this one alone where it did not.
+
+    Args:
+        patience: how long a process waits for the others, for instance while the first one validates.
+    """
+    if not is_launched():
+        yield ALONE
+        return
+    with _talking():
+        dist.init_process_group("gloo", timeout=patience)
+    try:
+        yield Group(dist.get_rank(), dist.get_world_size())
+    finally:
+        dist.destroy_process_group()
+
+
+@contextmanager
+def _talking() -> Iterator[None]:
+    """Say in one sentence that another process is gone."""
+    try:
+        yield
+    except RuntimeError as error:
+        reason = re.sub(r"^\[[^]]*\] ", "", str(error).splitlines()[0]).split(". ")[0]  # less the place in gloo's code
+        raise LostProcessError(f"another process of the run has ended or does not answer ({reason})") from error

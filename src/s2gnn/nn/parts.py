@@ -1,0 +1,186 @@
+"""Train on parts of one graph: the batches, and the input that hands a network one of them after another."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
+
+from s2gnn.errors import InputError
+from s2gnn.graphs import Graph
+from s2gnn.graphs.features import checked_features
+from s2gnn.graphs.selection import Induced
+from s2gnn.graphs.validation import as_array
+from s2gnn.nn.arguments import positive_integer
+from s2gnn.nn.selection import select_nodes
+
+DegreesName = Literal["whole", "part"]
+EvaluateName = Literal["whole", "parts"]
+
+
+@dataclass(frozen=True, eq=False)
+class NodeBatch:
+    """Nodes that a network sees at once.
+
+    Attributes:
+        nodes: ascending, (n,) int64.
+        roots: whether each may count in the loss, (n,) bool; the others are there as neighbours only.
+    """
+
+    nodes: NDArray[np.int64]
+    roots: NDArray[np.bool_]
+
+
+class NodeBatches(ABC):
+    """A way to divide the nodes of a graph into batches, anew for every epoch."""
+
+    n_nodes: int
+
+    @abstractmethod
+    def epoch(self, train: NDArray[np.int64]) -> Iterator[NodeBatch]:
+        """The batches of one epoch, given the training nodes; what is random is drawn from torch's random numbers."""
+
+    def cover(self) -> Iterator[NodeBatch]:
+        """Batches in which every node is a root once, for an evaluation in parts."""
+        raise InputError(f'{type(self).__name__} leaves nodes out, so evaluate must be "whole"')
+
+
+class Clusters(NodeBatches):
+    """The parts of a partition, some at a time, with all edges between their nodes, as in Cluster-GCN.
+
+    Chiang et al. (2019) join several parts, drawn anew in every epoch, so that edges between parts count now and then.
+
+    Args:
+        parts: the part of every node, (N,), for instance of `s2gnn.graphs.partition`.
+        per_batch: parts in a batch.
+    """
+
+    def __init__(self, parts: ArrayLike, per_batch: int = 1) -> None:
+        of_node = as_array(parts)
+        if of_node.ndim != 1 or of_node.dtype.kind not in "iu" or len(of_node) == 0:
+            raise InputError(f"the parts have shape {of_node.shape} and dtype {of_node.dtype}, expected integers (N,)")
+        order = np.argsort(of_node, kind="stable")
+        _, first = np.unique(of_node[order], return_index=True)
+        self.parts = tuple(np.split(order, first[1:]))
+        self.per_batch = positive_integer(per_batch, "per_batch")
+        self.n_nodes = len(of_node)
+
+    def epoch(self, train: NDArray[np.int64]) -> Iterator[NodeBatch]:
+        """All parts once, in batches of `per_batch` drawn at random; the order of a single batch is not drawn."""
+        del train
+        if self.per_batch >= len(self.parts):
+            yield self._joined(range(len(self.parts)))
+            return
+        for numbers in torch.split(torch.randperm(len(self.parts)), self.per_batch):
+            yield self._joined(numbers.tolist())
+
+    def cover(self) -> Iterator[NodeBatch]:
+        """All parts, in batches of `per_batch`."""
+        for first in range(0, len(self.parts), self.per_batch):
+            yield self._joined(range(first, min(first + self.per_batch, len(self.parts))))
+
+    def _joined(self, numbers: Any) -> NodeBatch:
+        nodes = np.sort(np.concatenate([self.parts[number] for number in numbers]))
+        return NodeBatch(nodes, np.ones(len(nodes), dtype=bool))
+
+    def __repr__(self) -> str:
+        return f"Clusters({len(self.parts)} parts of {self.n_nodes} nodes, per_batch={self.per_batch})"
+
+
+class InParts:
+    """Features on a graph of which training sees a part at a time; `fit` takes it in the place of `x`.
+
+    Args:
+        model: the network that is trained; its `prepare` is called.
+        x: node features (N, F), an array, tensor or SciPy sparse matrix.
+        graph: the whole graph, N nodes.
+        batches: of nodes: `Clusters`, or `Sampled` neighbourhoods.
+        degrees: of the "whole" graph: the network is prepared once on the whole graph, and a part selects its rows and
+            columns of that; features that were propagated once are those of the whole graph, so that the first layer
+            misses no neighbour. Of the "part": the network is prepared anew on every part, as if there were nothing
+            else, and nothing but features and graph is held of the whole.
+        evaluate: on the "whole" graph at once, without gradients; or in "parts", which takes less memory.
+        batches_per_step: batches whose gradients are added up for one step of the optimiser.
+
+    With all nodes in one batch, training is that of `fit` on the whole graph, to the bit.
+
+    Example:
+        >>> from s2gnn import S2GNN, knn_graph
+        >>> from s2gnn.graphs import partition
+        >>> x = np.random.default_rng(0).normal(size=(60, 4))
+        >>> graph, model = knn_graph(x, k=5), S2GNN(4, 8, 2)
+        >>> InParts(model, x, graph, Clusters(partition(graph, 6), per_batch=2), degrees="part")
+        InParts(S2GNN on Clusters(6 parts of 60 nodes, per_batch=2), degrees='part', evaluate='whole')
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        x: Any,
+        graph: Graph,
+        batches: NodeBatches,
+        degrees: DegreesName = "whole",
+        evaluate: EvaluateName = "whole",
+        batches_per_step: int = 1,
+    ) -> None:
+        for name, value, allowed in (("degrees", degrees, DegreesName), ("evaluate", evaluate, EvaluateName)):
+            if value not in get_args(allowed):
+                raise InputError(f"{name} is {value!r}, but it must be one of {', '.join(get_args(allowed))}")
+        if batches.n_nodes != graph.n_nodes:
+            raise InputError(f"the batches are of {batches.n_nodes} nodes, but the graph has {graph.n_nodes}")
+        if evaluate == "parts":
+            next(batches.cover())  # refuses batches that leave nodes out
+        self._model = model
+        self._features = checked_features(x)
+        if self._features.shape[0] != graph.n_nodes:
+            raise InputError(
+                f"x has {self._features.shape[0]} rows, but the graph has {graph.n_nodes} nodes: one row per node"
+            )
+        self._graph = graph
+        self.batches = batches
+        self.degrees: DegreesName = degrees
+        self.evaluate: EvaluateName = evaluate
+        self.batches_per_step = positive_integer(batches_per_step, "batches_per_step")
+
+    @property
+    def shape(self) -> torch.Size:
+        """(N, F)."""
+        return torch.Size(self._features.shape)
+
+    @cached_property
+    def whole(self) -> tuple[Any, Any]:
+        """What the network is called with on the whole graph, prepared once."""
+        prepared: tuple[Any, Any] = self._model.prepare(self._features, self._graph)  # type: ignore[operator]
+        return prepared
+
+    def prepared_on(self, nodes: NDArray[np.int64]) -> tuple[Any, Any]:
+        """What the network is called with on these nodes, ascending, (n,)."""
+        selection = Induced(nodes, self._graph.n_nodes)
+        if self.degrees == "whole":
+            return self.whole if len(nodes) == self._graph.n_nodes else select_nodes(*self.whole, selection)
+        graph = selection.of_graph(self._graph)
+        prepared: tuple[Any, Any] = self._model.prepare(self._features[nodes], graph)  # type: ignore[operator]
+        return prepared
+
+    def logits(self, model: nn.Module) -> Tensor:
+        """The outputs (N, C) of `model` in its present mode, computed as `evaluate` says."""
+        if self.evaluate == "whole":
+            return model(*self.whole)  # type: ignore[no-any-return]
+        found: Tensor | None = None
+        for batch in self.batches.cover():
+            own = model(*self.prepared_on(batch.nodes))
+            found = own.new_empty(self._graph.n_nodes, own.shape[1]) if found is None else found
+            found[torch.from_numpy(batch.nodes[batch.roots])] = own[torch.from_numpy(batch.roots)]
+        assert found is not None, "a graph has nodes"
+        return found
+
+    def __repr__(self) -> str:
+        return (
+            f"InParts({type(self._model).__name__} on {self.batches!r}, degrees={self.degrees!r}, "
+            f"evaluate={self.evaluate!r})"
+        )

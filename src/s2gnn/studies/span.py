@@ -1,0 +1,13 @@
+"""Numbers in words by the least and the greatest of them."""
+
+from collections.abc import Sequence
+
+
+def span(values: Sequence[float], form: str = "") -> str:
+    """The least and the greatest of some numbers in a format, or the only one that is read."""
+    return " to ".join(dict.fromkeys(f"{value:{form}}" for value in (min(values), max(values))))
+
+
+def seeds_span(counts: Sequence[int]) -> str:
+    """The span of numbers of seeds, with its noun."""
+    return f"{span(counts)} seed{'s' if max(counts) > 1 else ''}"

@@ -1,0 +1,103 @@
+import numpy as np
+import pytest
+import torch
+
+from s2gnn import S2GNN, InputError, knn_graph
+from s2gnn.graphs import partition
+from s2gnn.learning import Checkpoint, FitConfig, fit
+from s2gnn.nn import Clusters, InParts, S2GNNConfig
+
+Y = np.arange(90) % 3
+X = np.random.default_rng(0).normal(size=(90, 2)) + np.array([[4, 0], [-4, 0], [0, 6]])[Y]
+GRAPH = knn_graph(X, 8)
+TRAIN, VAL = np.arange(15), np.arange(15, 45)
+
+
+class Interrupted(Exception):
+    pass
+
+
+def train(checkpoint=None, stop=None, epochs=12, seed=3, **config):
+    model = S2GNN(2, 8, 3, alpha=2)
+    parts = InParts(model, X, GRAPH, Clusters(partition(GRAPH, 5, "random"), per_batch=2))
+
+    def on_epoch(epoch):
+        if epoch == stop:
+            raise Interrupted
+
+    config = FitConfig(**{"epochs": epochs, "lr": 0.05, "patience": 8, **config})
+    result = fit(model, parts, None, Y, TRAIN, VAL, config=config, seed=seed, on_epoch=on_epoch, checkpoint=checkpoint)
+    return result, torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+
+@pytest.mark.parametrize("keep", ["best", "last"])
+def test_an_interrupted_run_goes_on_to_the_bit(tmp_path, keep):
+    expected, weights = train(keep=keep)
+    checkpoint = Checkpoint(tmp_path / "run.safetensors", every=3)
+    with pytest.raises(Interrupted):
+        train(checkpoint, stop=7, keep=keep)
+    assert checkpoint.epochs() == 6
+    result, resumed = train(checkpoint, keep=keep)
+    assert result.history == expected.history
+    assert result.best_epoch == expected.best_epoch
+    assert torch.equal(resumed, weights)
+    assert checkpoint.epochs() == len(result.history.train_loss)
+
+
+def test_a_finished_run_is_not_trained_again_but_may_go_on_for_longer(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "run.safetensors")
+    _, weights = train(checkpoint, epochs=5)
+    _, again = train(checkpoint, epochs=5, stop=0)  # would be interrupted if it trained
+    assert torch.equal(again, weights)
+    longer, _ = train(checkpoint, epochs=9)
+    assert longer.history == train(epochs=9)[0].history
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"seed": 4}, "is of a run with seed 3, not 4: take another file, or delete it to begin anew"),
+        ({"lr": 0.01}, "is of a run with lr 0.05, not 0.01"),
+    ],
+)
+def test_another_run_does_not_go_on(tmp_path, change, text):
+    checkpoint = Checkpoint(tmp_path / "run.safetensors")
+    train(checkpoint, epochs=2)
+    with pytest.raises(InputError, match=text):
+        train(checkpoint, **change)
+    with pytest.raises(InputError, match="is of a run with parts None, not 7"):
+        train(Checkpoint(tmp_path / "run.safetensors", settings={"parts": 7}))
+
+
+def test_another_model_does_not_go_on(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "run.safetensors")
+    train(checkpoint, epochs=2)
+    model = S2GNN.from_config(S2GNNConfig(2, 16, 3, alpha=2))
+    config = FitConfig(epochs=4, lr=0.05, patience=8)
+    with pytest.raises(InputError, match="is of another model"):
+        fit(model, *model.prepare(X, GRAPH), Y, TRAIN, VAL, config=config, seed=3, checkpoint=checkpoint)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a checkpoint", b"\x02\x00\x00\x00\x00\x00\x00\x00{}"])
+def test_a_file_that_is_no_checkpoint(tmp_path, content):
+    path = tmp_path / "run.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"run\.safetensors is no checkpoint of a training run, or damaged"):
+        train(Checkpoint(path))
+
+
+def test_a_torn_file_is_refused(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "run.safetensors")
+    train(checkpoint, epochs=2)
+    whole = checkpoint.path.read_bytes()
+    for length in (5, 100, len(whole) - 1):
+        checkpoint.path.write_bytes(whole[:length])
+        with pytest.raises(InputError, match="or damaged"):
+            train(checkpoint)
+
+
+def test_wrong_arguments(tmp_path):
+    with pytest.raises(InputError, match="every is 0"):
+        Checkpoint(tmp_path / "run.safetensors", every=0)
+    with pytest.raises(InputError, match="cannot be read"):
+        train(Checkpoint(tmp_path))

@@ -1,0 +1,119 @@
+import multiprocessing
+import os
+import socket
+
+import numpy as np
+import pytest
+import torch
+
+from s2gnn import S2GNN, InputError, knn_graph
+from s2gnn.errors import LostProcessError
+from s2gnn.graphs import partition
+from s2gnn.learning import ALONE, FitConfig, Group, fit, joined_group
+from s2gnn.nn import Clusters, InParts
+
+Y = np.arange(90) % 3
+X = np.random.default_rng(0).normal(size=(90, 2)) + np.array([[4, 0], [-4, 0], [0, 6]])[Y]
+GRAPH = knn_graph(X, 8)
+TRAIN, VAL = np.arange(15), np.arange(15, 45)
+
+
+def train(group, on_epoch=None, epochs=15):
+    """Seven parts in steps of three batches: two processes never have the same number of batches."""
+    model = S2GNN(2, 8, 3, alpha=2, dropout=0.3)
+    parts = InParts(model, X, GRAPH, Clusters(partition(GRAPH, 7, "random")), batches_per_step=3)
+    config = FitConfig(epochs=epochs, lr=0.05, patience=6)
+    result = fit(model, parts, None, Y, TRAIN, VAL, config=config, seed=1, group=group, on_epoch=on_epoch)
+    return result, torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+
+def _work(rank, size, port, task, outcome):
+    os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    torch.set_num_threads(1)
+    try:
+        with joined_group() as group:
+            outcome.put((rank, task(group)))
+    except LostProcessError as error:
+        outcome.put((rank, str(error)))
+
+
+def in_processes(task, size=2):
+    """What `task(group)` gives in each of so many processes, by rank; nothing of one that died."""
+    context = multiprocessing.get_context("spawn")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    outcome = context.Queue()
+    processes = [context.Process(target=_work, args=(rank, size, port, task, outcome)) for rank in range(size)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(120)
+    return dict(outcome.get(timeout=10) for process in processes if process.exitcode == 0)
+
+
+def _weights_and_history(group):
+    result, weights = train(group)
+    return weights.numpy(), result.history.train_loss, result.history.val_accuracy, result.best_epoch
+
+
+def test_two_processes_give_the_result_of_one():
+    expected, weights = train(ALONE)
+    found = in_processes(_weights_and_history)
+    for rank in (0, 1):
+        trained, losses, accuracies, best_epoch = found[rank]
+        assert np.allclose(trained, weights, atol=1e-5)
+        assert losses == pytest.approx(expected.history.train_loss, abs=1e-5)
+        assert best_epoch == expected.best_epoch
+        assert accuracies == (expected.history.val_accuracy if rank == 0 else [])
+    assert np.array_equal(found[0][0], found[1][0])
+
+
+def _killed(group):
+    def on_epoch(epoch):
+        if epoch == 2 and group.rank == 1:
+            os._exit(9)
+
+    train(group, on_epoch)
+
+
+def test_a_process_that_ends_ends_the_run_with_one_sentence():
+    found = in_processes(_killed)
+    assert list(found) == [0]
+    assert found[0].startswith("another process of the run has ended or does not answer (")
+    assert "\n" not in found[0]
+    assert ".cc" not in found[0]
+
+
+def _collectives(group):
+    model = torch.nn.ModuleList(torch.nn.Linear(2, 2) for _ in range(3))
+    model[0](torch.ones(1, 2)).sum().backward()  # both have this gradient
+    if group.is_first:
+        model[1](torch.ones(1, 2)).sum().backward()
+    group.add_up_gradients(model)
+    gradients = [None if layer.bias.grad is None else layer.bias.grad.tolist() for layer in model]
+    return gradients, group.totals(1.5, group.rank), group.from_first(lambda: f"from {group.rank}")
+
+
+def test_gradients_are_added_up_and_none_stays_none():
+    assert _collectives(ALONE) == ([[1.0, 1.0], [1.0, 1.0], None], (1.5, 0), "from 0")
+    expected = ([[2.0, 2.0], [1.0, 1.0], None], (3.0, 1.0), "from 0")
+    assert in_processes(_collectives) == {0: expected, 1: expected}
+
+
+def test_every_item_belongs_to_one_process():
+    items = list(range(7))
+    assert sorted(item for rank in range(3) for item in Group(rank, 3).own(items)) == items
+    assert ALONE.own(items) == items
+
+
+def test_batch_normalisation_is_refused():
+    model = S2GNN(2, 8, 3, norm="batch")
+    with pytest.raises(InputError, match="running statistics 2 processes would not share"):
+        fit(model, *model.prepare(X, GRAPH), Y, TRAIN, VAL, group=Group(0, 2))
+
+
+def test_without_a_launcher_a_process_is_alone(monkeypatch):
+    monkeypatch.delenv("RANK", raising=False)
+    with joined_group() as group:
+        assert group == ALONE
