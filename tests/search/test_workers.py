@@ -48,7 +48,7 @@ def start(fit):
     process = os.fork()
     if process == 0:
         workers.fit = fit
-        search(CELL, CONFIG, shared, heartbeat=Heartbeat(1, 2))
+        search(CELL, CONFIG, shared, heartbeat=Heartbeat(1, 4))
         os._exit(0)
     return process
 

@@ -128,7 +128,7 @@ def _row_blocks(graph: Graph) -> Iterator[tuple[int, int]]:
     """Ranges [first, last) of rows with about `BLOCK` stored directions each."""
     first = 0
     while first < graph.n_nodes:
-        last = int(np.searchsorted(graph.indptr, graph.indptr[first] + BLOCK, side="right")) - 1
+        last = int(np.searchsorted(graph.indptr, int(graph.indptr[first]) + BLOCK, side="right")) - 1
         last = min(max(last, first + 1), graph.n_nodes)
         yield first, last
         first = last
