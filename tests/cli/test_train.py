@@ -50,7 +50,7 @@ def test_a_run_goes_on_from_its_checkpoint(s2gnn, tmp_path):
     ("arguments", "text"),
     [
         (("train", "digits", "--parts", 2, "--parts-per-batch", 3), "--parts-per-batch is 3, but there are 2 parts"),
-        (("train", "digits", "--parts", 1798), "n_parts is 1798, but a graph of 1797 nodes has 1 to 1797 parts"),
+        (("train", "digits", "--parts", 1798), "--parts is 1798, but the graph of digits has 1797 nodes"),
         (("train", "digits", "--model", "gcn", "--out", "model"), "--out keeps an S2-GNN, but the model is gcn"),
         (("train", "digits", "--checkpoint", "run.pt"), "run.pt does not end in .safetensors"),
         (("train", "mutag"), "mutag has many graphs, but s2gnn train is for the nodes of one"),

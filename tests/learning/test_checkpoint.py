@@ -1,11 +1,15 @@
+import json
+
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load, save
 
 from s2gnn import S2GNN, InputError, knn_graph
 from s2gnn.graphs import partition
 from s2gnn.learning import Checkpoint, FitConfig, fit
-from s2gnn.nn import Clusters, InParts, S2GNNConfig
+from s2gnn.learning.checkpoint import FORMAT, _metadata
+from s2gnn.nn import Clusters, InParts
 
 Y = np.arange(90) % 3
 X = np.random.default_rng(0).normal(size=(90, 2)) + np.array([[4, 0], [-4, 0], [0, 6]])[Y]
@@ -69,13 +73,57 @@ def test_another_run_does_not_go_on(tmp_path, change, text):
         train(Checkpoint(tmp_path / "run.safetensors", settings={"parts": 7}))
 
 
+def test_other_nodes_and_other_batches_do_not_go_on(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "run.safetensors")
+    train(checkpoint, epochs=2)
+    model = S2GNN(2, 8, 3, alpha=2)
+    clusters = Clusters(partition(GRAPH, 5, "random"), per_batch=2)
+    config = FitConfig(epochs=4, lr=0.05, patience=8)
+    for given, text in (
+        ((InParts(model, X, GRAPH, clusters), VAL, TRAIN, None), "is of a run with targets '"),
+        ((InParts(model, X, GRAPH, clusters), TRAIN, VAL, [1, 2, 1]), "is of a run with targets '"),
+        (
+            (InParts(model, X, GRAPH, clusters, "part"), TRAIN, VAL, None),
+            "is of a run with degrees 'whole', not 'part'",
+        ),
+        ((InParts(model, X, GRAPH, clusters, batches_per_step=2), TRAIN, VAL, None), "with batches_per_step 1, not 2"),
+    ):
+        x, nodes, others, class_weight = given
+        with pytest.raises(InputError, match=text):
+            fit(
+                model, x, None, Y, nodes, others,
+                config=config, seed=3, checkpoint=checkpoint, class_weight=class_weight,
+            )  # fmt: skip
+
+
+def test_fewer_epochs_than_are_finished_are_refused(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "run.safetensors")
+    train(checkpoint, epochs=4)
+    with pytest.raises(InputError, match="has finished 4 epochs, more than the 3 asked for"):
+        train(checkpoint, epochs=3)
+
+
+@pytest.mark.parametrize("lost", ["version", "history", "best_epoch", "rng", "adam/"])
+def test_an_incomplete_file_is_refused(tmp_path, lost):
+    checkpoint = Checkpoint(tmp_path / "run.safetensors")
+    train(checkpoint, epochs=2)
+    saved = checkpoint.path.read_bytes()
+    tensors = {name: tensor for name, tensor in load(saved).items() if not name.startswith(lost)}
+    description = json.loads(_metadata(saved)[FORMAT])
+    description.pop(lost, None)
+    checkpoint.path.write_bytes(save(tensors, {FORMAT: json.dumps(description)}))
+    with pytest.raises(InputError, match="is no checkpoint of a training run, or damaged"):
+        train(checkpoint)
+
+
 def test_another_model_does_not_go_on(tmp_path):
     checkpoint = Checkpoint(tmp_path / "run.safetensors")
     train(checkpoint, epochs=2)
-    model = S2GNN.from_config(S2GNNConfig(2, 16, 3, alpha=2))
+    model = S2GNN(2, 16, 3, alpha=2)
+    parts = InParts(model, X, GRAPH, Clusters(partition(GRAPH, 5, "random"), per_batch=2))
     config = FitConfig(epochs=4, lr=0.05, patience=8)
     with pytest.raises(InputError, match="is of another model"):
-        fit(model, *model.prepare(X, GRAPH), Y, TRAIN, VAL, config=config, seed=3, checkpoint=checkpoint)
+        fit(model, parts, None, Y, TRAIN, VAL, config=config, seed=3, checkpoint=checkpoint)
 
 
 @pytest.mark.parametrize("content", [b"", b"not a checkpoint", b"\x02\x00\x00\x00\x00\x00\x00\x00{}"])

@@ -11,6 +11,7 @@ from s2gnn.errors import LostProcessError
 from s2gnn.graphs import partition
 from s2gnn.learning import ALONE, FitConfig, Group, fit, joined_group
 from s2gnn.nn import Clusters, InParts
+from s2gnn.nn.neighbour_sampling import Sampled
 
 Y = np.arange(90) % 3
 X = np.random.default_rng(0).normal(size=(90, 2)) + np.array([[4, 0], [-4, 0], [0, 6]])[Y]
@@ -69,6 +70,36 @@ def test_two_processes_give_the_result_of_one():
     assert np.array_equal(found[0][0], found[1][0])
 
 
+def _sampled(group):
+    """Some batches reach all nodes."""
+    model = S2GNN(2, 8, 3, alpha=2, dropout=0.3)
+    parts = InParts(model, X, GRAPH, Sampled(GRAPH, (-1,) * 8, batch_size=4), batches_per_step=2)
+    config = FitConfig(epochs=4, lr=0.05)
+    return fit(model, parts, None, Y, TRAIN, VAL, config=config, seed=1, group=group).history.train_loss
+
+
+def test_sampled_neighbours_are_the_same_in_all_processes():
+    expected = _sampled(ALONE)
+    found = in_processes(_sampled)
+    assert found[0] == pytest.approx(expected, abs=1e-5)
+    assert found[1] == found[0]
+
+
+def _refused(group):
+    def refuse():
+        raise InputError("not this")
+
+    try:
+        group.from_first(refuse)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def test_what_the_first_process_refuses_all_refuse():
+    assert in_processes(_refused) == {0: "not this", 1: "not this"}
+
+
 def _killed(group):
     def on_epoch(epoch):
         if epoch == 2 and group.rank == 1:
@@ -111,6 +142,14 @@ def test_batch_normalisation_is_refused():
     model = S2GNN(2, 8, 3, norm="batch")
     with pytest.raises(InputError, match="running statistics 2 processes would not share"):
         fit(model, *model.prepare(X, GRAPH), Y, TRAIN, VAL, group=Group(0, 2))
+
+
+def test_half_an_environment_is_refused(monkeypatch):
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.delenv("MASTER_ADDR", raising=False)
+    with pytest.raises(InputError, match="but MASTER_ADDR is not: start them with torchrun"), joined_group():
+        pass
 
 
 def test_without_a_launcher_a_process_is_alone(monkeypatch):

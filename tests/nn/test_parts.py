@@ -1,3 +1,4 @@
+import warnings
 from functools import partial
 
 import numpy as np
@@ -5,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from s2gnn import S2GNN, InputError, SobolevOperator, knn_graph
+from s2gnn import S2GNN, Graph, IdenticalBranchesWarning, InputError, SobolevOperator, knn_graph
 from s2gnn.graphs import induced_subgraph, partition
 from s2gnn.graphs.selection import Induced
 from s2gnn.learning import FitConfig, fit, predict_logits
@@ -82,7 +83,8 @@ def test_one_partition_is_the_full_batch_to_the_bit(degrees, evaluate):
     assert torch.equal(weights(parted), weights(full))
 
 
-def test_the_gradients_of_a_step_are_those_of_all_its_nodes_together():
+@pytest.mark.parametrize("class_weight", [None, [1.0, 10.0, 0.0]])
+def test_the_gradients_of_a_step_are_those_of_all_its_nodes_together(class_weight):
     """Components as parts and one step for all: the full batch again, but for dropout and rounding."""
     nodes = np.arange(40)
     adjacency = GRAPH.to_scipy()
@@ -90,10 +92,28 @@ def test_the_gradients_of_a_step_are_those_of_all_its_nodes_together():
     full, parted = (new_model(dropout=0.0).double() for _ in range(2))
     config = FitConfig(epochs=15)
     train = np.r_[0:10, 25:28]  # ten in one part, three in the other
-    fit(full, *full.prepare(X, apart), Y, train, config=config, seed=4)
+    expected = fit(full, *full.prepare(X, apart), Y, train, config=config, seed=4, class_weight=class_weight)
     parts = InParts(parted, X, apart, Clusters((nodes >= 25).astype(int)), "part", batches_per_step=2)
-    fit(parted, parts, None, Y, train, config=config, seed=4)
+    result = fit(parted, parts, None, Y, train, config=config, seed=4, class_weight=class_weight)
     assert torch.allclose(weights(parted), weights(full), atol=1e-9)
+    assert result.history.train_loss == pytest.approx(expected.history.train_loss, abs=1e-9)
+
+
+def test_parts_whose_classes_weigh_nothing_take_no_step():
+    model = new_model()
+    parts = InParts(model, X, GRAPH, Clusters(Y))  # a part for each class
+    result = fit(model, parts, None, Y, TRAIN, VAL, config=FitConfig(epochs=2), class_weight=[0.0, 1.0, 0.0])
+    assert np.isfinite(result.history.train_loss).all()
+
+
+def test_a_warning_of_every_part_is_given_once():
+    unweighted = Graph.from_edge_list([(i, (i + 1) % 40) for i in range(40)])
+    model = S2GNN(6, 8, 3, alpha=2, epsilon=1.0)
+    parts = InParts(model, X, unweighted, Clusters(np.arange(40) // 10), "part", "parts")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit(model, parts, None, Y, TRAIN, VAL, config=FitConfig(epochs=2))
+    assert [warning.category for warning in caught] == [IdenticalBranchesWarning]
 
 
 def test_every_epoch_has_all_parts_once_in_batches_drawn_anew():
@@ -180,6 +200,7 @@ def test_all_neighbours_of_as_many_hops_as_layers_give_the_logits_of_the_whole_g
         (lambda m: Clusters(np.zeros(4, int), per_batch=0), "per_batch is 0"),
         (lambda m: Sampled(GRAPH, (0,)), r"sizes is \(0,\), but it must be neighbours of each hop"),
         (lambda m: Sampled(GRAPH, ()), r"sizes is \(\)"),
+        (lambda m: Sampled(GRAPH, 5), "sizes is 5"),
     ],
 )
 def test_wrong_arguments(make, text):

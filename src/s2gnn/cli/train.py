@@ -2,9 +2,11 @@
 
 import json
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +16,7 @@ import typer
 from numpy.typing import NDArray
 from torch import nn
 
+from s2gnn.cli import BAD_INPUT
 from s2gnn.cli.memory import measured_peak, size_text
 from s2gnn.cli.output import AsJson, check_folder_writable, check_writable, command_line, duration
 from s2gnn.cli.values import assignment
@@ -99,15 +102,22 @@ def train(
     protocol = FAIR_CITATION if data in CITATION_NETWORKS else FAIR
     cell = make_cell(data, model, protocol, graph=graph, changes=dict(map(assignment, changes or ())), seeds=(seed,))
     with _ended_by_the_launcher(), joined_group() as group:
-        if group.is_first:
-            _check_targets(checkpoint, out)
         division = _Division(parts, per_batch, batches_per_step or group.size, degrees, evaluate)
         cell = replace(cell, protocol=replace(cell.protocol, epochs=epochs, patience=patience))
         saved = None if checkpoint is None else Checkpoint(checkpoint, every, _settings(cell, division))
         try:
+            group.from_first(partial(_check_targets, checkpoint, out))
             summary, network = _train(cell, division, group, saved, shown=group.is_first and not as_json)
         except LostProcessError as error:
             raise LostProcessError(f"{error}: {_what_is_left(saved)}") from error
+        except InputError as error:
+            if group.is_first:
+                raise
+            raise typer.Exit(BAD_INPUT) from error  # the first process says why
+        except KeyboardInterrupt:
+            if group.is_first:
+                print(f"s2gnn: interrupted: {_what_is_left(saved)}", file=sys.stderr)
+            raise
         if not group.is_first:
             return
         if out is not None and isinstance(network, S2GNN):
@@ -131,7 +141,7 @@ def _ended_by_the_launcher() -> Iterator[None]:
         return
 
     def end(*_: Any) -> None:
-        raise LostProcessError("another process of the run has ended, and torchrun ends this one")
+        raise LostProcessError("this process was told to end, as torchrun does when another of the run has ended")
 
     handler = signal.signal(signal.SIGTERM, end)
     try:
@@ -159,6 +169,8 @@ def _train(
     cell: Cell, division: _Division, group: Group, saved: Checkpoint | None, *, shown: bool
 ) -> tuple[dict[str, Any], nn.Module]:
     dataset, graph = dataset_of(cell)
+    if division.parts > graph.n_nodes:
+        raise InputError(f"--parts is {division.parts}, but the graph of {cell.data} has {graph.n_nodes} nodes")
     seed, split = cell.seeds[0], split_of(cell, dataset, cell.seeds[0])
     of_node = group.from_first(lambda: partition(graph, division.parts, seed=0))
     with seeded(seed):

@@ -52,14 +52,14 @@ class Draw:
 
     Attributes:
         make: makes it.
-        rows: how many rows count in it.
-        share: of the rows that count in its step.
+        weight: what its rows count together, their number unless classes have weights.
+        share: of the weight of all rows of its step.
         seed: of what is random in the network on it; `None` goes on with torch's random numbers. With a seed of its own
             a batch gives the same numbers in whatever process and order it is computed.
     """
 
     make: Callable[[], Batch]
-    rows: int
+    weight: float
     share: float = 1.0
     seed: int | None = None
 
@@ -96,23 +96,23 @@ class Batches:
             return
         train = self._targets.train
         if self._size is None or self._size >= len(train):
-            yield (Draw(lambda: self._training, len(train)),)
+            yield (Draw(lambda: self._training, self._targets.weight(train)),)
             return
         order = torch.randperm(len(train)).to(train.device)
         for rows in torch.split(train[order], self._size):
-            yield (Draw(partial(self._of, rows), len(rows)),)
+            yield (Draw(partial(self._of, rows), self._targets.weight(rows)),)
 
     def _steps_in_parts(self, x: InParts) -> Iterator[tuple[Draw, ...]]:
-        counted = (draw for draw in map(partial(self._draw, x), x.batches.epoch(self._train_nodes)) if draw.rows)
+        counted = (draw for draw in map(partial(self._draw, x), x.batches.epoch(self._train_nodes)) if draw.weight)
         while draws := tuple(islice(counted, x.batches_per_step)):
-            total = sum(draw.rows for draw in draws)
-            yield tuple(replace(draw, share=draw.rows / total) for draw in draws)
+            total = sum(draw.weight for draw in draws)
+            yield tuple(replace(draw, share=draw.weight / total) for draw in draws)
 
     def _draw(self, x: InParts, batch: NodeBatch) -> Draw:
         rows = np.flatnonzero(batch.roots & self._is_training[batch.nodes])
-        whole = len(batch.nodes) == x.shape[0]
-        seed = None if whole else int(torch.randint(2**62, ()))
-        return Draw(partial(self._part, x, batch.nodes, rows), len(rows), seed=seed)
+        weight = self._targets.weight(torch.from_numpy(batch.nodes[rows]).to(self._targets.labels.device))
+        seed = None if x.batches.is_one else int(torch.randint(2**62, ()))
+        return Draw(partial(self._part, x, batch.nodes, rows), weight, seed=seed)
 
     def _part(self, x: InParts, nodes: NDArray[np.int64], rows: NDArray[np.int64]) -> Batch:
         device = self._targets.labels.device

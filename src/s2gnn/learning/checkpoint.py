@@ -106,13 +106,16 @@ class Checkpoint:
         try:
             tensors = load(saved)
             description = json.loads(_metadata(saved)[FORMAT])
-        except (SafetensorError, KeyError, ValueError, UnicodeDecodeError) as error:
+            version = description["version"]
+            if version == VERSION:
+                _check_complete(tensors, description)
+        except (SafetensorError, KeyError, TypeError, ValueError) as error:
             raise InputError(
                 f"{self.path} is no checkpoint of a training run, or damaged ({error}): take another file, or delete "
                 "it to begin anew"
             ) from error
-        if description["version"] != VERSION:
-            raise InputError(f"the checkpoint {self.path} has version {description['version']}, this reads {VERSION}")
+        if version != VERSION:
+            raise InputError(f"the checkpoint {self.path} has version {version}, this reads {VERSION}")
         return tensors, description
 
     def _check_settings(self, stored: Mapping[str, Any], present: Mapping[str, Any]) -> None:
@@ -123,6 +126,15 @@ class Checkpoint:
                     f"the checkpoint {self.path} is of a run with {name} {stored.get(name)!r}, not "
                     f"{present.get(name)!r}: take another file, or delete it to begin anew"
                 )
+
+
+def _check_complete(tensors: Mapping[str, Tensor], description: Mapping[str, Any]) -> None:
+    """Raise KeyError, TypeError or ValueError unless all is there that `restore` takes."""
+    History(**description["history"])
+    for name in ("settings", "best_score", "best_epoch"):
+        description[name]
+    if tensors["rng"].dtype != torch.uint8 or not _named("adam/", tensors):
+        raise ValueError("it lacks the state of the optimiser or of the random numbers")
 
 
 def _metadata(saved: bytes) -> dict[str, str]:

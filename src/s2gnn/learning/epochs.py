@@ -2,14 +2,15 @@
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from s2gnn.errors import NonFiniteLossError
+from s2gnn.errors import InputError, NonFiniteLossError
 from s2gnn.learning.checkpoint import Checkpoint
 from s2gnn.learning.config import FitConfig
 from s2gnn.learning.group import ALONE, Group
@@ -39,12 +40,12 @@ class Loss:
 
     Attributes:
         value: the loss, a scalar with a gradient.
-        rows: over how many nodes, graphs or pairs it is the mean.
+        weight: what the nodes, graphs or pairs that it is the mean of count together, such as their number.
         share: what it counts in the step.
     """
 
     value: Tensor
-    rows: int
+    weight: float
     share: float = 1.0
 
 
@@ -59,6 +60,7 @@ def train_epochs(
     on_epoch: Callable[[int], None] | None = None,
     group: Group = ALONE,
     checkpoint: Checkpoint | None = None,
+    settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> FitResult:
     """Train `model` from scratch by its losses, whatever it is trained for, and leave the best weights in it.
 
@@ -74,16 +76,22 @@ def train_epochs(
         on_epoch: called with the number of the epoch just finished.
         group: the processes that train together, see `fit`.
         checkpoint: where the run is saved and gone on with, see `fit`.
+        settings: what the run depends on beside `config` and `seed`; it is not gone on with under others.
     """
     start = time.perf_counter()
     with seeded(seed):
         model.reset_parameters()  # type: ignore[operator]
         optimizer = make_adam(model, config.lr, config.weight_decay, config.decay, config.frozen)
         run = TrainingRun(model, optimizer, history)
-        settings = _settings(config, seed)
+        settings = {**_settings(config, seed), **settings}
         saved = None if checkpoint is None else group.from_first(checkpoint.read)
         if checkpoint is not None and saved is not None:
             checkpoint.restore(saved, run, settings)
+            if run.epochs > config.epochs:
+                raise InputError(
+                    f"the run in {checkpoint.path} has finished {run.epochs} epochs, more than the {config.epochs} "
+                    "asked for: ask for as many, or take another file"
+                )
         while (epoch := run.epochs) < config.epochs and not run.has_waited(config.patience):
             train_loss = _train(model, optimizer, steps(), group)
             require_finite(train_loss, "training", epoch, config.lr)
@@ -116,7 +124,7 @@ def _train(model: nn.Module, optimizer: torch.optim.Optimizer, steps: Iterable[I
         model.zero_grad()
         for loss in step:
             (loss.share * loss.value).backward()  # type: ignore[no-untyped-call]
-            total, count = total + loss.rows * loss.value.item(), count + loss.rows
+            total, count = total + loss.weight * loss.value.item(), count + loss.weight
         group.add_up_gradients(model)
         optimizer.step()
     total, count = group.totals(total, count)

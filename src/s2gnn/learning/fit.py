@@ -89,7 +89,7 @@ def fit(
             value = batch.loss(logits)
             if hasattr(model, "auxiliary_loss"):
                 value = value + model.auxiliary_loss()  # type: ignore[operator]
-            return Loss(value, draw.rows, draw.share)
+            return Loss(value, draw.weight, draw.share)
 
     def steps() -> Iterator[Iterator[Loss]]:
         for draws in batches.epoch():
@@ -97,7 +97,16 @@ def fit(
 
     validate = partial(_validate, model, batches.validation, config, history) if len(targets.val) else None
     return train_epochs(
-        model, config, seed, steps, validate, history, on_epoch=on_epoch, group=group, checkpoint=checkpoint
+        model,
+        config,
+        seed,
+        steps,
+        validate,
+        history,
+        on_epoch=on_epoch,
+        group=group,
+        checkpoint=checkpoint,
+        settings={"targets": targets.digest(), **(x.settings() if isinstance(x, InParts) else {})},
     )
 
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import nn
 
-from s2gnn.errors import InputError, LostProcessError
+from s2gnn.errors import InputError, LostProcessError, NonFiniteLossError
 
 T = TypeVar("T")
 
@@ -54,9 +54,9 @@ class Group:
         if self.size == 1:
             return
         parameters = list(model.parameters())
-        has_one = torch.tensor([float(parameter.grad is not None) for parameter in parameters])
         pieces = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
-        flat = torch.cat([has_one.to(pieces[0].dtype), *(piece.flatten() for piece in pieces)])
+        has_one = pieces[0].new_tensor([float(parameter.grad is not None) for parameter in parameters])
+        flat = torch.cat([has_one, *(piece.flatten() for piece in pieces)])
         with _talking():
             dist.all_reduce(flat)
         counts, *sums = torch.split(flat, [len(parameters), *(parameter.numel() for parameter in parameters)])
@@ -73,13 +73,22 @@ class Group:
         return tuple(sums.tolist())
 
     def from_first(self, make: Callable[[], T]) -> T:
-        """What `make` returns in the first process, which alone calls it."""
+        """What `make` returns in the first process, which alone calls it; what it refuses, all refuse."""
         if self.size == 1:
             return make()
-        box: list[T | None] = [make() if self.is_first else None]
+        box: list[Any] = [self._outcome(make) if self.is_first else None]
         with _talking():
             dist.broadcast_object_list(box, src=0)
-        return box[0]  # type: ignore[return-value]
+        if isinstance(box[0], InputError | NonFiniteLossError):
+            raise box[0]
+        return box[0]  # type: ignore[no-any-return]
+
+    @staticmethod
+    def _outcome(make: Callable[[], T]) -> T | Exception:
+        try:
+            return make()
+        except (InputError, NonFiniteLossError) as error:
+            return error
 
 
 ALONE = Group()
@@ -91,7 +100,7 @@ def is_launched() -> bool:
 
 
 @contextmanager
-def joined_group(patience: timedelta = timedelta(minutes=10)) -> Iterator[Group]:
+def joined_group(patience: timedelta = timedelta(minutes=30)) -> Iterator[Group]:
     """The processes that torchrun started, joined while the block runs; this one alone where it did not.
 
     Args:
@@ -100,7 +109,13 @@ def joined_group(patience: timedelta = timedelta(minutes=10)) -> Iterator[Group]
     if not is_launched():
         yield ALONE
         return
-    with _talking():
+    missing = [name for name in ("MASTER_ADDR", "MASTER_PORT") if name not in os.environ]
+    if missing:
+        raise InputError(
+            f"RANK and WORLD_SIZE are set, as for one of several processes, but {missing[0]} is not: start them with "
+            "torchrun, or unset RANK for a process by itself"
+        )
+    with _talking("the processes of the run do not find each other"):
         dist.init_process_group("gloo", timeout=patience)
     try:
         yield Group(dist.get_rank(), dist.get_world_size())
@@ -109,10 +124,12 @@ def joined_group(patience: timedelta = timedelta(minutes=10)) -> Iterator[Group]
 
 
 @contextmanager
-def _talking() -> Iterator[None]:
-    """Say in one sentence that another process is gone."""
+def _talking(failure: str = "another process of the run has ended or does not answer") -> Iterator[None]:
+    """Say in one sentence what failed between processes."""
     try:
         yield
+    except LostProcessError:
+        raise
     except RuntimeError as error:
         reason = re.sub(r"^\[[^]]*\] ", "", str(error).splitlines()[0]).split(". ")[0]  # less the place in gloo's code
-        raise LostProcessError(f"another process of the run has ended or does not answer ({reason})") from error
+        raise LostProcessError(f"{failure} ({reason})") from error

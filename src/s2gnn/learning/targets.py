@@ -1,5 +1,6 @@
 """What a model is trained towards: labels or values, and the nodes at which they may be looked at."""
 
+import hashlib
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -57,6 +58,12 @@ class Targets:
         weight = None if self.class_weight is None else self.class_weight.to(logits.dtype)
         return F.cross_entropy(logits[nodes], self.labels[nodes], weight)
 
+    def weight(self, nodes: Tensor) -> float:
+        """What `nodes` count together in a loss: their number, or the sum of their classes' weights."""
+        if self.class_weight is None:
+            return float(len(nodes))
+        return float(self.class_weight[self.labels[nodes]].sum())
+
     def accuracy(self, logits: Tensor, nodes: Tensor) -> float:
         """The share of `nodes` whose largest logit is at their class."""
         return float((logits[nodes].argmax(dim=1) == self.labels[nodes]).double().mean())
@@ -64,6 +71,13 @@ class Targets:
     def auc(self, logits: Tensor, nodes: Tensor) -> float:
         """The mean ROC-AUC over labels, on `nodes`."""
         return mean_roc_auc(self.labels[nodes].cpu().numpy(), logits[nodes].cpu().numpy())
+
+    def digest(self) -> str:
+        """Stands for the labels, the nodes, the loss and the weights: others have another."""
+        digest = hashlib.sha256(self.loss_name.encode())
+        for tensor in (self.labels, self.train, self.val, self.class_weight):
+            digest.update(b"none" if tensor is None else tensor.cpu().contiguous().numpy().tobytes())
+        return digest.hexdigest()[:16]
 
     def check_width(self, logits: Tensor) -> None:
         """Raise unless `logits` (N, C) have a column for every label."""

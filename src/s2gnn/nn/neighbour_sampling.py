@@ -36,10 +36,10 @@ class InducedNeighborSampler(BaseSampler):  # type: ignore[misc]
     """
 
     def __init__(self, edge_index: Tensor, n_nodes: int, sizes: Sequence[int]) -> None:
-        if not sizes or any(not isinstance(size, int) or (size < 1 and size != -1) for size in sizes):
+        if not _are_sizes(sizes):
             raise InputError(f"sizes is {sizes!r}, but it must be neighbours of each hop, such as (10, 5); -1 for all")
         rows, columns = edge_index.cpu().numpy()
-        self.sizes = tuple(sizes)
+        self.sizes = tuple(map(int, sizes))
         self.n_nodes = n_nodes
         self._edges = np.argsort(rows, kind="stable")  # where each entry of the CSR arrays stands in edge_index
         self._indptr = from_zero(np.bincount(rows, minlength=n_nodes))
@@ -88,6 +88,15 @@ class InducedNeighborSampler(BaseSampler):  # type: ignore[misc]
         return self._indices[entries[order[rank < size]]]
 
 
+def _are_sizes(sizes: Any) -> bool:
+    """Whether there is a number of neighbours for each of one hop or more."""
+    try:
+        hops = list(sizes)
+    except TypeError:
+        return False
+    return bool(hops) and all(isinstance(size, int | np.integer) and (size >= 1 or size == -1) for size in hops)
+
+
 def neighbour_loader(
     data: Data | Graph, sizes: Sequence[int], *, input_nodes: Any = None, batch_size: int = 128, **options: Any
 ) -> NodeLoader:
@@ -116,10 +125,11 @@ class Sampled(NodeBatches):
     """
 
     def __init__(self, graph: Graph, sizes: Sequence[int], batch_size: int = 128) -> None:
-        self.sizes, self.batch_size = tuple(sizes), positive_integer(batch_size, "batch_size")
+        self.batch_size = positive_integer(batch_size, "batch_size")
         self.n_nodes = graph.n_nodes
         rows, columns = torch.from_numpy(graph.rows().copy()), torch.from_numpy(graph.indices.copy())
         self._sampler = InducedNeighborSampler(torch.stack([rows, columns]), graph.n_nodes, sizes)
+        self.sizes = self._sampler.sizes
 
     def epoch(self, train: NDArray[np.int64]) -> Iterator[NodeBatch]:
         """All training nodes once, in batches drawn at random."""

@@ -1,7 +1,9 @@
 """Train on parts of one graph: the batches, and the input that hands a network one of them after another."""
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -11,7 +13,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from s2gnn.errors import InputError
+from s2gnn.errors import IdenticalBranchesWarning, InputError
 from s2gnn.graphs import Graph
 from s2gnn.graphs.features import checked_features
 from s2gnn.graphs.selection import Induced
@@ -40,6 +42,11 @@ class NodeBatches(ABC):
     """A way to divide the nodes of a graph into batches, anew for every epoch."""
 
     n_nodes: int
+
+    @property
+    def is_one(self) -> bool:
+        """Whether every epoch is one and the same batch, of all nodes."""
+        return False
 
     @abstractmethod
     def epoch(self, train: NDArray[np.int64]) -> Iterator[NodeBatch]:
@@ -70,10 +77,15 @@ class Clusters(NodeBatches):
         self.per_batch = positive_integer(per_batch, "per_batch")
         self.n_nodes = len(of_node)
 
+    @property
+    def is_one(self) -> bool:
+        """Whether a batch has all parts."""
+        return self.per_batch >= len(self.parts)
+
     def epoch(self, train: NDArray[np.int64]) -> Iterator[NodeBatch]:
         """All parts once, in batches of `per_batch` drawn at random; the order of a single batch is not drawn."""
         del train
-        if self.per_batch >= len(self.parts):
+        if self.is_one:
             yield self._joined(range(len(self.parts)))
             return
         for numbers in torch.split(torch.randperm(len(self.parts)), self.per_batch):
@@ -146,11 +158,21 @@ class InParts:
         self.degrees: DegreesName = degrees
         self.evaluate: EvaluateName = evaluate
         self.batches_per_step = positive_integer(batches_per_step, "batches_per_step")
+        self._has_warned = False
 
     @property
     def shape(self) -> torch.Size:
         """(N, F)."""
         return torch.Size(self._features.shape)
+
+    def settings(self) -> dict[str, Any]:
+        """How the graph is divided, for a run that is to be gone on with."""
+        return {
+            "batches": repr(self.batches),
+            "degrees": self.degrees,
+            "evaluate": self.evaluate,
+            "batches_per_step": self.batches_per_step,
+        }
 
     @cached_property
     def whole(self) -> tuple[Any, Any]:
@@ -164,8 +186,21 @@ class InParts:
         if self.degrees == "whole":
             return self.whole if len(nodes) == self._graph.n_nodes else select_nodes(*self.whole, selection)
         graph = selection.of_graph(self._graph)
-        prepared: tuple[Any, Any] = self._model.prepare(self._features[nodes], graph)  # type: ignore[operator]
+        with self._warning_once():
+            prepared: tuple[Any, Any] = self._model.prepare(self._features[nodes], graph)  # type: ignore[operator]
         return prepared
+
+    @contextmanager
+    def _warning_once(self) -> Iterator[None]:
+        """Let the warning that all branches are the same, which every part may give, through for the first of them."""
+        with warnings.catch_warnings(record=self._has_warned) as caught:
+            if caught is not None:
+                warnings.simplefilter("always")
+            yield
+        for warning in caught or ():
+            if not issubclass(warning.category, IdenticalBranchesWarning):
+                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        self._has_warned = True
 
     def logits(self, model: nn.Module) -> Tensor:
         """The outputs (N, C) of `model` in its present mode, computed as `evaluate` says."""
