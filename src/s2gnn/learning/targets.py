@@ -60,9 +60,11 @@ class Targets:
 
     def weight(self, nodes: Tensor) -> float:
         """What `nodes` count together in a loss: their number, or the sum of their classes' weights."""
-        if self.class_weight is None:
+        if self.class_weight is None or len(nodes) == 0:
             return float(len(nodes))
-        return float(self.class_weight[self.labels[nodes]].sum())
+        labels = self.labels[nodes]
+        known = labels < len(self.class_weight)  # `check_width` refuses the others when the number of classes is known
+        return float(self.class_weight[labels[known]].sum()) if known.any() else float(len(nodes))
 
     def accuracy(self, logits: Tensor, nodes: Tensor) -> float:
         """The share of `nodes` whose largest logit is at their class."""

@@ -128,8 +128,8 @@ def _layout(content: Mapping[str, Any]) -> Layout:
     networks, draws = len(content["training_seeds"]), len(content["noise_seeds"])
     note = (
         f"Mean ± standard deviation over {networks} networks × {draws} draws of the noise, the same for both models; "
-        f"accuracy on the test nodes. Networks are trained without noise (protocol {content['protocol']}, S2-GNN with "
-        "its published hyperparameters, GCN with shortly searched ones) and not again. The weights change by E of the "
+        f"accuracy on the test nodes. Networks are trained without noise (protocol {content['protocol']}, both with "
+        "the hyperparameters of Table II) and not again. The weights change by E of the "
         "paper's set P, ‖A‖ / ‖E‖ being the ratio. Outputs are logits less their mean over classes: ‖Ŷ − Y‖ / ‖Y‖."
     )
     return Layout("", header, tuple(blocks), (*_findings(content), note))
