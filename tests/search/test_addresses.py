@@ -7,7 +7,7 @@ from s2gnn.search.addresses import storage_address, without_password
     ("storage", "address"),
     [
         ("search.db", "sqlite:///search.db"),
-        ("/tmp/search.db", "sqlite:////tmp/search.db"),
+        ("/folder/search.db", "sqlite:////folder/search.db"),
         ("postgresql://me@host/x", "postgresql+psycopg://me@host/x"),
         ("postgres://me@host/x", "postgresql+psycopg://me@host/x"),
         ("postgresql+psycopg2://me@host/x", "postgresql+psycopg2://me@host/x"),

@@ -108,7 +108,7 @@ def render_cost_model(results: Path) -> str:
         _coefficients(model, WIDE),
         *(_sizes(model, network, measured) for network in (WIDE, NARROW)),
         _byte_table(byte_checks(results)),
-        _second_table(results),
+        _second_table(model.rates, results),
     ]
     made = f"From the records of {', '.join(sources(results))}.\n"
     return "\n".join([*(f"**{t.title}**\n\n{markdown_table(t.header, t.rows)}" for t in tables), made])
@@ -158,10 +158,7 @@ def _byte_table(checks: list[ByteCheck]) -> ReportTable:
     return ReportTable("How right the bytes are", header, rows)
 
 
-def _second_table(results: Path) -> ReportTable:
-    epochs, propagations = measured_epochs(results), measured_propagations(results)
-    processor = measured_processor_time(results)
-    rates = fit_rates([*epochs, *propagations])
+def _second_table(rates: Rates, results: Path) -> ReportTable:
     rows = [
         (
             f"{what}: {one.name}",
@@ -171,9 +168,9 @@ def _second_table(results: Path) -> ReportTable:
             f"{rates.ratio(one):.2f}",
         )
         for what, found in (
-            ("epoch", epochs),
-            ("propagation", propagations),
-            ("epoch, processor time ÷ threads, not fitted", processor),
+            ("epoch", measured_epochs(results)),
+            ("propagation", measured_propagations(results)),
+            ("epoch, processor time ÷ threads, not fitted", measured_processor_time(results)),
         )
         for one in found
     ]

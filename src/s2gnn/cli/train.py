@@ -104,7 +104,7 @@ def train(
     with _ended_by_the_launcher(), joined_group() as group:
         division = _Division(parts, per_batch, batches_per_step or group.size, degrees, evaluate)
         cell = replace(cell, protocol=replace(cell.protocol, epochs=epochs, patience=patience))
-        saved = None if checkpoint is None else Checkpoint(checkpoint, every, _settings(cell, division))
+        saved = None if checkpoint is None else Checkpoint(checkpoint, every, _settings(cell))
         try:
             group.from_first(partial(_check_targets, checkpoint, out))
             summary, network = _train(cell, division, group, saved, shown=group.is_first and not as_json)
@@ -158,11 +158,9 @@ def _what_is_left(saved: Checkpoint | None) -> str:
     return f"the same command goes on from {saved.path}, after epoch {saved.epochs()}"
 
 
-def _settings(cell: Cell, division: _Division) -> dict[str, Any]:
+def _settings(cell: Cell) -> dict[str, Any]:
     """What a run depends on beside the arguments of `fit`; it may go on with another number of processes."""
-    chosen = {"data": cell.data, "graph": cell.graph, "model": cell.model, **cell.hyperparameters.model}
-    divided = {name: getattr(division, name) for name in ("parts", "per_batch", "batches_per_step", "degrees")}
-    return {**chosen, **divided, "evaluate": division.evaluate}
+    return {"data": cell.data, "graph": cell.graph, "model": cell.model, **cell.hyperparameters.model}
 
 
 def _train(

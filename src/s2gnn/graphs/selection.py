@@ -27,6 +27,10 @@ class StoredEntries:
     indptr: NDArray[np.int64]
     columns: NDArray[np.int64]
 
+    def of_graph(self, graph: Graph) -> Graph:
+        """The graph of the chosen nodes and of the edges between them, where these are the entries of `graph`."""
+        return Graph._from_checked(self.indptr, self.columns, graph.weights[self.entries])
+
 
 class Selection(ABC):
     """Chosen nodes, and the principal submatrices that belong to them."""
@@ -42,8 +46,7 @@ class Selection(ABC):
 
     def of_graph(self, graph: Graph) -> Graph:
         """The graph of the chosen nodes and of the edges between them."""
-        kept = self.stored(graph.indptr, graph.indices)
-        return Graph._from_checked(kept.indptr, kept.columns, graph.weights[kept.entries])
+        return self.stored(graph.indptr, graph.indices).of_graph(graph)
 
 
 @dataclass(frozen=True, eq=False)

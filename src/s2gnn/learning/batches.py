@@ -96,7 +96,7 @@ class Batches:
             return
         train = self._targets.train
         if self._size is None or self._size >= len(train):
-            yield (Draw(lambda: self._training, self._targets.weight(train)),)
+            yield self._training
             return
         order = torch.randperm(len(train)).to(train.device)
         for rows in torch.split(train[order], self._size):
@@ -132,8 +132,10 @@ class Batches:
         return mask
 
     @cached_property
-    def _training(self) -> Batch:
-        return self._of(self._targets.train)
+    def _training(self) -> tuple[Draw]:
+        """The step on all training rows, made once."""
+        batch = self._of(self._targets.train)
+        return (Draw(lambda: batch, self._targets.weight(self._targets.train)),)
 
     @cached_property
     def validation(self) -> Batch:

@@ -102,7 +102,7 @@ def train_epochs(
                 checkpoint.write(run, settings)
             if on_epoch is not None:
                 on_epoch(epoch)
-        if checkpoint is not None and group.is_first:
+        if checkpoint is not None and group.is_first and not checkpoint.is_due(run.epochs):
             checkpoint.write(run, settings)
     kept_epoch = run.epochs - 1
     if run.best_epoch is not None and run.best_state is not None:

@@ -106,7 +106,7 @@ def fit(
         on_epoch=on_epoch,
         group=group,
         checkpoint=checkpoint,
-        settings={"targets": targets.digest(), **(x.settings() if isinstance(x, InParts) else {})},
+        settings={} if checkpoint is None else _settings(x, targets),
     )
 
 
@@ -130,6 +130,11 @@ def _validate(model: nn.Module, batch: Batch, config: FitConfig, history: Histor
     else:
         history.val_accuracy.append(targets.accuracy(logits, batch.rows))
     return -loss if config.monitor == "loss" else (history.val_auc or history.val_accuracy)[-1]
+
+
+def _settings(x: Any, targets: Targets) -> dict[str, Any]:
+    """What a checkpoint keeps of the input and the targets: a run is not gone on with on others."""
+    return {"targets": targets.digest(), **(x.settings() if isinstance(x, InParts) else {})}
 
 
 def _check_monitor(monitor: str, targets: Targets) -> None:

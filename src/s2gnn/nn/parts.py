@@ -3,7 +3,6 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -158,7 +157,7 @@ class InParts:
         self.degrees: DegreesName = degrees
         self.evaluate: EvaluateName = evaluate
         self.batches_per_step = positive_integer(batches_per_step, "batches_per_step")
-        self._has_warned = False
+        self._has_prepared = False
 
     @property
     def shape(self) -> torch.Size:
@@ -186,21 +185,12 @@ class InParts:
         if self.degrees == "whole":
             return self.whole if len(nodes) == self._graph.n_nodes else select_nodes(*self.whole, selection)
         graph = selection.of_graph(self._graph)
-        with self._warning_once():
+        with warnings.catch_warnings():
+            if self._has_prepared:  # every part may give this warning: that of the first will do
+                warnings.simplefilter("ignore", IdenticalBranchesWarning)
             prepared: tuple[Any, Any] = self._model.prepare(self._features[nodes], graph)  # type: ignore[operator]
+        self._has_prepared = True
         return prepared
-
-    @contextmanager
-    def _warning_once(self) -> Iterator[None]:
-        """Let the warning that all branches are the same, which every part may give, through for the first of them."""
-        with warnings.catch_warnings(record=self._has_warned) as caught:
-            if caught is not None:
-                warnings.simplefilter("always")
-            yield
-        for warning in caught or ():
-            if not issubclass(warning.category, IdenticalBranchesWarning):
-                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-        self._has_warned = True
 
     def logits(self, model: nn.Module) -> Tensor:
         """The outputs (N, C) of `model` in its present mode, computed as `evaluate` says."""

@@ -50,8 +50,9 @@ def select_nodes(x: Any, op: Any, selection: Selection) -> tuple[Any, Any]:
 def select_operator(op: Any, selection: Selection) -> Any:
     """What an operator has of the chosen nodes; `None`, of a network that sees the features only, has nothing."""
     del selection
-    if op is not None:
-        raise InputError(f"no nodes can be chosen of a {type(op).__name__}")
+    if op is None:
+        return None
+    raise InputError(f"no nodes can be chosen of a {type(op).__name__}")
 
 
 @select_operator.register

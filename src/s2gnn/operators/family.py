@@ -131,7 +131,7 @@ class SobolevFamily:
         entries, nodes = (torch.from_numpy(places).to(self.device) for places in (stored.entries, selection.nodes))
         all_of = self._factors
         other = copy.copy(self)
-        other.graph = selection.of_graph(self.graph)
+        other.graph = stored.of_graph(self.graph)
         other.n_nodes = other.graph.n_nodes
         other.pattern = EdgePattern.of(other.graph, self.device)
         other._take(

@@ -146,7 +146,7 @@ class SobolevOperator:
         stored = selection.stored(self.graph.indptr, self.graph.indices)
         entries, nodes = (torch.from_numpy(places).to(self.device) for places in (stored.entries, selection.nodes))
         part = copy.copy(self)
-        part.graph = selection.of_graph(self.graph)
+        part.graph = stored.of_graph(self.graph)
         part.n_nodes = part.graph.n_nodes
         part.powers = HadamardPowers(
             torch.tensor(part.graph.indptr, device=self.device),
