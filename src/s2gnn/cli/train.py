@@ -109,6 +109,7 @@ def train(
             group.from_first(partial(_check_targets, checkpoint, out))
             summary, network = _train(cell, division, group, saved, shown=group.is_first and not as_json)
         except LostProcessError as error:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # this process ends by itself, when it has said why
             raise LostProcessError(f"{error}: {_what_is_left(saved)}") from error
         except InputError as error:
             if group.is_first:
@@ -141,13 +142,14 @@ def _ended_by_the_launcher() -> Iterator[None]:
         return
 
     def end(*_: Any) -> None:
-        raise LostProcessError("this process was told to end, as torchrun does when another of the run has ended")
+        raise LostProcessError("this process was told to end, as when another process of the run has ended")
 
     handler = signal.signal(signal.SIGTERM, end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, handler)
+        if signal.getsignal(signal.SIGTERM) is end:
+            signal.signal(signal.SIGTERM, handler)
 
 
 def _what_is_left(saved: Checkpoint | None) -> str:
