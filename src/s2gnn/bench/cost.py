@@ -114,7 +114,7 @@ def baseline_needs(way: str, model: str, size: Size, widths: Sequence[int], head
 
 
 def _our_edges(model: str, size: Size, widths: Sequence[int], heads: int) -> int:
-    """Attention has an `EdgePattern`, SuperGAT one of non-edges in every layer, and numbers of edges and heads."""
+    """Attention has `NodePairs`, SuperGAT one of non-edges in every layer, and numbers of edges and heads."""
     layers = len(widths) - 1
     if model in KEPT_MESSAGES:
         halves, numbers = (2 + layers, 9) if model == "supergat" else (2, 6)  # half as many non-edges as edges

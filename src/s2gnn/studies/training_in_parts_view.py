@@ -11,7 +11,7 @@ from s2gnn.layout import Block, Entry, Layout
 from s2gnn.learning.metrics import bootstrap_confidence
 from s2gnn.pictures import PALETTE, bare
 
-MODELS = {"s2gnn": "S2-GNN", "clustergcn": "ClusterGCN", "gcn": "GCN"}
+OURS = "S2-GNN"
 MIB = 2**20
 
 
@@ -43,20 +43,19 @@ def lay_out_parts(content: Mapping[str, Any]) -> Layout:
     patience = "" if content["patience"] is None else f", stopped after {content['patience']} without a better score"
     note = (
         f"Means over {content['seeds']} of the paper's test seeds, ± the 95 % half-width; at most {content['epochs']} "
-        f"epochs{patience} (protocol {content['protocol']}), hyperparameters as in Table III ({_alpha(content)}). "
-        "Accuracy on the test nodes of the whole graph. Memory: the peak of the resident memory above that of the "
-        "process with graph and features in it, while the network is prepared, trained and validated; every run has a "
-        "process of its own. "
+        f"epochs{patience} (protocol {content['protocol']}), hyperparameters as in Table III, but for "
+        f"{_ours(content)}. Accuracy on the test nodes of the whole graph. Memory: the peak of the resident memory "
+        "above that of the process with graph and features in it, while the network is prepared, trained and "
+        "validated; every run has a process of its own. "
         f"Threads: {content['threads']}, kernel: {content['kernel']}."
     )
     return Layout("", header, blocks, (*_findings(content), note))
 
 
-def _alpha(content: Mapping[str, Any]) -> str:
-    """The α that S2-GNN has on each data set: the memory is for so many powers."""
-    ours = [row for row in content["rows"] if row["model"] == "s2gnn"]
-    found = {row["data"]: row["hyperparameters"]["model"]["alpha"] for row in ours}
-    return "S2-GNN: " + ", ".join(f"α = {alpha} on {data}" for data, alpha in found.items())
+def _ours(content: Mapping[str, Any]) -> str:
+    """What S2-GNN has instead: the memory is for so many powers."""
+    values = next(row["hyperparameters"]["model"] for row in content["rows"] if row["network"] == OURS)
+    return f"α = {values['alpha']} and the {values['fusion']} fusion of {OURS}"
 
 
 def _line(row: Mapping[str, Any]) -> tuple[Entry, ...]:
@@ -64,7 +63,7 @@ def _line(row: Mapping[str, Any]) -> tuple[Entry, ...]:
     score = bootstrap_confidence([run["test_accuracy"] for run in row["runs"]])
     divided = division["batches"] != "whole"
     texts = (
-        MODELS[row["model"]],
+        row["network"],
         division["title"],
         division["degrees"] if divided else "–",
         f"the {division['evaluate']}" if division["evaluate"] == "whole" else "parts",
@@ -81,7 +80,7 @@ def _findings(content: Mapping[str, Any]) -> tuple[str, ...]:
     """For each data set: S2-GNN in parts beside S2-GNN on the whole graph, and the most accurate of all."""
     sentences = []
     for data, rows in _by_data(content).items():
-        ours = [row for row in rows if row["model"] == "s2gnn"]
+        ours = [row for row in rows if row["network"] == OURS]
         whole, *divided = ours
         least = min(divided, key=lambda row: _means(row, "bytes"))
         best = max(divided, key=lambda row: _means(row, "test_accuracy"))
@@ -89,7 +88,7 @@ def _findings(content: Mapping[str, Any]) -> tuple[str, ...]:
         sentences.append(
             f"{data}: S2-GNN on the whole graph has {_score(whole)} and takes {_mib(whole)}. The most accurate in "
             f"parts ({_title(best)}) has {_score(best)} and takes {_mib(best)}; the least memory, {_mib(least)}, take "
-            f"{_title(least)}, with {_score(least)}. Of all rows the most accurate is {MODELS[top['model']]}, "
+            f"{_title(least)}, with {_score(least)}. Of all rows the most accurate is {top['network']}, "
             f"{_title(top)}."
         )
     return tuple(sentences)
@@ -116,13 +115,14 @@ def draw_parts(content: Mapping[str, Any]) -> Figure:
     """Accuracy over memory, a panel for each data set; colours for networks, marks for the kind of batch."""
     data = _by_data(content)
     figure = Figure(figsize=(7.2, 3.8 * len(data)), layout="constrained")
-    colours = dict(zip(MODELS, ("black", PALETTE[4], PALETTE[2]), strict=True))
+    networks = dict.fromkeys(row["network"] for row in content["rows"])
+    colours = dict(zip(networks, ("black", PALETTE[0], PALETTE[4], PALETTE[2]), strict=False))
     for axes, (name, rows) in zip(figure.subplots(len(data), 1, squeeze=False)[:, 0], data.items(), strict=True):
         for number, row in enumerate(rows, 1):
             division = row["division"]
             filled = division["degrees"] == "whole" or division["batches"] == "random"
             place = _means(row, "bytes") / MIB, 100 * _means(row, "test_accuracy")
-            colour = colours[row["model"]]
+            colour = colours[row["network"]]
             axes.plot(
                 *place,
                 _MARKERS[division["batches"]],
@@ -130,7 +130,7 @@ def draw_parts(content: Mapping[str, Any]) -> Figure:
                 markerfacecolor=colour if filled else "white",
                 markersize=11 if division["batches"] == "whole" else 7,
                 linestyle="none",
-                label=f"{number}  {MODELS[row['model']]}, {_title(row)}",
+                label=f"{number}  {row['network']}, {_title(row)}",
             )
             axes.annotate(str(number), place, xytext=(5, 4), textcoords="offset points", fontsize=8)
         axes.set(xlabel="peak memory of training (MiB)", ylabel="test accuracy (%)", title=name, xscale="log")
