@@ -79,7 +79,12 @@ def test_each_data_set_has_its_kind_of_split():
     parts = as_lists(dataset_split(dataset("cora", y, labelled), 3))
     assert parts == [[i for i in part if i % 5] for part in citation_split_as_released(y, 3)]
     several = dataset("ppi-human", np.zeros((2485, 3), dtype=int), labelled)
-    assert as_lists(dataset_split(several, 3)) == as_lists(random_split(np.flatnonzero(labelled), 3))
+    first, second = (dataset_split(several, seed) for seed in (3, 4))
+    assert sorted(np.concatenate(as_lists(first))) == list(np.flatnonzero(labelled))
+    assert [len(part) for part in as_lists(first)] == [1193, 398, 397]
+    assert np.array_equal(first.test, second.test)
+    assert not np.array_equal(first.train, second.train)
+    assert not np.isin(first.test, np.concatenate([second.train, second.val])).any()
 
 
 @given(

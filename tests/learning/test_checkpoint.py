@@ -78,6 +78,7 @@ def test_other_nodes_and_other_batches_do_not_go_on(tmp_path):
     train(checkpoint, epochs=2)
     model = S2GNN(2, 8, 3, alpha=2)
     clusters = Clusters(partition(GRAPH, 5, "random"), per_batch=2)
+    others_parts = Clusters(partition(GRAPH, 5, "random", seed=1), per_batch=2)
     config = FitConfig(epochs=4, lr=0.05, patience=8)
     for given, text in (
         ((InParts(model, X, GRAPH, clusters), VAL, TRAIN, None), "is of a run with targets '"),
@@ -87,6 +88,7 @@ def test_other_nodes_and_other_batches_do_not_go_on(tmp_path):
             "is of a run with degrees 'whole', not 'part'",
         ),
         ((InParts(model, X, GRAPH, clusters, batches_per_step=2), TRAIN, VAL, None), "with batches_per_step 1, not 2"),
+        ((InParts(model, X, GRAPH, others_parts), TRAIN, VAL, None), "is of a run with partition '"),
     ):
         x, nodes, others, class_weight = given
         with pytest.raises(InputError, match=text):

@@ -19,13 +19,13 @@ GRAPH = knn_graph(X, 8)
 TRAIN, VAL = np.arange(15), np.arange(15, 45)
 
 
-def train(group, on_epoch=None, epochs=15):
+def train(group, on_epoch=None, epochs=15, **richer):
     """Seven parts in steps of three batches: two processes never have the same number of batches."""
-    model = S2GNN(2, 8, 3, alpha=2, dropout=0.3)
+    model = S2GNN(2, 8, 3, alpha=2, dropout=0.3, **richer)
     parts = InParts(model, X, GRAPH, Clusters(partition(GRAPH, 7, "random")), batches_per_step=3)
     config = FitConfig(epochs=epochs, lr=0.05, patience=6)
     result = fit(model, parts, None, Y, TRAIN, VAL, config=config, seed=1, group=group, on_epoch=on_epoch)
-    return result, torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+    return result, torch.cat([tensor.flatten() for tensor in model.state_dict().values()])
 
 
 def _work(rank, size, port, task, outcome):
@@ -138,10 +138,18 @@ def test_every_item_belongs_to_one_process():
     assert ALONE.own(items) == items
 
 
-def test_batch_normalisation_is_refused():
-    model = S2GNN(2, 8, 3, norm="batch")
-    with pytest.raises(InputError, match="running statistics 2 processes would not share"):
-        fit(model, *model.prepare(X, GRAPH), Y, TRAIN, VAL, group=Group(0, 2))
+def _with_running_statistics(group):
+    result, state = train(group, epochs=5, norm="batch", fusion="attention")
+    return state.numpy(), result.history.train_loss, result.history.val_accuracy
+
+
+def test_running_statistics_of_two_processes_are_those_of_one():
+    expected, losses, accuracies = _with_running_statistics(ALONE)
+    found = in_processes(_with_running_statistics)
+    assert np.allclose(found[0][0], expected, atol=1e-5)
+    assert found[0][1] == pytest.approx(losses, abs=1e-5)
+    assert found[0][2] == accuracies
+    assert np.array_equal(found[0][0], found[1][0])
 
 
 def test_half_an_environment_is_refused(monkeypatch):

@@ -81,6 +81,24 @@ def test_training_stops_by_the_validation_auc(communities):
     assert len(seen) == len(result.history.val_auc) == result.best_epoch + 5
 
 
+def test_the_auxiliary_loss_of_the_encoder_is_trained(communities):
+    graph, x = communities
+    split = split_links(graph, 0)
+    first_losses, weights = [], []
+    for loss in (0.0, 50.0):
+        torch.manual_seed(0)
+        encoder = make_model("supergat", 75, 8, hidden_channels=16, dropout=0.0, attention_loss=loss)
+        model = LinkPredictor(encoder, "dot", 8)
+        inputs, op = model.prepare(x, split.graph)
+        result = fit_links(model, inputs, op, split, config=replace(CONFIG, epochs=1, keep="last"), seed=0)
+        first_losses.append(result.history.train_loss[0])
+        weights.append(encoder.layers[0].lin.weight.detach().clone())
+    assert first_losses[1] > first_losses[0] + 50  # cross-entropies of two layers, ln 2 each to begin with
+    assert not torch.equal(*weights)
+    plain = predictor("gcn")
+    assert plain.auxiliary_loss() == 0
+
+
 def test_unusable_configurations(communities):
     graph, x = communities
     split = split_links(graph, 0)

@@ -4,7 +4,9 @@ import torch
 
 from s2gnn import Graph, InputError, SobolevOperator
 from s2gnn.graphs import DisjointUnion
+from s2gnn.learning import FitConfig, fit
 from s2gnn.nn import MODELS, S2GNN, GraphInput, make_graph_model
+from s2gnn.nn.baselines import supergat
 from tests.random_graphs import random_graph
 
 PARTS = [
@@ -111,6 +113,33 @@ def test_the_loss_of_the_network_is_that_of_the_classifier():
     model, x, op = ready("gcn")
     model(x, op)
     assert model.auxiliary_loss() == 0
+
+
+@pytest.mark.parametrize("batch_size", [None, 2])
+def test_supergat_tells_edges_from_pairs_of_one_graph_in_every_step(monkeypatch, batch_size):
+    steps = []
+    draw = supergat.non_edges
+    monkeypatch.setattr(supergat, "non_edges", lambda edges: steps.append((edges, draw(edges))) or steps[-1][1])
+    model = make_graph_model("supergat", 4, 3, hidden_channels=5, num_layers=1)
+    x, op = model.prepare(X, UNION)
+    y, train = np.arange(5) % 3, np.array([4, 1, 0, 2])
+    fit(model, x, op, y, train, config=FitConfig(epochs=20, batch_size=batch_size))
+    assert len(steps) == (20 if batch_size is None else 40)
+    for edges, others in steps:
+        joined = edges.groups.graph_of_node[torch.stack([others.rows, others.columns])]
+        assert torch.equal(joined[0], joined[1])
+        assert len(edges.groups) == (batch_size or 4)
+        assert edges.groups.sizes.sum() == edges.n_nodes
+    assert sum(len(others) for _, others in steps) > 40
+
+
+def test_a_graph_that_is_chosen_twice_is_two_graphs_to_supergat():
+    _, x, op = ready("supergat")
+    _, part = x.part(op, [2, 2])
+    for seed in range(20):
+        torch.manual_seed(seed)
+        others = supergat.non_edges(part)
+        assert torch.equal(others.rows < 6, others.columns < 6)
 
 
 def test_bad_input_is_named():

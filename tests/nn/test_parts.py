@@ -163,14 +163,14 @@ def test_learns_in_parts_and_by_sampled_neighbours():
 
 
 def test_sampled_neighbours_are_neighbours_and_no_more_than_asked_for():
-    sampler = InducedNeighborSampler(GRAPH.to_pyg().edge_index, 40, (3,))
+    sampler = InducedNeighborSampler.of_edge_index(GRAPH.to_pyg().edge_index, 40, (3,))
     dense = GRAPH.to_scipy().toarray()
     for _ in range(20):
         reached = sampler._reached(np.array([5]), np.random.default_rng())
         others = np.setdiff1d(reached, [5])
         assert (dense[5, others] > 0).all()
         assert len(others) == min(3, (dense[5] > 0).sum())
-    everything = InducedNeighborSampler(GRAPH.to_pyg().edge_index, 40, (-1, -1))
+    everything = InducedNeighborSampler(GRAPH.indptr, GRAPH.indices, (-1, -1))
     two_hops = np.flatnonzero(np.linalg.matrix_power((dense > 0) + np.eye(40), 2)[5])
     assert np.array_equal(everything._reached(np.array([5]), np.random.default_rng()), two_hops)
 

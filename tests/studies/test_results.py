@@ -23,17 +23,17 @@ RELEASED, FAIR = TABLE.protocols
 CANCER, HAR = Column("cancer-b", "knn"), Column("har", "knn")
 
 
-def place(data, model):
-    return next(cell for cell in TABLE.cells if (cell.data, cell.model) == (data, model))
+def place(data, model, table=TABLE):
+    return next(cell for cell in table.cells if (cell.data, cell.model) == (data, model))
 
 
-def write(folder, data, model, protocol, accuracies, budget="quick", **changes):
-    cell = TABLE.cell(place(data, model), protocol, BUDGETS[budget], seeds=max(len(accuracies), 1))
+def write(folder, data, model, protocol, accuracies, budget="quick", table=TABLE, **changes):
+    cell = table.cell(place(data, model, table), protocol, BUDGETS[budget], seeds=max(len(accuracies), 1))
     cell = replace(cell, hyperparameters=cell.hyperparameters.with_values(changes))
     for seed, accuracy in zip(cell.seeds, accuracies, strict=True):
         metrics = {"test_accuracy": accuracy / 100, "epoch": 3}
         cost = {"name": budget, "epochs": 500, "threads": 1}
-        Records(folder / "table2-knn.jsonl").append(
+        Records(folder / f"{table.name}.jsonl").append(
             Record(cell.config_hash, seed, cell.config, metrics, 36.0, cost, "2024-01-01", "abc", {"torch": "2"})
         )
 
@@ -157,12 +157,23 @@ def test_findings_count_first_places_and_leads(folder):
     text = findings(folder)
     assert (
         "Accuracy on k-NN graphs: on 1 data sets (cancer-b) S2-GNN is the first of the 2 to 3 models run with one "
-        "budget, by the mean over all their seeds: `released` 1, `fair` 0 times; in the paper 1 times, where there is "
-        "no MLP." in text
+        "budget, by the mean over all their seeds: `released` 1, `fair` 0 times; in the paper 1 times, without mlp.\n"
+        in text
     )
     assert "Accuracy on learned graphs: S2-GNN and others have not been run yet." in text
     assert "| gcn | +22.08 | +34.00 | +1.00 | 1 | 0 / 1 / 0 |" in text
     assert "| mlp | – | – | – | 0 | – |" in text
+
+
+def test_findings_name_the_models_that_the_paper_has_no_number_for(tmp_path):
+    for name, data in (("table3", "cora"), ("table3", "pubmed"), ("graph-classification", "mutag")):
+        table = load_table(name)
+        for protocol in table.protocols:
+            write(tmp_path, data, "s2gnn", protocol, [80.0, 81.0], table=table)
+            write(tmp_path, data, "gcn", protocol, [70.0, 71.0], table=table)
+    text = findings(tmp_path)
+    assert "`fair-citation` 2 times; in the paper 1 times, without mlp and supergat (pubmed).\n" in text
+    assert "`fair-graphs` 1 times; in the paper 0 times, without mlp and sign.\n" in text
 
 
 def test_without_records_everything_is_a_dash(tmp_path):

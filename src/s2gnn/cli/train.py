@@ -74,7 +74,7 @@ def train(
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="At most so many.")] = 500,
     patience: Annotated[int, typer.Option(min=1, help="Stop after so many without a better validation score.")] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="Of the split and of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the split, the weights and the batches.")] = 0,
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="A file (.safetensors) to save the run in; if it is there, the run goes on from it."),
@@ -110,14 +110,14 @@ def train(
             summary, network = _train(cell, division, group, saved, shown=group.is_first and not as_json)
         except LostProcessError as error:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)  # this process ends by itself, when it has said why
-            raise LostProcessError(f"{error}: {_what_is_left(saved)}") from error
+            raise LostProcessError(f"{error}: {_what_is_left(saved, group)}") from error
         except InputError as error:
             if group.is_first:
                 raise
             raise typer.Exit(BAD_INPUT) from error  # the first process says why
         except KeyboardInterrupt:
             if group.is_first:
-                print(f"s2gnn: interrupted: {_what_is_left(saved)}", file=sys.stderr)
+                print(f"s2gnn: interrupted: {_what_is_left(saved, group)}", file=sys.stderr)
             raise
         if not group.is_first:
             return
@@ -152,9 +152,11 @@ def _ended_by_the_launcher() -> Iterator[None]:
             signal.signal(signal.SIGTERM, handler)
 
 
-def _what_is_left(saved: Checkpoint | None) -> str:
+def _what_is_left(saved: Checkpoint | None, group: Group) -> str:
     if saved is None:
         return "nothing is left of the run; with --checkpoint FILE it could be gone on with"
+    if not saved.path.is_file() and not group.is_first:  # it may be on the disk of another machine
+        return f"the same command goes on from {saved.path} where the first process ran, if it was saved by then"
     if not saved.path.is_file():
         return f"it was over before {saved.path} was written for the first time"
     return f"the same command goes on from {saved.path}, after epoch {saved.epochs()}"

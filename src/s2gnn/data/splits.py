@@ -114,7 +114,7 @@ def dataset_split(dataset: Dataset | GraphCollection, seed: int, share: float | 
     if share is not None and (dataset.several_labels or dataset.name in CITATION_NETWORKS):
         raise InputError(f"share is {share:g}, but the training nodes of {dataset.name} are not drawn by share")
     if dataset.several_labels:
-        return random_split(np.flatnonzero(dataset.labelled), seed)
+        return random_split(np.flatnonzero(dataset.labelled), seed, test_seed=DEVELOPMENT_SEED)
     if dataset.name in CITATION_NETWORKS:
         split = paper_split(dataset.y, seed, n_dev=CITATION_DEVELOPMENT, per_class=CITATION_PER_CLASS)
     else:
@@ -122,19 +122,26 @@ def dataset_split(dataset: Dataset | GraphCollection, seed: int, share: float | 
     return Split(*(part[dataset.labelled[part]] for part in (split.train, split.val, split.test)))
 
 
-def random_split(nodes: int | ArrayLike, seed: int, shares: Sequence[float] = (0.6, 0.2, 0.2)) -> Split:
+def random_split(
+    nodes: int | ArrayLike, seed: int, shares: Sequence[float] = (0.6, 0.2, 0.2), test_seed: int | None = None
+) -> Split:
     """Nodes in random order, cut by shares; 60 % train, 20 % validate and 20 % test if left out.
 
     Args:
         nodes: the number N of nodes, or the indices of those to be split, for instance the annotated proteins.
         seed: draws the order.
         shares: of training, validation and test nodes; they add up to 1.
+        test_seed: draws the test nodes, so that they are the same for every `seed` and hyperparameters can be chosen
+            with other seeds without a look at them, as in `paper_split`; if left out, `seed` draws them too.
     """
     if len(shares) != 3 or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-9:
         raise InputError(f"shares is {tuple(shares)}, but it must be three positive numbers that add up to 1")
-    order = np.random.RandomState(seed).permutation(nodes)
+    order = np.random.RandomState(seed if test_seed is None else test_seed).permutation(nodes)
     n_train, n_val = (round(share * len(order)) for share in shares[:2])
-    train, val, test = np.split(order, [n_train, n_train + n_val])
+    development, test = np.split(order, [n_train + n_val])
+    if test_seed is not None:
+        development = np.random.RandomState(seed).permutation(development)
+    train, val = np.split(development, [n_train])
     if min(len(train), len(val), len(test)) == 0:
         raise InputError(f"{len(order)} nodes are too few to be split into shares of {tuple(shares)}")
     return Split(train, val, test)

@@ -31,8 +31,8 @@ class Checkpoint:
     Attributes:
         path: of the file; a whole one replaces the one before.
         every: epochs between two times.
-        settings: what the run depends on beside the arguments of `fit`, such as the data and the parts; going on with
-            other settings is refused.
+        settings: what the run depends on beside what `fit` compares itself (labels, nodes, partition, `FitConfig`, the
+            shapes of weights), such as the features, the graph and the dropout; going on with others is refused.
     """
 
     path: Path

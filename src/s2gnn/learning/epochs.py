@@ -16,6 +16,7 @@ from s2gnn.learning.config import FitConfig
 from s2gnn.learning.group import ALONE, Group
 from s2gnn.learning.optimizer import make_adam
 from s2gnn.learning.seeding import seeded
+from s2gnn.learning.step_buffers import StepBuffers
 from s2gnn.learning.training_run import History, TrainingRun
 
 
@@ -122,9 +123,12 @@ def _train(model: nn.Module, optimizer: torch.optim.Optimizer, steps: Iterable[I
     model.train()
     for step in steps:
         model.zero_grad()
+        buffers = StepBuffers(model, group)
         for loss in step:
             (loss.share * loss.value).backward()  # type: ignore[no-untyped-call]
             total, count = total + loss.weight * loss.value.item(), count + loss.weight
+            buffers.take(loss.share)
+        buffers.finish()
         group.add_up_gradients(model)
         optimizer.step()
     total, count = group.totals(total, count)

@@ -47,7 +47,8 @@ def fit(
 
     What `x` has rows of is called nodes here. Of `InParts` a batch of nodes is seen at a time. An input whose rows do
     not depend on each other, such as the graphs of a `GraphInput`, is passed through the model only as far as a step or
-    the validation needs it.
+    the validation needs it. Where a step has several batches, their gradients are added up, and the model's buffers,
+    such as running statistics, become the mean of what each batch makes of them.
 
     Args:
         model: called as `model(x, op)`, gives logits (N, C); has `reset_parameters`.
@@ -71,7 +72,6 @@ def fit(
         LostProcessError: when another process of the group has ended.
     """
     config = config or FitConfig()
-    group.check(model)
     parameter = next(model.parameters(), None)
     if parameter is None or not hasattr(model, "reset_parameters"):
         raise InputError(f"{type(model).__name__} cannot be trained: it needs parameters and a method reset_parameters")

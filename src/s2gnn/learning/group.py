@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
-from torch import nn
+from torch import Tensor, nn
 
 from s2gnn.errors import InputError, LostProcessError, NonFiniteLossError
 
@@ -41,14 +41,6 @@ class Group:
         """Every size-th item, from the rank-th on: what this process computes."""
         return items[self.rank :: self.size]
 
-    def check(self, model: nn.Module) -> None:
-        """Raise if `model` has state that processes would not share."""
-        if self.size > 1 and any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in model.modules()):
-            raise InputError(
-                f"{type(model).__name__} has batch normalisation, whose running statistics {self.size} processes would "
-                "not share: train in one process, or without norm"
-            )
-
     def add_up_gradients(self, model: nn.Module) -> None:
         """Give every parameter the sum of its gradients in all processes; none if no process has one."""
         if self.size == 1:
@@ -56,12 +48,19 @@ class Group:
         parameters = list(model.parameters())
         pieces = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
         has_one = pieces[0].new_tensor([float(parameter.grad is not None) for parameter in parameters])
-        flat = torch.cat([has_one, *(piece.flatten() for piece in pieces)])
+        counts, *sums = self.added_up([has_one, *pieces])
+        for parameter, count, total in zip(parameters, counts.tolist(), sums, strict=True):
+            parameter.grad = total.to(parameter.dtype) if count else None
+
+    def added_up(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """The sums of tensors over all processes, which have them in the same shapes; sent together."""
+        if self.size == 1 or not tensors:
+            return list(tensors)
+        flat = torch.cat([tensor.flatten() for tensor in tensors])
         with _talking():
             dist.all_reduce(flat)
-        counts, *sums = torch.split(flat, [len(parameters), *(parameter.numel() for parameter in parameters)])
-        for parameter, count, total in zip(parameters, counts.tolist(), sums, strict=True):
-            parameter.grad = total.view_as(parameter).to(parameter.dtype) if count else None
+        sums = torch.split(flat, [tensor.numel() for tensor in tensors])
+        return [total.view_as(tensor) for total, tensor in zip(sums, tensors, strict=True)]
 
     def totals(self, *numbers: float) -> tuple[float, ...]:
         """The sums of numbers over all processes."""

@@ -32,8 +32,9 @@ def fit_links(
 
     Every epoch is a step on all training edges and as many pairs without a training edge, drawn anew. They are drawn
     without looking at the held-out edges, so that a validation or test edge may be among them: leaving those out would
-    tell the model where they are. The loss is the mean binary cross-entropy. The same seed and number of threads give
-    the same bits, and every model with this seed sees the same pairs.
+    tell the model where they are. The loss is the mean binary cross-entropy, plus `model.auxiliary_loss()` where a
+    model has one. The same seed and number of threads give the same bits, and every model with this seed sees the same
+    pairs.
 
     Args:
         model: called as `model(x, op, pairs)`, see `LinkPredictor`.
@@ -57,7 +58,10 @@ def fit_links(
 
     def steps() -> Iterator[tuple[Loss]]:
         pairs = np.concatenate([train, non_edges.draw(len(train), generator, distinct=False)])
-        yield (Loss(_cross_entropy(model(x, op, pairs), len(train)), len(pairs)),)
+        value = _cross_entropy(model(x, op, pairs), len(train))
+        if hasattr(model, "auxiliary_loss"):
+            value = value + model.auxiliary_loss()  # type: ignore[operator]
+        yield (Loss(value, len(pairs)),)
 
     def validate() -> float:
         logits = predict_links(model, x, op, _both(split.val))

@@ -63,6 +63,12 @@ class LinkPredictor(nn.Module):
         ends = torch.as_tensor(_pairs(pairs, z.shape[0]), device=z.device)
         return self.decoder(z[ends[:, 0]], z[ends[:, 1]])  # type: ignore[no-any-return]
 
+    def auxiliary_loss(self) -> Tensor:
+        """That of the encoder in its last forward pass; zero for an encoder that has none."""
+        if hasattr(self.encoder, "auxiliary_loss"):
+            return self.encoder.auxiliary_loss()  # type: ignore[no-any-return, operator]
+        return next(self.parameters()).new_zeros(())
+
 
 @torch.no_grad()
 def predict_links(model: nn.Module, x: Any, op: Any, pairs: ArrayLike | Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from s2gnn.errors import InputError
 from s2gnn.graphs import DisjointUnion
 from s2gnn.graphs.validation import as_array
+from s2gnn.nn.baselines.edges import NodePairs
 from s2gnn.nn.models import hyperparameters, make_model
 from s2gnn.nn.pooling import NodeGroups, PoolingName, make_pooling
 from s2gnn.nn.selection import select_nodes
@@ -40,7 +41,8 @@ class GraphInput:
         chosen = as_array(rows)
         x, selected = select_nodes(self.x, op, self.union.blocks(chosen))
         union = self.union.chosen(chosen)
-        return GraphInput(x, union, NodeGroups.of(union.offsets, self.groups.sizes.device)), selected
+        groups = NodeGroups.of(union.offsets, self.groups.sizes.device)
+        return GraphInput(x, union, groups), _told(selected, groups)
 
 
 class GraphClassifier(nn.Module):
@@ -77,8 +79,8 @@ class GraphClassifier(nn.Module):
         inputs, op = self.network.prepare(x, union.graph)  # type: ignore[operator]
         if isinstance(inputs, SparseInput):
             inputs = inputs.to_dense()  # nodes of many graphs have few features, and rows of these are to be chosen
-        device = next(self.parameters()).device
-        return GraphInput(inputs, union, NodeGroups.of(union.offsets, device)), op
+        groups = NodeGroups.of(union.offsets, next(self.parameters()).device)
+        return GraphInput(inputs, union, groups), _told(op, groups)
 
     def forward(self, x: GraphInput, op: Any = None) -> Tensor:
         """The logits (G, C)."""
@@ -89,6 +91,11 @@ class GraphClassifier(nn.Module):
         if hasattr(self.network, "auxiliary_loss"):
             return self.network.auxiliary_loss()  # type: ignore[no-any-return, operator]
         return next(self.parameters()).new_zeros(())
+
+
+def _told(op: Any, groups: NodeGroups) -> Any:
+    """An operator of a union that knows its graphs, where that matters: SuperGAT draws pairs of nodes of one graph."""
+    return op.within(groups) if isinstance(op, NodePairs) else op
 
 
 def make_graph_model(

@@ -30,20 +30,32 @@ class InducedNeighborSampler(BaseSampler):  # type: ignore[misc]
     """Samples neighbours hop by hop, without replacement, and keeps all edges between the nodes found.
 
     Args:
-        edge_index: (2, E), every edge in both directions.
-        n_nodes: N.
+        indptr: row pointers of the adjacency in CSR form, every edge in both directions, (N + 1,).
+        indices: its columns, (E,); neither array is copied.
         sizes: at most so many neighbours of every node of the hop before; −1 takes all.
+        edges: where each of the E entries stands in the data of PyG, (E,), for the attributes of edges; `None` for
+            data without any.
     """
 
-    def __init__(self, edge_index: Tensor, n_nodes: int, sizes: Sequence[int]) -> None:
+    def __init__(
+        self,
+        indptr: NDArray[Any],
+        indices: NDArray[Any],
+        sizes: Sequence[int],
+        edges: NDArray[np.int64] | None = None,
+    ) -> None:
         if not _are_sizes(sizes):
             raise InputError(f"sizes is {sizes!r}, but it must be neighbours of each hop, such as (10, 5); -1 for all")
-        rows, columns = edge_index.cpu().numpy()
         self.sizes = tuple(map(int, sizes))
-        self.n_nodes = n_nodes
-        self._edges = np.argsort(rows, kind="stable")  # where each entry of the CSR arrays stands in edge_index
-        self._indptr = from_zero(np.bincount(rows, minlength=n_nodes))
-        self._indices: NDArray[np.int64] = columns[self._edges].astype(np.int64)
+        self.n_nodes = len(indptr) - 1
+        self._indptr, self._indices, self._edges = indptr, indices, edges
+
+    @classmethod
+    def of_edge_index(cls, edge_index: Tensor, n_nodes: int, sizes: Sequence[int]) -> "InducedNeighborSampler":
+        """Of the edges (2, E) of PyG's data, in any order, each in both directions."""
+        rows, columns = edge_index.cpu().numpy()
+        edges = np.argsort(rows, kind="stable")
+        return cls(from_zero(np.bincount(rows, minlength=n_nodes)), columns[edges], sizes, edges)
 
     def sample_from_nodes(self, index: NodeSamplerInput, **_: Any) -> SamplerOutput:
         """The subgraph around the given nodes, which come first in it, as PyG wants it."""
@@ -59,7 +71,7 @@ class InducedNeighborSampler(BaseSampler):  # type: ignore[misc]
             node=torch.from_numpy(nodes),
             row=torch.from_numpy(place[rows]),
             col=torch.from_numpy(place[stored.columns]),
-            edge=torch.from_numpy(self._edges[stored.entries]),
+            edge=None if self._edges is None else torch.from_numpy(self._edges[stored.entries]),
             metadata=(index.input_id, index.time),
         )
 
@@ -78,14 +90,14 @@ class InducedNeighborSampler(BaseSampler):  # type: ignore[misc]
 
     def _neighbours(self, nodes: NDArray[np.int64], size: int, generator: np.random.Generator) -> NDArray[np.int64]:
         """At most `size` neighbours of each of `nodes`, all together."""
-        first, last = self._indptr[nodes], self._indptr[nodes + 1]
+        first, last = self._indptr[nodes].astype(np.int64), self._indptr[nodes + 1].astype(np.int64)
         entries, counts = ranges(first, last), last - first
         if size == -1:
-            return self._indices[entries]
+            return self._indices[entries].astype(np.int64)
         # The first entries of every row in a random order: sorted by row, then by a random key.
         order = np.lexsort((generator.random(len(entries)), np.repeat(np.arange(len(nodes)), counts)))
         rank = np.arange(len(entries)) - np.repeat(from_zero(counts)[:-1], counts)
-        return self._indices[entries[order[rank < size]]]
+        return self._indices[entries[order[rank < size]]].astype(np.int64)
 
 
 def _are_sizes(sizes: Any) -> bool:
@@ -111,7 +123,7 @@ def neighbour_loader(
     """
     if isinstance(data, Graph):
         data = data.to_pyg()
-    sampler = InducedNeighborSampler(data.edge_index, data.num_nodes, sizes)
+    sampler = InducedNeighborSampler.of_edge_index(data.edge_index, data.num_nodes, sizes)
     return NodeLoader(data, sampler, input_nodes, batch_size=positive_integer(batch_size, "batch_size"), **options)
 
 
@@ -127,8 +139,7 @@ class Sampled(NodeBatches):
     def __init__(self, graph: Graph, sizes: Sequence[int], batch_size: int = 128) -> None:
         self.batch_size = positive_integer(batch_size, "batch_size")
         self.n_nodes = graph.n_nodes
-        rows, columns = torch.from_numpy(graph.rows().copy()), torch.from_numpy(graph.indices.copy())
-        self._sampler = InducedNeighborSampler(torch.stack([rows, columns]), graph.n_nodes, sizes)
+        self._sampler = InducedNeighborSampler(graph.indptr, graph.indices, sizes)
         self.sizes = self._sampler.sizes
 
     def epoch(self, train: NDArray[np.int64]) -> Iterator[NodeBatch]:

@@ -1,5 +1,6 @@
 """Train on parts of one graph: the batches, and the input that hands a network one of them after another."""
 
+import hashlib
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -47,6 +48,10 @@ class NodeBatches(ABC):
         """Whether every epoch is one and the same batch, of all nodes."""
         return False
 
+    def settings(self) -> dict[str, Any]:
+        """What the batches depend on, for a run that is to be gone on with."""
+        return {"batches": repr(self)}
+
     @abstractmethod
     def epoch(self, train: NDArray[np.int64]) -> Iterator[NodeBatch]:
         """The batches of one epoch, given the training nodes; what is random is drawn from torch's random numbers."""
@@ -80,6 +85,13 @@ class Clusters(NodeBatches):
     def is_one(self) -> bool:
         """Whether a batch has all parts."""
         return self.per_batch >= len(self.parts)
+
+    def settings(self) -> dict[str, Any]:
+        """How many parts there are, and what stands for the nodes in each of them."""
+        digest = hashlib.sha256()
+        for part in self.parts:
+            digest.update(len(part).to_bytes(8, "little") + part.tobytes())
+        return {**super().settings(), "partition": digest.hexdigest()[:16]}
 
     def epoch(self, train: NDArray[np.int64]) -> Iterator[NodeBatch]:
         """All parts once, in batches of `per_batch` drawn at random; the order of a single batch is not drawn."""
@@ -169,7 +181,7 @@ class InParts:
     def settings(self) -> dict[str, Any]:
         """How the graph is divided, for a run that is to be gone on with."""
         return {
-            "batches": repr(self.batches),
+            **self.batches.settings(),
             "degrees": self.degrees,
             "evaluate": self.evaluate,
             "batches_per_step": self.batches_per_step,

@@ -18,7 +18,7 @@ class NodeGroups:
     """Which nodes belong to which graph of a disjoint union.
 
     Attributes:
-        graph_of_node: (N,) int64, increasing.
+        graph_of_node: (N,) int64, non-decreasing.
         sizes: the number of nodes of every graph, (G,) int64, at least 1.
     """
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from s2gnn.errors import InputError
 from s2gnn.graphs.selection import Selection
-from s2gnn.nn.baselines.edges import EdgePattern
+from s2gnn.nn.baselines.edges import NodePairs
 from s2gnn.nn.features import Propagated
 from s2gnn.operators import PreparedInput, SobolevFamily, SobolevOperator, SparseInput
 from s2gnn.operators.matrix import ConstantMatrix, MatrixProduct
@@ -66,10 +66,10 @@ def _(op: SobolevFamily, selection: Selection) -> SobolevFamily:
 
 
 @select_operator.register
-def _(op: EdgePattern, selection: Selection) -> EdgePattern:
+def _(op: NodePairs, selection: Selection) -> NodePairs:
     stored, n = selection.stored(op.offsets.cpu().numpy(), op.columns.cpu().numpy()), len(selection.nodes)
     rows = np.repeat(np.arange(n), np.diff(stored.indptr))
-    return EdgePattern(torch.from_numpy(rows * n + stored.columns).to(op.codes.device), n)
+    return NodePairs(torch.from_numpy(rows * n + stored.columns).to(op.codes.device), n)
 
 
 @select_operator.register

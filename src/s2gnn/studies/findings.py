@@ -1,6 +1,6 @@
 """The tables in short: accuracies on equal terms, and what these change about the paper's conclusions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,8 +97,20 @@ def _first_places(result: TableResult) -> str:
     return (
         f"{table.title}: on {len(measured)} data sets ({', '.join(column.data for column in measured)}) "
         f"S2-GNN is the first of the {span(models)} models run with one budget, by the mean over all their seeds: "
-        f"{', '.join(counts)} times; in the paper {printed} times, where there is no MLP."
+        f"{', '.join(counts)} times; in the paper {printed} times{_left_out(result, measured)}."
     )
+
+
+def _left_out(result: TableResult, columns: Collection[Column]) -> str:
+    """The models of a table that the paper has no number for, with the data sets where it has one on others."""
+    cells = [cell for cell in result.table.cells if cell.column in columns]
+    names = []
+    for model in result.table.models:
+        without = [cell.data for cell in cells if cell.model == model and not cell.paper]
+        has_some = any(cell.model == model and cell.paper for cell in cells)
+        if without:
+            names.append(f"{model} ({', '.join(without)})" if has_some else model)
+    return f", without {' and '.join(names)}" if names else ""
 
 
 def _first_in_paper(result: TableResult, column: Column) -> bool:

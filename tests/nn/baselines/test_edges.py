@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from s2gnn.nn.baselines import edges as edges_module
-from s2gnn.nn.baselines.edges import EdgePattern
+from s2gnn.nn.baselines.edges import NodePairs
 from tests.random_graphs import random_graph
 
 N, HEADS, C = 12, 2, 3
@@ -13,7 +13,7 @@ N, HEADS, C = 12, 2, 3
 
 def pattern(graph):
     rows, columns = graph.to_scipy().tocoo().coords
-    return EdgePattern(torch.from_numpy(rows.astype(np.int64) * graph.n_nodes + columns), graph.n_nodes)
+    return NodePairs(torch.from_numpy(rows.astype(np.int64) * graph.n_nodes + columns), graph.n_nodes)
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_softmax_of_large_scores_is_finite(edges):
 
 
 def test_a_pattern_without_pairs():
-    empty = EdgePattern(torch.empty(0, dtype=torch.int64), N)
+    empty = NodePairs(torch.empty(0, dtype=torch.int64), N)
     x = signals()
     assert empty.dot(x, x).shape == (HEADS, 0)
     assert torch.equal(empty.sum(empty.softmax(empty.dot(x, x)), x), torch.zeros(HEADS, N, C, dtype=torch.float64))

@@ -32,7 +32,7 @@ def learned(folder, accuracies, ends=0.7):
 
 def test_cells_are_those_of_figure_6_and_the_same_with_epsilon_learned():
     cells = STUDY.cells(BUDGETS["quick"])
-    assert len(cells) == 3 * (7 + 4)
+    assert len(cells) == 4 * (7 + 4)
     found = [cell.hyperparameters.model for cell in cells if cell.data == "isolet"]
     assert [model["epsilon"] for model in found] == [*GRID, *["learn"] * 4]
     assert [model["initial_epsilon"] for model in found[7:]] == list(STARTS)
@@ -59,10 +59,10 @@ def test_the_verdict_when_nothing_matters(tmp_path):
     learned(tmp_path, lambda start: [86.4, 86.7, 88.1])
     text = finding(tmp_path)
     assert "isolet: of 7 fixed values validation chooses ε = 0.8 (test 87.00 %)" in text
-    assert "ε learned from 0.5 has +0.07, 1 has +0.07" in text
-    assert "it ends at 0.70" in text
+    assert "ε learned from 0.5 has +0.07, ending at 0.70; 1 has +0.07, ending at 0.70" in text
     assert (
-        "spares the search, but any fixed start does too: none is found behind; the worst, 0.5, is within -0.8" in text
+        "So learning ε spares the search, to within 1 point: no start is found behind (nor is a fixed value); "
+        "the worst, 0.5, is within -0.8" in text
     )
 
 
@@ -71,14 +71,22 @@ def test_the_verdict_when_only_learning_makes_up_for_a_bad_start(tmp_path):
     fixed(tmp_path, lambda value: bad.get(value, [86.0, 87.0, 88.0]))
     learned(tmp_path, lambda start: [86.4, 86.7, 88.1])
     text = finding(tmp_path)
-    assert "Fixed at 0.5 has +0.00, 1 has +0.00, 1.5 has +0.00, 2 has -5.90 (behind)" in text
-    assert "So learning ε spares the search: no start stays behind, as some fixed values do" in text
+    assert "Fixed at 0.5 has +0.00; 1 has +0.00; 1.5 has +0.00; 2 has -5.90 (behind)" in text
+    assert "spares the search, to within 1 point: no start is found behind (some fixed values are)" in text
 
 
 def test_the_verdict_when_learning_stays_where_it_starts(tmp_path):
     fixed(tmp_path, lambda value: [86.0, 87.0, 88.0])
     learned(tmp_path, lambda start: [80.0, 81.1, 82.2] if start == 2.0 else [86.4, 86.7, 88.1])
     assert "So learning ε does not spare the search: from 2 it stays behind." in finding(tmp_path)
+
+
+def test_no_verdict_where_the_seeds_are_too_few_for_the_noise(tmp_path):
+    fixed(tmp_path, lambda value: [86.0, 87.0, 88.0])
+    learned(tmp_path, lambda start: [84.0, 88.0, 88.5])
+    text = finding(tmp_path)
+    assert "Whether learning ε spares the search, 3 seeds do not tell: no start is found behind" in text
+    assert "spares the search, to within" not in text
 
 
 def test_one_seed_or_one_line_gives_no_verdict(tmp_path):

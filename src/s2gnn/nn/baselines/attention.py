@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from s2gnn.graphs import Graph
 from s2gnn.graphs.measures import closed_neighbourhoods
 from s2gnn.nn.arguments import layer_widths, positive_integer
-from s2gnn.nn.baselines.edges import EdgePattern
+from s2gnn.nn.baselines.edges import NodePairs
 from s2gnn.nn.baselines.network import HeadName, Network
 from s2gnn.nn.features import sparse_if_cheaper, table
 from s2gnn.operators import SparseInput
@@ -21,7 +21,7 @@ class AttentionLayer(nn.Module):
     """A layer of attention with `heads` heads; parameters have the names and shapes of the PyG layer it equals.
 
     Shapes:
-        - input: x (N, in_channels), dense or sparse, and an `EdgePattern` of N nodes
+        - input: x (N, in_channels), dense or sparse, and the edges of N nodes as `NodePairs`
         - output: (N, out_channels), the mean over the heads
     """
 
@@ -63,7 +63,7 @@ class AttentionNetwork(Network):
         head: see `Network`.
 
     Shapes:
-        - input: x (N, in_channels) and an `EdgePattern`, as `prepare` gives them
+        - input: x (N, in_channels) and the edges as `NodePairs`, as `prepare` gives them
         - output: logits (N, out_channels)
     """
 
@@ -86,11 +86,11 @@ class AttentionNetwork(Network):
         self.in_channels = widths[0]
         self.heads = n_heads
 
-    def prepare(self, x: Any, graph: Graph) -> tuple[Tensor | SparseInput, EdgePattern]:
+    def prepare(self, x: Any, graph: Graph) -> tuple[Tensor | SparseInput, NodePairs]:
         """The features (N, in_channels), sparse where that is cheaper, and the edges, with self-loops or without."""
         features = table(x, graph, self.in_channels)
         pattern = closed_neighbourhoods(graph) if self.SELF_LOOPS else graph.to_scipy()
         pattern.sort_indices()
         rows, columns = (torch.from_numpy(axis.astype("int64")) for axis in pattern.tocoo().coords)
         codes = (rows * graph.n_nodes + columns).to(self._parameter.device)
-        return sparse_if_cheaper(features, self._parameter), EdgePattern(codes, graph.n_nodes)
+        return sparse_if_cheaper(features, self._parameter), NodePairs(codes, graph.n_nodes)

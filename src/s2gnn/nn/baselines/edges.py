@@ -5,21 +5,25 @@ matrices both are products that never make an array of edges times channels, on 
 spends its time.
 """
 
+import copy
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from s2gnn.nn.pooling import NodeGroups
+
 # Edges times channels that `additive_scores` holds at once: what fits into the cache of a core.
 VALUES_AT_ONCE = 2**18
 
 
-class EdgePattern:
+class NodePairs:
     """Ordered pairs (i, j), with (j, i) for each of them, in CSR form; a pair (i, i) is a self-loop.
 
     Args:
         codes: i · N + j of every pair, sorted, without repetition, (E,).
         n_nodes: N.
+        groups: the graphs of a disjoint union, each pair being of nodes of one of them; `None` for a single graph.
 
     Attributes:
         rows: i of every pair, (E,) int64; the node that attends.
@@ -27,9 +31,10 @@ class EdgePattern:
         reverse: where the pair (j, i) stands, (E,) int64.
     """
 
-    def __init__(self, codes: Tensor, n_nodes: int) -> None:
+    def __init__(self, codes: Tensor, n_nodes: int, groups: NodeGroups | None = None) -> None:
         self.codes = codes
         self.n_nodes = n_nodes
+        self.groups = groups
         self.rows, self.columns = codes // n_nodes, codes % n_nodes
         self.reverse = torch.argsort(self.columns * n_nodes + self.rows)
         self.offsets = torch.searchsorted(self.rows, torch.arange(n_nodes + 1, device=codes.device))
@@ -38,6 +43,12 @@ class EdgePattern:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def within(self, groups: NodeGroups) -> "NodePairs":
+        """The same pairs, told which graphs of a disjoint union their nodes belong to."""
+        told = copy.copy(self)
+        told.groups = groups
+        return told
 
     def csr(self, values: Tensor) -> Tensor:
         """The sparse matrix (N, N) with `values` (E,) at the pairs."""
@@ -76,18 +87,18 @@ class EdgePattern:
         return scores
 
 
-def _dot(edges: EdgePattern, x: Tensor, y: Tensor) -> Tensor:
+def _dot(edges: NodePairs, x: Tensor, y: Tensor) -> Tensor:
     zeros = edges.csr(x.new_zeros(len(edges)))
     pairs = zip(x.contiguous(), y.contiguous(), strict=True)
     return torch.stack([torch.sparse.sampled_addmm(zeros, one, other.T).values() for one, other in pairs])
 
 
-def _sum(edges: EdgePattern, values: Tensor, y: Tensor) -> Tensor:
+def _sum(edges: NodePairs, values: Tensor, y: Tensor) -> Tensor:
     heads = zip(values.contiguous(), y.contiguous(), strict=True)
     return torch.stack([edges.csr(value) @ signal for value, signal in heads])
 
 
-def _row_sums(edges: EdgePattern, values: Tensor) -> Tensor:
+def _row_sums(edges: NodePairs, values: Tensor) -> Tensor:
     """Σ_j v_ij of every node (heads, N)."""
     ones = values.new_ones(edges.n_nodes, 1)
     return torch.stack([(edges.csr(value) @ ones)[:, 0] for value in values.contiguous()])
@@ -95,7 +106,7 @@ def _row_sums(edges: EdgePattern, values: Tensor) -> Tensor:
 
 class _Dot(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, y: Tensor, edges: EdgePattern) -> Tensor:
+    def forward(ctx: Any, x: Tensor, y: Tensor, edges: NodePairs) -> Tensor:
         ctx.save_for_backward(x, y)
         ctx.edges = edges
         return _dot(edges, x, y)
@@ -109,7 +120,7 @@ class _Dot(torch.autograd.Function):
 
 class _Sum(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, values: Tensor, y: Tensor, edges: EdgePattern) -> Tensor:
+    def forward(ctx: Any, values: Tensor, y: Tensor, edges: NodePairs) -> Tensor:
         ctx.save_for_backward(values, y)
         ctx.edges = edges
         return _sum(edges, values, y)
@@ -123,7 +134,7 @@ class _Sum(torch.autograd.Function):
 
 class _Softmax(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, edges: EdgePattern) -> Tensor:
+    def forward(ctx: Any, scores: Tensor, edges: NodePairs) -> Tensor:
         largest = torch.stack([torch.segment_reduce(s, "max", offsets=edges.offsets) for s in scores.contiguous()])
         shares = torch.exp(scores - largest.index_select(1, edges.rows))
         shares = shares / _row_sums(edges, shares).index_select(1, edges.rows)
@@ -141,7 +152,7 @@ class _Softmax(torch.autograd.Function):
 
 class _OfRows(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, values: Tensor, edges: EdgePattern) -> Tensor:
+    def forward(ctx: Any, values: Tensor, edges: NodePairs) -> Tensor:
         ctx.edges = edges
         return values.index_select(1, edges.rows)
 
@@ -153,7 +164,7 @@ class _OfRows(torch.autograd.Function):
 
 class _OfColumns(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, values: Tensor, edges: EdgePattern) -> Tensor:
+    def forward(ctx: Any, values: Tensor, edges: NodePairs) -> Tensor:
         ctx.edges = edges
         return values.index_select(1, edges.columns)
 
@@ -167,7 +178,7 @@ class _AdditiveScores(torch.autograd.Function):
     """No product gives these: the edges are taken in pieces, and their sums x_i + y_j made again going backward."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, y: Tensor, a: Tensor, slope: float, edges: EdgePattern) -> Tensor:
+    def forward(ctx: Any, x: Tensor, y: Tensor, a: Tensor, slope: float, edges: NodePairs) -> Tensor:
         ctx.save_for_backward(x, y, a)
         ctx.slope, ctx.edges = slope, edges
         scores = x.new_empty(len(x), len(edges))
@@ -194,7 +205,7 @@ class _AdditiveScores(torch.autograd.Function):
         return grad_x, grad_y, grad_a, None, None
 
 
-def _pieces(edges: EdgePattern, channels: int) -> list[tuple[slice, Tensor, Tensor]]:
+def _pieces(edges: NodePairs, channels: int) -> list[tuple[slice, Tensor, Tensor]]:
     step = max(1, VALUES_AT_ONCE // channels)
     parts = [slice(start, start + step) for start in range(0, len(edges), step)]
     return [(part, edges.rows[part], edges.columns[part]) for part in parts]

@@ -4,7 +4,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from s2gnn.nn.baselines.attention import NEGATIVE_SLOPE, AttentionLayer, AttentionNetwork, along, vectors
-from s2gnn.nn.baselines.edges import EdgePattern
+from s2gnn.nn.baselines.edges import NodePairs
 from s2gnn.nn.baselines.linear import GlorotLinear
 from s2gnn.operators import SparseInput
 
@@ -30,7 +30,7 @@ class GATLayer(AttentionLayer):
         nn.init.xavier_uniform_(self.att_dst[0])
         nn.init.zeros_(self.bias)
 
-    def forward(self, x: Tensor | SparseInput, edges: EdgePattern) -> Tensor:
+    def forward(self, x: Tensor | SparseInput, edges: NodePairs) -> Tensor:
         """The layer's output before its activation, (N, out_channels)."""
         h = self._by_head(self.lin(x))  # (heads, N, C)
         source, target = along(h, self.att_src), along(h, self.att_dst)  # (heads, N)

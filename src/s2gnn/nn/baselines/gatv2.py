@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from s2gnn.nn.baselines.attention import NEGATIVE_SLOPE, AttentionLayer, AttentionNetwork, vectors
-from s2gnn.nn.baselines.edges import EdgePattern
+from s2gnn.nn.baselines.edges import NodePairs
 from s2gnn.nn.baselines.linear import GlorotLinear
 from s2gnn.operators import SparseInput
 
@@ -29,7 +29,7 @@ class GATv2Layer(AttentionLayer):
         nn.init.xavier_uniform_(self.att[0])
         nn.init.zeros_(self.bias)
 
-    def forward(self, x: Tensor | SparseInput, edges: EdgePattern) -> Tensor:
+    def forward(self, x: Tensor | SparseInput, edges: NodePairs) -> Tensor:
         """The layer's output before its activation, (N, out_channels)."""
         neighbour, own = self._by_head(self.lin_l(x)), self._by_head(self.lin_r(x))  # (heads, N, C)
         scores = edges.additive_scores(own, neighbour, self.att[0], NEGATIVE_SLOPE)

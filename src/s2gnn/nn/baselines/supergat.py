@@ -8,12 +8,11 @@ from torch.nn import functional as F
 
 from s2gnn.errors import InputError
 from s2gnn.nn.baselines.attention import NEGATIVE_SLOPE, AttentionLayer, AttentionNetwork, along, vectors
-from s2gnn.nn.baselines.edges import EdgePattern
+from s2gnn.nn.baselines.edges import NodePairs
 from s2gnn.nn.baselines.linear import GlorotLinear
 from s2gnn.nn.baselines.network import HeadName
+from s2gnn.nn.baselines.non_edges import non_edges
 from s2gnn.operators import SparseInput
-
-NON_EDGES_PER_EDGE = 0.5
 
 
 class SuperGATLayer(AttentionLayer):
@@ -44,7 +43,7 @@ class SuperGATLayer(AttentionLayer):
         self.attention_loss = self.attention_loss if mode else None
         return super().train(mode)
 
-    def forward(self, x: Tensor | SparseInput, edges: EdgePattern) -> Tensor:
+    def forward(self, x: Tensor | SparseInput, edges: NodePairs) -> Tensor:
         """The layer's output before its activation, (N, out_channels); in training also `attention_loss`."""
         h = self._by_head(self.lin(x))  # (heads, N, C)
         source, target = along(h, self.att_l), along(h, self.att_r)  # (heads, N)
@@ -61,18 +60,6 @@ def _cross_entropy(edges: Tensor, others: Tensor) -> Tensor:
     guesses = torch.cat([edges, others], dim=1).mean(0)
     truth = torch.arange(len(guesses), device=guesses.device) < edges.shape[1]
     return F.binary_cross_entropy_with_logits(guesses, truth.to(guesses))
-
-
-def non_edges(edges: EdgePattern) -> EdgePattern:
-    """Random pairs that are no edges, both directions of each, about `NON_EDGES_PER_EDGE` for each edge."""
-    n = edges.n_nodes
-    share = 1 - len(edges) / n**2
-    if share == 0:
-        return EdgePattern(edges.codes[:0], n)
-    drawn = torch.randint(n**2, (math.ceil(NON_EDGES_PER_EDGE * len(edges) / share / 2),), device=edges.codes.device)
-    position = torch.searchsorted(edges.codes, drawn).clamp(max=len(edges) - 1)
-    drawn = drawn[edges.codes[position] != drawn]
-    return EdgePattern(torch.unique(torch.cat([drawn, drawn % n * n + drawn // n])), n)
 
 
 class SuperGAT(AttentionNetwork):

@@ -5,7 +5,7 @@ import math
 from torch import Tensor
 
 from s2gnn.nn.baselines.attention import AttentionLayer, AttentionNetwork
-from s2gnn.nn.baselines.edges import EdgePattern
+from s2gnn.nn.baselines.edges import NodePairs
 from s2gnn.nn.baselines.linear import LinearLayer
 from s2gnn.operators import SparseInput
 
@@ -28,7 +28,7 @@ class TransformerLayer(AttentionLayer):
         for linear in (self.lin_key, self.lin_query, self.lin_value, self.lin_skip):
             linear.reset_parameters()
 
-    def forward(self, x: Tensor | SparseInput, edges: EdgePattern) -> Tensor:
+    def forward(self, x: Tensor | SparseInput, edges: NodePairs) -> Tensor:
         """The layer's output before its activation, (N, out_channels)."""
         query, key, value = (self._by_head(linear(x)) for linear in (self.lin_query, self.lin_key, self.lin_value))
         shares = edges.softmax(edges.dot(query / math.sqrt(self.out_channels), key))

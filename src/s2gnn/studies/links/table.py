@@ -35,9 +35,15 @@ class LinkRow:
     published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
+    def title(self) -> str:
+        """The encoder, with the fusion of an S2-GNN."""
+        fusion = self.values.get("fusion")
+        return f"{self.model}, {fusion} fusion" if fusion else self.model
+
+    @property
     def key(self) -> tuple[str, str, str]:
         """What tells it from the other rows."""
-        return self.model, self.graph, self.decoder
+        return self.title, self.graph, self.decoder
 
 
 @dataclass(frozen=True)
