@@ -1,3 +1,6 @@
+import tracemalloc
+
+import numpy as np
 import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile
@@ -10,17 +13,21 @@ from s2gnn.bench.cost_model import (
     Measured,
     Rates,
     _Plan,
+    evaluation_bytes,
     fit_rates,
     gathers_of_branches,
     gathers_of_epoch,
     gathers_of_propagation,
     index_bytes,
+    most_nodes_propagated_once,
     training_bytes,
 )
 from s2gnn.bench.memory import operator_bytes
 from s2gnn.bench.networks import make_epoch, make_network
+from s2gnn.bench.scale import PROCESS
 from s2gnn.bench.workloads import random_graph
 from s2gnn.operators import PreparedInput, kernel
+from s2gnn.operators.shifts import hadamard_factors
 
 NETWORKS = [
     ([8, 64, 64, 112], 6),
@@ -37,6 +44,18 @@ def graph():
     return random_graph(NODES, EDGES)
 
 
+def allocated_at_most(run):
+    """The bytes that torch has allocated at the peak of a run, beside what it had before."""
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
+        run()
+    events = [event for event in profiled.profiler.kineto_results.events() if event.name() == "[memory]"]
+    held = peak = 0
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        held += event.nbytes()
+        peak = max(peak, held)
+    return peak
+
+
 @pytest.mark.parametrize("alpha", [1, 6])
 def test_graph_and_operator_have_the_bytes_of_their_arrays(graph, alpha):
     needs = training_bytes(Size(NODES, 2 * EDGES, alpha), [3, 4, 2])
@@ -49,18 +68,53 @@ def test_a_training_step_allocates_what_the_formula_says(graph, widths, alpha):
     network, inputs = make_network("ours", graph, torch.randn(NODES, widths[0]), widths, alpha)
     run = make_epoch(network, inputs, torch.arange(NODES) % widths[-1], torch.arange(0, NODES, 10))
     run()
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
-        run()
-    events = [event for event in profiled.profiler.kineto_results.events() if event.name() == "[memory]"]
-    held = peak = 0
-    for event in sorted(events, key=lambda event: event.start_ns()):
-        held += event.nbytes()
-        peak = max(peak, held)
+    peak = allocated_at_most(run)
     needs = training_bytes(Size(NODES, 2 * EDGES, alpha), widths)
     made_once = isinstance(inputs[0], PreparedInput)
     assert 0.98 < (needs.activations + (0 if made_once else needs.propagated)) / peak < 1.15
     if made_once:
         assert needs.propagated == inputs[0].stacked.nbytes
+
+
+@pytest.mark.parametrize(("widths", "alpha"), NETWORKS)
+def test_the_network_holds_the_features_that_the_formula_says(graph, widths, alpha):
+    needs = training_bytes(Size(NODES, 2 * EDGES, alpha), widths)
+    x = torch.randn(NODES, widths[0])
+    _, (inputs, _) = make_network("ours", graph, x, widths, alpha)
+    assert needs.features == x.nbytes
+    if isinstance(inputs, PreparedInput):
+        assert (needs.copied, needs.propagated) == (0, inputs.stacked.nbytes)
+    else:
+        assert needs.copied == inputs.nbytes
+        assert inputs.data_ptr() != x.data_ptr()
+
+
+@pytest.mark.parametrize(("widths", "alpha"), NETWORKS)
+def test_an_evaluation_allocates_what_the_formula_says(graph, widths, alpha):
+    network, inputs = make_network("ours", graph, torch.randn(NODES, widths[0]), widths, alpha)
+    network.eval()
+
+    def run():
+        with torch.no_grad():
+            network(*inputs)
+
+    run()
+    assert allocated_at_most(run) == pytest.approx(evaluation_bytes(Size(NODES, 2 * EDGES, alpha), widths), rel=0.01)
+
+
+@pytest.mark.parametrize(("nodes", "edges", "alpha"), [(1_000, 20_000, 6), (20_000, 20_000, 6), (20_000, 200_000, 2)])
+@pytest.mark.parametrize("block", [2**22, 2**14])
+def test_making_the_operator_allocates_what_the_formula_says(nodes, edges, alpha, block, monkeypatch):
+    for module in ("s2gnn.bench.cost_model", "s2gnn.operators.shifts"):
+        monkeypatch.setattr(f"{module}.BLOCK", block)
+    graph = random_graph(nodes, edges)
+    tracemalloc.start()
+    try:
+        hadamard_factors(graph, alpha, 1.5, "adjacency", np.float32)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert 0.9 < training_bytes(Size(nodes, 2 * edges, alpha), [8, 4]).preparing / peak < 1.1
 
 
 @pytest.mark.parametrize(("widths", "alpha"), NETWORKS)
@@ -92,6 +146,18 @@ def test_the_products_of_an_epoch():
     assert training_bytes(large, [128, 64, 3]).propagated == 4 * 10_000_000 * 128 * 7
 
 
+@pytest.mark.skipif(kernel.chosen() == kernel.PLAIN, reason="needs the native kernel, whose plan differs")
+def test_beyond_some_nodes_features_are_propagated_in_every_epoch():
+    most = most_nodes_propagated_once(alpha=6, features=128)
+    assert most == 2**31 // 3_584 == 599_186
+    within, beyond = (Size(nodes, 40 * nodes, 6) for nodes in (most, most + 1))
+    widths = [128, 64, 10]
+    per_edge = [2 * sum(g.fetched for g in gathers_of_epoch(s, widths)) / s.directions for s in (within, beyond)]
+    assert per_edge == [1_632, 1_632 + 2 * 2 * 544]
+    assert training_bytes(within, widths).copied == 0
+    assert training_bytes(beyond, widths).copied == 512 * beyond.nodes
+
+
 def test_a_billion_edges_have_short_indices_and_a_few_more_have_long_ones():
     assert index_bytes(Size(50_000_000, 2 * 10**9, 6)) == 4
     assert index_bytes(Size(50_000_000, 2 * 1_073_741_791, 6)) == 4
@@ -100,11 +166,13 @@ def test_a_billion_edges_have_short_indices_and_a_few_more_have_long_ones():
     assert training_bytes(longer, [8, 4]).graph == 16 * longer.directions + 8 * (longer.nodes + 1)
 
 
-def test_the_peak_is_that_of_the_graph_or_of_training():
+def test_the_peak_is_that_of_the_graph_of_the_operator_or_of_training():
     few_nodes = training_bytes(Size(1_000, 10**9, 1), [4, 4])
     assert few_nodes.peak == few_nodes.peak_of_building > 32 * 10**9
     many_nodes = training_bytes(Size(10**7, 10**7, 6), [64, 64, 10])
     assert many_nodes.peak > many_nodes.graph + many_nodes.operator + many_nodes.features + many_nodes.activations
+    narrow = training_bytes(Size(10**7, 10**7, 6), [4, 1])
+    assert narrow.peak == PROCESS + narrow.graph + narrow.features + narrow.preparing
 
 
 def test_rates_that_made_the_seconds_are_found_again():

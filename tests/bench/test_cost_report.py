@@ -5,7 +5,7 @@ import pytest
 
 from s2gnn import InputError
 from s2gnn.bench.cost_records import byte_checks, measured_epochs, measured_propagations
-from s2gnn.bench.cost_report import WIDE, EpochEstimate, FittedModel, render_cost_model, task_table
+from s2gnn.bench.cost_report import WIDE, EpochEstimate, FittedModel, _coefficients, render_cost_model, task_table
 from s2gnn.bench.scale import LargeTraining, Stage
 from s2gnn.documents import with_records
 from s2gnn.operators import kernel
@@ -45,6 +45,18 @@ def test_seconds_are_near_those_of_the_records():
     assert estimate.low < estimate.seconds < estimate.high
     ten_times = model.epoch(replace(WIDE, edges=10 * WIDE.edges, nodes=10 * WIDE.nodes))
     assert ten_times.seconds > 10 * estimate.seconds  # the features are no longer propagated once
+
+
+@native
+def test_an_edge_costs_more_where_features_are_not_propagated_once():
+    rows = {row[0]: row[1:] for row in _coefficients(FittedModel.of(RESULTS), WIDE).rows}
+    few = rows["sparse products, 1,632 bytes fetched an edge, up to 599,186 nodes"]
+    many = rows["sparse products, 3,808 bytes fetched an edge, beyond"]
+    assert float(many[2]) / float(few[2]) == pytest.approx(3_808 / 1_632, rel=0.01)
+    copied = "the network's copy of them, unless they are propagated once"
+    assert rows[f"{copied}, up to 599,186 nodes"][1] == "0"
+    assert rows[f"{copied}, beyond"][1] == "512"
+    assert rows["features"] == ("0", "512", "", "")
 
 
 def test_a_task_that_was_run_has_measurements():

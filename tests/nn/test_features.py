@@ -4,7 +4,7 @@ import scipy.sparse as sp
 import torch
 
 from s2gnn import InputError
-from s2gnn.nn.features import Propagated, dense, sparse_if_cheaper, table
+from s2gnn.nn.features import Propagated, dense, n_nonzero, sparse_if_cheaper, table
 from s2gnn.operators import SparseInput
 from tests.random_graphs import random_graph
 
@@ -34,6 +34,32 @@ def test_sparse_below_a_fifth_of_nonzeros_whatever_it_came_as():
         assert isinstance(sparse_if_cheaper(given, LIKE, 0.05 * 50 * 40), SparseInput)
         filled = sparse_if_cheaper(given, LIKE, 0.15 * 50 * 40)  # propagation at every step costs more than it saves
         np.testing.assert_allclose(filled, X.toarray(), rtol=1e-6)
+
+
+def test_a_tensor_is_a_copy_unless_memory_may_be_shared():
+    for dtype, like in ((np.float32, LIKE), (np.float64, LIKE.double())):
+        X = np.random.default_rng(0).normal(size=(6, 4)).astype(dtype)
+        assert dense(X, like, shared=True).data_ptr() == X.ctypes.data
+        copied = dense(X, like)
+        expected, X[:] = X.copy(), 0
+        np.testing.assert_array_equal(copied, expected)
+
+
+def test_arrays_that_torch_does_not_take_are_copied():
+    X = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
+    read_only, fortran = X.copy(), np.asfortranarray(X)
+    read_only.flags.writeable = False
+    fortran.flags.writeable = False
+    for given in (read_only, fortran, X[::-1], X[:, ::-1], X[::2, ::3]):
+        for shared in (False, True):
+            np.testing.assert_array_equal(dense(given, LIKE, shared=shared), given)
+    assert dense(fortran, LIKE).stride() == (1, 6)
+
+
+def test_nonzeros_of_arrays_and_of_matrices_that_store_zeros_and_duplicates():
+    X = np.array([[0.0, 1.5], [0.0, 0.0], [2.0, 0.0]], dtype=np.float32)
+    stored = sp.coo_array(([1.5, 2.0, 0.0, 1.0, -1.0], ([0, 2, 1, 1, 1], [1, 0, 0, 1, 1])), shape=(3, 2)).tocsr()
+    assert n_nonzero(X) == n_nonzero(sp.csr_array(X)) == n_nonzero(stored) == 2
 
 
 def test_unusable_features():

@@ -109,6 +109,16 @@ def test_prepared_and_plain_input_give_the_same_logits_in_either_precision(name)
         torch.testing.assert_close(logits, model(x.to(dtype), op), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("share", [0.02, 1.0])
+def test_float32_features_give_what_the_same_numbers_in_float64_give_to_the_bit(name, share):
+    X = sp.random_array((80, 60), density=share, rng=np.random.default_rng(0)).toarray().astype(np.float32)
+    graph, model = random_graph(80, 0.1), make_model(name, 60, 3, hidden_channels=8).eval()
+    for x in (X, np.asfortranarray(X), torch.from_numpy(X)):
+        wide = x.double() if isinstance(x, torch.Tensor) else x.astype(np.float64)
+        assert torch.equal(model(*model.prepare(x, graph)), model(*model.prepare(wide, graph)))
+
+
 @pytest.mark.parametrize("name", BASELINES)
 @pytest.mark.parametrize("edges", [[(0, 1)], []])
 def test_isolated_nodes_and_graphs_of_one_edge_or_none(name, edges):

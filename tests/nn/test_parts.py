@@ -62,6 +62,16 @@ def test_degrees_of_the_part_are_those_of_a_graph_of_its_own():
     assert not torch.allclose(model(*with_whole_degrees), alone, atol=1e-3)
 
 
+@pytest.mark.parametrize("degrees", ["whole", "part"])
+def test_float32_features_stay_float32_and_are_not_the_callers(degrees):
+    x, model = X.astype(np.float32), new_model().eval()
+    parts = InParts(model, x, GRAPH, Clusters(np.arange(40) % 2), degrees)
+    assert parts._features.dtype == np.float32
+    x[:] = 0
+    alone = InParts(model, X.astype(np.float32), GRAPH, Clusters(np.arange(40) % 2), degrees)
+    assert torch.equal(model(*parts.prepared_on(NODES)), model(*alone.prepared_on(NODES)))
+
+
 def test_rows_of_sparse_features_stay_sparse():
     x = sp.random_array((40, 500), density=0.02, rng=np.random.default_rng(0), format="csr")
     model = S2GNN(500, 8, 3)

@@ -1,7 +1,10 @@
+import tracemalloc
+
+import numpy as np
 import pytest
 import torch
 
-from s2gnn import S2GNN, InputError, SobolevOperator
+from s2gnn import S2GNN, Graph, InputError, SobolevOperator
 from s2gnn.learning import FitConfig, fit
 from s2gnn.learning.optimizer import make_adam
 from s2gnn.operators import PreparedInput, SobolevFamily
@@ -101,3 +104,33 @@ def test_normalisation_leaves_the_logits_alone_and_residuals_are_everywhere():
     assert [conv.residual for conv in model.convs] == [True] * 3
     assert [None if conv.skip is None else tuple(conv.skip.shape) for conv in model.convs] == [(6, 8), None, (8, 4)]
     assert repr(S2GNN.from_config(model.config)) == repr(model)
+
+
+def path_of(n):
+    return Graph.from_edge_list(np.stack([np.arange(n - 1), np.arange(1, n)], axis=1), np.linspace(0.5, 2, n - 1))
+
+
+@pytest.mark.parametrize("form", ["dense", "prepared"])
+def test_preparing_float32_features_makes_no_copy_in_another_type(form, monkeypatch):
+    """torch's own memory, the prepared input, is not traced."""
+    monkeypatch.setattr("s2gnn.nn.s2gnn.plan_input", lambda *_: form)
+    x, graph = np.random.default_rng(0).normal(size=(2_000, 500)).astype(np.float32), path_of(2_000)
+    model = S2GNN(500, 4, 2, alpha=2)
+    tracemalloc.start()
+    try:
+        model.prepare(x, graph)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < x.nbytes / 5  # the float64 numbers of the operator among it
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("form", ["dense", "prepared", "sparse"])
+def test_features_that_change_afterwards_leave_the_prepared_input_alone(form, dtype, monkeypatch):
+    monkeypatch.setattr("s2gnn.nn.s2gnn.plan_input", lambda *_: form)
+    x, model = torch.randn(15, 6, dtype=dtype), S2GNN(6, 8, 4).to(dtype).eval()
+    prepared = model.prepare(x, random_graph(15))
+    before = model(*prepared)
+    x.zero_()
+    torch.testing.assert_close(model(*prepared), before, rtol=0, atol=0)

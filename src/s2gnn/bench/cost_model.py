@@ -17,9 +17,10 @@ from s2gnn.bench.cost import Size
 from s2gnn.bench.scale import PROCESS
 from s2gnn.errors import InputError
 from s2gnn.graphs.graph import LARGEST_INT32_POINTER
-from s2gnn.nn.plan import LayerInput, Order, plan_input, plan_layer
+from s2gnn.nn.plan import LARGEST_PREPARED_INPUT, LayerInput, Order, plan_input, plan_layer
 from s2gnn.operators import PreparedInput, SobolevOperator
 from s2gnn.operators.propagation import HadamardPowers
+from s2gnn.operators.shifts import BLOCK
 
 CSR_BYTES = 8  # of each direction of the float32 matrix that a graph is made of
 CACHED_SIGNAL = 2**24  # bytes: half of the last cache, 32 MiB, of the machine of the records
@@ -32,16 +33,20 @@ class Bytes:
     Attributes:
         building: while the graph is made of a CSR matrix: the matrix, the checked copy, its transpose or final form.
         graph: indices and float64 weights.
+        preparing: while the operator is made of the graph: float64 numbers of the nodes and of some edges at a time.
         operator: pattern, values, scalings.
-        features: as they are.
+        features: the caller's.
+        copied: the network's own copy of the features, where it does not have them propagated once.
         propagated: the features under every power, where the plan keeps these.
         activations: what the forward pass keeps for the backward pass, and the gradients of the widest layer.
     """
 
     building: int
     graph: int
+    preparing: int
     operator: int
     features: int
+    copied: int
     propagated: int
     activations: int
 
@@ -53,8 +58,9 @@ class Bytes:
     @property
     def peak(self) -> int:
         """The largest resident memory of the process, itself included, until training ends."""
-        training = self.graph + self.operator + self.features + self.propagated + self.activations
-        return max(self.peak_of_building, PROCESS + training)
+        held = PROCESS + self.graph + self.features
+        training = self.operator + self.copied + self.propagated + self.activations
+        return max(self.peak_of_building, held + self.preparing, held + training)
 
 
 def index_bytes(size: Size) -> int:
@@ -67,14 +73,40 @@ def training_bytes(size: Size, widths: Sequence[int]) -> Bytes:
     index = index_bytes(size)
     graph = (index + 8) * size.directions + index * (size.nodes + 1)
     features = 4 * size.nodes * widths[0]
+    plan = _Plan(size, widths)
     return Bytes(
         building=CSR_BYTES * size.directions + 2 * graph,
         graph=graph,
+        preparing=_making_operator(size),
         operator=(index + 4) * size.directions + index * (size.nodes + 1) + 4 * (size.alpha + 1) * size.nodes,
         features=features,
-        propagated=(size.alpha + 1) * features if _Plan(size, widths).keeps_propagated_input else 0,
+        copied=0 if plan.is_propagated_once else features,
+        propagated=(size.alpha + 1) * features if plan.keeps_propagated_input else 0,
         activations=4 * size.nodes * _numbers_alive(size.alpha, widths[1:]),
     )
+
+
+def evaluation_bytes(size: Size, widths: Sequence[int]) -> int:
+    """The bytes of calling such a network on all nodes without gradients, beside its input and the operator."""
+    return 4 * size.nodes * _Plan(size, widths).numbers_in_evaluation()
+
+
+def most_nodes_propagated_once(alpha: int, features: int) -> int:
+    """The most nodes of a graph whose features the planner may propagate once for all epochs."""
+    return LARGEST_PREPARED_INPUT // (4 * (alpha + 1) * features)
+
+
+def _making_operator(size: Size) -> int:
+    """Beside the graph, until its factors are float32: b of all directions, and numbers of 8 bytes.
+
+    Of a block of directions three arrays, and three of the block before; of the nodes four, α degrees and, while the
+    blocks are added up, a vector of ones. At the end of it the roots, inverses and a mask of the degrees.
+    """
+    block = 8 * min(size.directions, BLOCK)
+    nodes, alpha = size.nodes, size.alpha
+    adding_up = 8 * (5 + alpha) * nodes + (3 if size.directions <= BLOCK else 6) * block
+    inverting = 8 * (4 + 3 * alpha) * nodes + alpha * nodes + 3 * block
+    return 4 * size.directions + max(adding_up, inverting)
 
 
 def _numbers_alive(alpha: int, outputs: Sequence[int]) -> int:
@@ -126,6 +158,7 @@ class _Plan:
             self._training = [plan_layer(x, op, *layer).order for x, layer in steps]
         with torch.no_grad():
             self._evaluation = [plan_layer(x, op, *layer).order for x, layer in steps]
+        self.is_propagated_once = prepared
         self.keeps_propagated_input = prepared or self._training[0] == "aggregate"
 
     def gathers(self) -> Iterator[Gather]:
@@ -143,6 +176,19 @@ class _Plan:
             # Only the weights behind an input that was propagated, and has no gradient, need nothing sparse.
             if layer > 0 or training == "transform":
                 yield from branches
+
+    def numbers_in_evaluation(self) -> int:
+        """For each node, at the worst layer of an evaluation.
+
+        It has the results of the layers before it, and its branches either with the propagated input that they are
+        made of, or before and after the activation with the result.
+        """
+        before, worst, branches = 0, 0, self._size.alpha + 1
+        for order, (width_in, width_out) in zip(self._evaluation, self._layers, strict=True):
+            aggregated = branches * (width_in + width_out) if order == "aggregate" else 0
+            worst = max(worst, before + max(aggregated, 2 * branches * width_out + width_out))
+            before += width_out
+        return worst
 
 
 def _without_numbers(size: Size) -> SobolevOperator:

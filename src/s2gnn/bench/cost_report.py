@@ -4,7 +4,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from s2gnn.bench.cost import GIB, dense_flops
-from s2gnn.bench.cost_model import CACHED_SIGNAL, Rates, fit_rates, gathers_of_epoch, training_bytes
+from s2gnn.bench.cost_model import (
+    CACHED_SIGNAL,
+    Rates,
+    fit_rates,
+    gathers_of_epoch,
+    most_nodes_propagated_once,
+    training_bytes,
+)
+from s2gnn.bench.cost_parts import parts_bytes
 from s2gnn.bench.cost_records import (
     ByteCheck,
     byte_checks,
@@ -26,11 +34,20 @@ SIZES = (10_000_000, 100_000_000, 1_000_000_000)
 PARTS = {
     "building": "while the graph is made",
     "graph": "graph",
+    "preparing": "while the operator is made",
     "operator": "operator",
     "features": "features",
+    "copied": "the network's copy of them, unless they are propagated once",
     "propagated": "features under every power, where the plan keeps them",
     "activations": "activations and gradients",
     "peak": "peak of the process",
+}
+STAGES_IN_PARTS = {
+    "building": "every process, while the graph is made",
+    "dividing": "the first process, while METIS divides it, without its coarser graphs",
+    "part_degrees": "every process from then on, `--degrees part`",
+    "whole_degrees": "every process from then on, `--degrees whole`",
+    "evaluation": "the first process in an evaluation, `--evaluate whole`",
 }
 
 
@@ -107,6 +124,7 @@ def render_cost_model(results: Path) -> str:
     tables = [
         _coefficients(model, WIDE),
         *(_sizes(model, network, measured) for network in (WIDE, NARROW)),
+        *(_sizes_in_parts(network) for network in (WIDE, NARROW)),
         _byte_table(byte_checks(results)),
         _second_table(model.rates, results),
     ]
@@ -115,27 +133,42 @@ def render_cost_model(results: Path) -> str:
 
 
 def _coefficients(model: FittedModel, task: LargeTask) -> ReportTable:
-    """By how much the model grows with one more edge and one more node."""
+    """By how much the model grows with one more edge and one more node.
+
+    Where that changes once the features are too large to be propagated once, there is a row for either side of it.
+    """
+    most = most_nodes_propagated_once(task.alpha, task.features)
+    within, beyond = (replace(task, nodes=nodes, edges=EDGES_PER_NODE * nodes) for nodes in (most - 1, most + 1))
+    rows: list[tuple[str, ...]] = []
+    for few, many in zip(_growth(model, within), _growth(model, beyond), strict=True):
+        if few == many:
+            rows.append(few)
+        else:
+            rows += [(f"{few[0]}, up to {most:,} nodes", *few[1:]), (f"{many[0]}, beyond", *many[1:])]
+    header = ("", "bytes an edge", "bytes a node", "ns an edge and epoch", "ns a node and epoch")
+    return ReportTable(f"What an edge and a node cost, {_network(task)}", header, rows)
+
+
+def _growth(model: FittedModel, task: LargeTask) -> list[tuple[str, ...]]:
     base, edge, node = (
         training_bytes(size, task.widths)
         for size in (task.size, *(replace(task, **{part: getattr(task, part) + 1}).size for part in ("edges", "nodes")))
     )
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (what, *(f"{getattr(more, part) - getattr(base, part):,}" for more in (edge, node)), "", "")
         for part, what in PARTS.items()
-        if part != "peak"
+        if part not in ("peak", "preparing")  # which are no sums of a number for each edge and each node
     ]
     per_edge = sum(gather.fetched for gather in gathers_of_epoch(task.size, task.widths)) / task.edges
     per_node = dense_flops(1, task.alpha, task.widths)
     nanoseconds = 1e9 * per_edge / model.rates.memory, 1e9 * model.rates.slowdown * per_node / model.gemm
     rows.append((f"sparse products, {per_edge:,.0f} bytes fetched an edge", "", "", f"{nanoseconds[0]:,.0f}", ""))
     rows.append((f"dense products, {per_node:,} operations a node", "", "", "", f"{nanoseconds[1]:,.0f}"))
-    header = ("", "bytes an edge", "bytes a node", "ns an edge and epoch", "ns a node and epoch")
-    return ReportTable(f"What an edge and a node cost, {_network(task)}", header, rows)
+    return rows
 
 
 def _sizes(model: FittedModel, network: LargeTask, measured: LargeTask) -> ReportTable:
-    tasks = [replace(network, edges=edges, nodes=edges // EDGES_PER_NODE) for edges in SIZES]
+    tasks = _growing(network)
     needs = [training_bytes(task.size, task.widths) for task in tasks]
     rows = [
         ("nodes", *(f"{task.nodes:,}" for task in tasks)),
@@ -145,6 +178,18 @@ def _sizes(model: FittedModel, network: LargeTask, measured: LargeTask) -> Repor
     ]
     title = f"What full-batch training needs, {_network(network)}"
     return ReportTable(title, ("", *(f"{task.edges:,} edges" for task in tasks)), rows)
+
+
+def _sizes_in_parts(network: LargeTask) -> ReportTable:
+    tasks = _growing(network)
+    needs = [parts_bytes(task.size, task.widths) for task in tasks]
+    rows = [(what, *(_short(getattr(need, stage) / GIB) for need in needs)) for stage, what in STAGES_IN_PARTS.items()]
+    title = f"What training in parts needs beside a batch, GiB, {_network(network)}"
+    return ReportTable(title, ("", *(f"{task.edges:,} edges" for task in tasks)), rows)
+
+
+def _growing(network: LargeTask) -> list[LargeTask]:
+    return [replace(network, edges=edges, nodes=edges // EDGES_PER_NODE) for edges in SIZES]
 
 
 def _byte_table(checks: list[ByteCheck]) -> ReportTable:

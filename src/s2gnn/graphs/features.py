@@ -15,20 +15,29 @@ VALUES_AT_ONCE = 2**21
 LARGEST = 1e150
 
 
-def checked_features(X: Any) -> Any:
-    """`X` as a float64 array or CSR matrix (N, M) with finite values only."""
+def checked_features(X: Any, *, keep_float32: bool = False) -> Any:
+    """`X` as a float64 array or CSR matrix (N, M) with finite values only.
+
+    An array of that type is given back as it is, no copy; with `keep_float32` a float32 array too, for what computes
+    no distances. Nothing of the size of an array is made to check it.
+    """
+    dense = not sp.issparse(X)
     try:
         checked = check_array(
-            X if sp.issparse(X) else as_array(X), accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
+            as_array(X) if dense else X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32] if dense and keep_float32 else np.float64,
+            ensure_all_finite=False,
         )
     except (ValueError, TypeError) as error:
         reason = str(error).splitlines()[0].rstrip(":.")
         raise InputError(f"X cannot be used as a table of features (N, M): {reason}") from error
-    bad = np.argwhere(~np.isfinite(checked.data if sp.issparse(checked) else checked))
-    if len(bad):
-        row, column = (int(a[bad[0, 0]]) for a in checked.tocoo().coords) if sp.issparse(checked) else bad[0]
+    values = checked if dense else checked.data
+    largest = float(max(values.max(initial=0), -values.min(initial=0)))  # nan or infinite, if a value is
+    if not np.isfinite(largest):
+        bad = np.argwhere(~np.isfinite(values))[0]
+        row, column = bad if dense else (int(axis[bad[0]]) for axis in checked.tocoo().coords)
         raise InputError(f"X[{row}, {column}] is {checked[row, column]}, but features are finite numbers")
-    largest = abs(checked).max()
     if largest > LARGEST:
         raise InputError(f"X has a value of size {largest:.3g}, whose square overflows: scale the features down")
     return checked

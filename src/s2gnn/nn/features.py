@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
@@ -42,12 +43,15 @@ class Propagated:
 
 
 def table(x: Any, graph: Graph | None, in_channels: int) -> Any:
-    """`x`, a tensor, array or SciPy sparse matrix, as a float64 array or CSR matrix (N, in_channels)."""
+    """`x`, a tensor, array or SciPy sparse matrix, as an array or CSR matrix (N, in_channels).
+
+    Numbers are float64, or float32 in an array that has them; an array may be the caller's own.
+    """
     if isinstance(x, Tensor) and x.layout != torch.strided:
         raise InputError(f"x is a tensor of layout {x.layout}: pass a dense tensor or a SciPy sparse matrix")
     if graph is not None:
         check_graph(graph)
-    features = checked_features(x)
+    features = checked_features(x, keep_float32=True)
     rows = features.shape[0] if graph is None else graph.n_nodes
     if features.shape != (rows, in_channels):
         raise InputError(
@@ -56,9 +60,24 @@ def table(x: Any, graph: Graph | None, in_channels: int) -> Any:
     return features
 
 
-def dense(features: Any, like: Tensor) -> Tensor:
-    """Features (N, M) as a dense tensor in the type and on the device of `like`."""
-    return torch.from_numpy(features.toarray() if sp.issparse(features) else features).to(like)
+def n_nonzero(features: Any) -> int:
+    """The number of values of an array or sparse matrix that are not zero."""
+    return int(features.count_nonzero() if sp.issparse(features) else np.count_nonzero(features))
+
+
+def dense(features: Any, like: Tensor, *, shared: bool = False) -> Tensor:
+    """Features (N, M) as a dense tensor in the type and on the device of `like`.
+
+    Args:
+        features: array or CSR matrix (N, M).
+        like: gives type and device.
+        shared: whether the tensor may share the memory of the array, for a use that is over before the owner of the
+            array can change it; otherwise it is a copy.
+    """
+    array, own = (features.toarray(), True) if sp.issparse(features) else (features, False)
+    if not array.flags.writeable or min(array.strides) < 0:  # torch takes neither
+        array, own = array.copy(order="K"), True
+    return torch.from_numpy(array).to(like, copy=not (own or shared))
 
 
 def sparse_if_cheaper(features: Any, like: Tensor, propagation: float = 0) -> Tensor | SparseInput:
@@ -69,7 +88,8 @@ def sparse_if_cheaper(features: Any, like: Tensor, propagation: float = 0) -> Te
         like: gives type and device.
         propagation: nonzeros that products S (X W) would read at every step, where a dense S X is made once.
     """
-    csr = sp.csr_array(features)
-    if like.device.type == "cpu" and csr.nnz + propagation < SPARSE_BELOW * csr.shape[0] * csr.shape[1]:
-        return SparseInput(csr, like.dtype)
+    rows, columns = features.shape
+    stored = features.nnz if sp.issparse(features) else n_nonzero(features)
+    if like.device.type == "cpu" and stored + propagation < SPARSE_BELOW * rows * columns:
+        return SparseInput(sp.csr_array(features), like.dtype)
     return dense(features, like)

@@ -159,7 +159,9 @@ class InParts:
         if evaluate == "parts":
             next(batches.cover())  # refuses batches that leave nodes out
         self._model = model
-        self._features = checked_features(x)
+        features = checked_features(x, keep_float32=True)
+        # A float32 array is the caller's own, who may change it before it is used.
+        self._features = features.copy(order="K") if features.dtype == np.float32 else features
         if self._features.shape[0] != graph.n_nodes:
             raise InputError(
                 f"x has {self._features.shape[0]} rows, but the graph has {graph.n_nodes} nodes: one row per node"

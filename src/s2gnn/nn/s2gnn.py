@@ -13,7 +13,7 @@ from s2gnn.nn.arguments import check_features, layer_widths
 from s2gnn.nn.calling import as_operator
 from s2gnn.nn.conv import NormName, S2Conv
 from s2gnn.nn.epsilon import EpsilonName, LearnedEpsilon, make_epsilon
-from s2gnn.nn.features import dense, table
+from s2gnn.nn.features import dense, n_nonzero, table
 from s2gnn.nn.fusion import FusionName
 from s2gnn.nn.plan import LayerInput, LayerPlan, Operator, plan_input
 from s2gnn.operators import Shift, SobolevFamily, SobolevOperator, SparseInput
@@ -160,7 +160,7 @@ class S2GNN(nn.Module):
 
         Returns the features in the form that is the cheapest to train on (as they are, sparse, or propagated once), and
         the operator with the network's α and ε, or the family for an ε that is learned; made once, for all epochs and
-        all networks of this shape.
+        all networks of this shape. A dense `x` may be changed or deleted afterwards.
         """
         c, weight = self.config, self._first.weight
         features = table(x, graph, c.in_channels)
@@ -170,14 +170,12 @@ class S2GNN(nn.Module):
             op = SobolevFamily(graph, c.alpha, shift, dtype=dtype, device=device)
         else:
             op = SobolevOperator(graph, c.alpha, self.epsilon, shift, dtype=dtype, device=device)
-        nnz = int((features != 0).sum())
-        form = plan_input(op, c.in_channels, self._first.out_channels, nnz)
+        form = plan_input(op, c.in_channels, self._first.out_channels, n_nonzero(features))
         if form == "sparse":
             return SparseInput(sp.csr_array(features), weight.dtype), op
-        constant = dense(features, weight)
         if form == "prepared" and isinstance(op, SobolevOperator):
-            return op.prepare(constant), op
-        return constant, op
+            return op.prepare(dense(features, weight, shared=True)), op
+        return dense(features, weight), op
 
     def plan(self, x: LayerInput, op: Operator | SobolevFamily) -> list[LayerPlan]:
         """The order of multiplication that each layer would take for the input `x` in its present mode."""
