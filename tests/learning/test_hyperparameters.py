@@ -34,7 +34,8 @@ def test_defaults_elsewhere():
     assert "epsilon" not in default_hyperparameters("no-hadamard", "har").model
     for data, model in product(("ppi-human", "ogbn-proteins"), ("s2gnn", "gcn")):
         proteins = default_hyperparameters(model, data)
-        assert (proteins.lr, proteins.model["hidden_channels"], proteins.model["num_layers"]) == (1e-3, 8, 3)
+        assert (proteins.model["hidden_channels"], proteins.model["num_layers"], proteins.model["dropout"]) == (8, 3, 0)
+        assert (proteins.lr, proteins.weight_decay) == (1e-3 if data == "ogbn-proteins" else 0.01, 0)
     assert default_hyperparameters("svm", "har") == Hyperparameters(0.0, 0.0, {"C": 1.0})
 
 
