@@ -31,7 +31,9 @@ def test_heavy_edges_are_not_cut():
     assert cut_share(graph, parts) == pytest.approx(0.02 / 6.02)
 
 
-def test_the_cut_is_the_weight_between_parts():
+@pytest.mark.parametrize("rows", [3, 20, 2**16])
+def test_the_cut_is_the_weight_between_parts(rows, monkeypatch):
+    monkeypatch.setattr(sys.modules["s2gnn.graphs.partition"], "ROWS_AT_A_TIME", rows)
     graph = random_graph(20, seed=3)
     parts = np.arange(20) % 3
     dense = graph.to_scipy().toarray()

@@ -13,6 +13,7 @@ def normalisation():
     norm = nn.BatchNorm1d(3)
     norm(torch.randn(9, 3))
     norm.register_buffer("mask", torch.tensor([True, False]))
+    norm.register_buffer("barred", torch.tensor([0.0, -torch.inf]))
     return norm
 
 
@@ -31,8 +32,24 @@ def test_a_step_leaves_the_mean_of_what_its_batches_make():
         step.finish()
         states.append(norm.running_mean.clone())
         assert norm.num_batches_tracked.item() == count + 1
+        assert norm.barred.tolist() == [0.0, -torch.inf]
     torch.testing.assert_close(states[0], expected)
     torch.testing.assert_close(states[1], expected)
+
+
+def test_a_batch_that_counts_nothing_changes_nothing_in_either_order():
+    norm = normalisation()
+    before = {name: tensor.clone() for name, tensor in norm.state_dict().items()}
+    norm(BATCHES[0])
+    expected = norm.running_mean.clone()
+    for order in ([0, 1], [1, 0]):
+        norm.load_state_dict(before)
+        step = StepBuffers(norm, ALONE)
+        for number in order:
+            norm(BATCHES[number])
+            step.take(1.0 - number)
+        step.finish()
+        torch.testing.assert_close(norm.running_mean, expected)
 
 
 @pytest.mark.parametrize("kind", ["one batch", "none"])

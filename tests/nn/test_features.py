@@ -58,7 +58,9 @@ def test_arrays_that_torch_does_not_take_are_copied():
 
 def test_nonzeros_of_arrays_and_of_matrices_that_store_zeros_and_duplicates():
     X = np.array([[0.0, 1.5], [0.0, 0.0], [2.0, 0.0]], dtype=np.float32)
-    stored = sp.coo_array(([1.5, 2.0, 0.0, 1.0, -1.0], ([0, 2, 1, 1, 1], [1, 0, 0, 1, 1])), shape=(3, 2)).tocsr()
+    values, columns = [1.5, 0.0, 1.0, -1.0, 2.0], [1, 0, 1, 1, 0]  # in the second row a zero, and 1 - 1 in one place
+    stored = sp.csr_array((values, columns, [0, 1, 4, 5]), shape=(3, 2))
+    assert not stored.has_canonical_format
     assert n_nonzero(X) == n_nonzero(sp.csr_array(X)) == n_nonzero(stored) == 2
 
 

@@ -63,12 +63,14 @@ def test_degrees_of_the_part_are_those_of_a_graph_of_its_own():
 
 
 @pytest.mark.parametrize("degrees", ["whole", "part"])
-def test_float32_features_stay_float32_and_are_not_the_callers(degrees):
-    x, model = X.astype(np.float32), new_model().eval()
+@pytest.mark.parametrize("form", [np.float32, np.float64, sp.csr_array])
+def test_features_keep_their_type_and_are_not_the_callers(degrees, form):
+    made = form if form is sp.csr_array else lambda values: values.astype(form)
+    x, model = made(X.copy()), new_model().eval()
     parts = InParts(model, x, GRAPH, Clusters(np.arange(40) % 2), degrees)
-    assert parts._features.dtype == np.float32
-    x[:] = 0
-    alone = InParts(model, X.astype(np.float32), GRAPH, Clusters(np.arange(40) % 2), degrees)
+    assert parts._features.dtype == x.dtype
+    x *= 0
+    alone = InParts(model, made(X), GRAPH, Clusters(np.arange(40) % 2), degrees)
     assert torch.equal(model(*parts.prepared_on(NODES)), model(*alone.prepared_on(NODES)))
 
 

@@ -77,11 +77,12 @@ def test_a_run_is_trained_and_measured(division, data_folder, tmp_path_factory, 
 
 
 def test_every_row_is_measured_in_a_process_of_its_own_with_the_seeds_of_the_budget(monkeypatch):
-    asked = []
+    asked, chosen = [], []
 
     def in_own_process(task, cell, division, threads):
         assert task is study.run_division
         asked.append((cell.model, division, cell.seeds, cell.protocol.epochs))
+        chosen.append(cell.hyperparameters.model)
         return study.Trained(0.8, 0.8, 2**25, 1.0, 20, 0.1)
 
     monkeypatch.setattr(study, "in_own_process", in_own_process)
@@ -90,4 +91,7 @@ def test_every_row_is_measured_in_a_process_of_its_own_with_the_seeds_of_the_bud
     assert [one[:2] for one in asked] == places
     assert {one[2:] for one in asked} == {((study.TEST_SEEDS[0],), 20)}
     assert len(content["rows"]) == len(places)
+    ours, of_the_table = chosen[0], chosen[len(study.NETWORKS[0].divisions)]
+    assert (ours["alpha"], ours["fusion"]) == (4, "mlp")
+    assert (of_the_table["alpha"], of_the_table["fusion"]) == (1, "linear")
     assert np.isfinite([r["runs"][0]["bytes"] for r in content["rows"]]).all()

@@ -10,6 +10,7 @@ from s2gnn.graphs.graph import Graph
 from s2gnn.graphs.validation import as_array
 
 PartitionMethod = Literal["metis", "random"]
+ROWS_AT_A_TIME = 2**16
 _WEIGHT_LEVELS = 1000  # METIS knows whole numbers only
 
 
@@ -46,9 +47,13 @@ def cut_share(graph: Graph, parts: ArrayLike) -> float:
     of_node = as_array(parts)
     if of_node.shape != (graph.n_nodes,):
         raise InputError(f"the parts have shape {of_node.shape}, expected one for each node, ({graph.n_nodes},)")
-    total = graph.weights.sum()
-    across = of_node[graph.rows()] != of_node[graph.indices]
-    return float(graph.weights[across].sum() / total) if total else 0.0
+    total, cut = graph.weights.sum(), 0.0
+    for first in range(0, graph.n_nodes, ROWS_AT_A_TIME):
+        pointers = graph.indptr[first : first + ROWS_AT_A_TIME + 1]
+        entries = slice(pointers[0], pointers[-1])
+        of_row = np.repeat(of_node[first : first + ROWS_AT_A_TIME], np.diff(pointers))
+        cut += graph.weights[entries][of_row != of_node[graph.indices[entries]]].sum()
+    return float(cut / total) if total else 0.0
 
 
 def _metis(graph: Graph, n_parts: int, seed: int) -> NDArray[np.int64]:

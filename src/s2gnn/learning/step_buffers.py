@@ -23,22 +23,24 @@ class StepBuffers:
         self._buffers = [buffer for buffer in model.buffers() if _is_number(buffer)]
         self._before = [buffer.clone() for buffer in self._buffers]
         self._changes = [torch.zeros_like(buffer, dtype=_real(buffer)) for buffer in self._buffers]
-        self._is_whole = False
+        self._after: list[list[Tensor]] = []  # what each batch made of them, of the first two
 
     @torch.no_grad()
     def take(self, share: float) -> None:
         """Called after each batch, with its share of the step."""
-        self._is_whole = share == 1 and self._group.size == 1
-        if self._is_whole:
-            return
+        if len(self._after) < 2:
+            self._after.append([buffer.clone() for buffer in self._buffers])
         for buffer, before, change in zip(self._buffers, self._before, self._changes, strict=True):
-            change += share * (buffer - before)
+            moved = torch.where(buffer == before, 0, buffer - before)  # an infinite one has not moved by NaN
+            change += share * moved
             buffer.copy_(before)
 
     @torch.no_grad()
     def finish(self) -> None:
         """Called after the last batch of this process."""
-        if self._is_whole:
+        if len(self._after) == 1 and self._group.size == 1:
+            for buffer, after in zip(self._buffers, self._after[0], strict=True):
+                buffer.copy_(after)
             return
         changes = self._group.added_up(self._changes)
         for buffer, before, change in zip(self._buffers, self._before, changes, strict=True):

@@ -75,8 +75,9 @@ def dense(features: Any, like: Tensor, *, shared: bool = False) -> Tensor:
             array can change it; otherwise it is a copy.
     """
     array, own = (features.toarray(), True) if sp.issparse(features) else (features, False)
-    if not array.flags.writeable or min(array.strides) < 0:  # torch takes neither
-        array, own = array.copy(order="K"), True
+    strides = array.strides
+    if not array.flags.writeable or min(strides) < 0 or any(stride % array.itemsize for stride in strides):
+        array, own = array.copy(order="K"), True  # torch takes none of these
     return torch.from_numpy(array).to(like, copy=not (own or shared))
 
 

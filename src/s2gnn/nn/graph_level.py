@@ -42,7 +42,7 @@ class GraphInput:
         x, selected = select_nodes(self.x, op, self.union.blocks(chosen))
         union = self.union.chosen(chosen)
         groups = NodeGroups.of(union.offsets, self.groups.sizes.device)
-        return GraphInput(x, union, groups), _told(selected, groups)
+        return GraphInput(x, union, groups), _within_graphs(selected, groups)
 
 
 class GraphClassifier(nn.Module):
@@ -80,7 +80,7 @@ class GraphClassifier(nn.Module):
         if isinstance(inputs, SparseInput):
             inputs = inputs.to_dense()  # nodes of many graphs have few features, and rows of these are to be chosen
         groups = NodeGroups.of(union.offsets, next(self.parameters()).device)
-        return GraphInput(inputs, union, groups), _told(op, groups)
+        return GraphInput(inputs, union, groups), _within_graphs(op, groups)
 
     def forward(self, x: GraphInput, op: Any = None) -> Tensor:
         """The logits (G, C)."""
@@ -93,7 +93,7 @@ class GraphClassifier(nn.Module):
         return next(self.parameters()).new_zeros(())
 
 
-def _told(op: Any, groups: NodeGroups) -> Any:
+def _within_graphs(op: Any, groups: NodeGroups) -> Any:
     """An operator of a union that knows its graphs, where that matters: SuperGAT draws pairs of nodes of one graph."""
     return op.within(groups) if isinstance(op, NodePairs) else op
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
@@ -87,7 +88,7 @@ class Clusters(NodeBatches):
         return self.per_batch >= len(self.parts)
 
     def settings(self) -> dict[str, Any]:
-        """How many parts there are, and what stands for the nodes in each of them."""
+        """How many parts there are, and a digest of which nodes each of them has."""
         digest = hashlib.sha256()
         for part in self.parts:
             digest.update(len(part).to_bytes(8, "little") + part.tobytes())
@@ -113,6 +114,14 @@ class Clusters(NodeBatches):
 
     def __repr__(self) -> str:
         return f"Clusters({len(self.parts)} parts of {self.n_nodes} nodes, per_batch={self.per_batch})"
+
+
+def _own_features(x: Any) -> Any:
+    """Checked features that the caller cannot change any more before they are used."""
+    features = checked_features(x, keep_float32=True)
+    if sp.issparse(features):
+        return features.copy() if features is x else features
+    return features.copy(order="K") if np.may_share_memory(features, as_array(x)) else features
 
 
 class InParts:
@@ -159,9 +168,7 @@ class InParts:
         if evaluate == "parts":
             next(batches.cover())  # refuses batches that leave nodes out
         self._model = model
-        features = checked_features(x, keep_float32=True)
-        # A float32 array is the caller's own, who may change it before it is used.
-        self._features = features.copy(order="K") if features.dtype == np.float32 else features
+        self._features = _own_features(x)
         if self._features.shape[0] != graph.n_nodes:
             raise InputError(
                 f"x has {self._features.shape[0]} rows, but the graph has {graph.n_nodes} nodes: one row per node"
