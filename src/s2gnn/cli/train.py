@@ -155,11 +155,12 @@ def _ended_by_the_launcher() -> Iterator[None]:
 def _what_is_left(saved: Checkpoint | None, group: Group) -> str:
     if saved is None:
         return "nothing is left of the run; with --checkpoint FILE it could be gone on with"
-    if not saved.path.is_file() and not group.is_first:  # it may be on the disk of another machine
-        return f"the same command goes on from {saved.path} where the first process ran, if it was saved by then"
-    if not saved.path.is_file():
+    if saved.path.is_file():
+        return f"the same command goes on from {saved.path}, after epoch {saved.epochs()}"
+    if group.is_first:
         return f"it was over before {saved.path} was written for the first time"
-    return f"the same command goes on from {saved.path}, after epoch {saved.epochs()}"
+    # It may be on the disk of another machine.
+    return f"the same command goes on from {saved.path} where the first process ran, if it was saved by then"
 
 
 def _settings(cell: Cell) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from s2gnn.learning.group import ALONE, Group
 from s2gnn.learning.seeding import seeded
 from s2gnn.learning.targets import LossName, Targets, checked_targets
 from s2gnn.learning.training_run import History
+from s2gnn.nn.auxiliary import auxiliary_loss
 from s2gnn.nn.parts import InParts
 
 
@@ -87,9 +88,7 @@ def fit(
             if not history.train_loss:
                 targets.check_width(logits)
             value = batch.loss(logits)
-            if hasattr(model, "auxiliary_loss"):
-                value = value + model.auxiliary_loss()  # type: ignore[operator]
-            return Loss(value, draw.weight, draw.share)
+            return Loss(value + auxiliary_loss(model), draw.weight, draw.share)
 
     def steps() -> Iterator[Iterator[Loss]]:
         for draws in batches.epoch():

@@ -23,13 +23,14 @@ class StepBuffers:
         self._buffers = [buffer for buffer in model.buffers() if _is_number(buffer)]
         self._before = [buffer.clone() for buffer in self._buffers]
         self._changes = [torch.zeros_like(buffer, dtype=_real(buffer)) for buffer in self._buffers]
-        self._after: list[list[Tensor]] = []  # what each batch made of them, of the first two
+        self._after: list[Tensor] = []  # what the last batch made of them
+        self._n_batches = 0
 
     @torch.no_grad()
     def take(self, share: float) -> None:
         """Called after each batch, with its share of the step."""
-        if len(self._after) < 2:
-            self._after.append([buffer.clone() for buffer in self._buffers])
+        self._after = [buffer.clone() for buffer in self._buffers]
+        self._n_batches += 1
         for buffer, before, change in zip(self._buffers, self._before, self._changes, strict=True):
             moved = torch.where(buffer == before, 0, buffer - before)  # an infinite one has not moved by NaN
             change += share * moved
@@ -38,8 +39,8 @@ class StepBuffers:
     @torch.no_grad()
     def finish(self) -> None:
         """Called after the last batch of this process."""
-        if len(self._after) == 1 and self._group.size == 1:
-            for buffer, after in zip(self._buffers, self._after[0], strict=True):
+        if self._n_batches == 1 and self._group.size == 1:
+            for buffer, after in zip(self._buffers, self._after, strict=True):
                 buffer.copy_(after)
             return
         changes = self._group.added_up(self._changes)

@@ -16,6 +16,7 @@ from s2gnn.links.metrics import roc_auc
 from s2gnn.links.non_edges import NonEdges
 from s2gnn.links.predictor import predict_links
 from s2gnn.links.split import LinkSplit, Pairs
+from s2gnn.nn.auxiliary import auxiliary_loss
 
 
 def fit_links(
@@ -59,9 +60,7 @@ def fit_links(
     def steps() -> Iterator[tuple[Loss]]:
         pairs = np.concatenate([train, non_edges.draw(len(train), generator, distinct=False)])
         value = _cross_entropy(model(x, op, pairs), len(train))
-        if hasattr(model, "auxiliary_loss"):
-            value = value + model.auxiliary_loss()  # type: ignore[operator]
-        yield (Loss(value, len(pairs)),)
+        yield (Loss(value + auxiliary_loss(model), len(pairs)),)
 
     def validate() -> float:
         logits = predict_links(model, x, op, _both(split.val))

@@ -13,6 +13,7 @@ from s2gnn.graphs.validation import as_node_indices
 from s2gnn.links.decoders import DECODERS, DecoderName
 from s2gnn.links.metrics import LinkScores, link_scores
 from s2gnn.links.split import Pairs
+from s2gnn.nn.auxiliary import auxiliary_loss
 
 
 class LinkPredictor(nn.Module):
@@ -65,9 +66,7 @@ class LinkPredictor(nn.Module):
 
     def auxiliary_loss(self) -> Tensor:
         """That of the encoder in its last forward pass; zero for an encoder that has none."""
-        if hasattr(self.encoder, "auxiliary_loss"):
-            return self.encoder.auxiliary_loss()  # type: ignore[no-any-return, operator]
-        return next(self.parameters()).new_zeros(())
+        return auxiliary_loss(self.encoder)
 
 
 @torch.no_grad()

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from s2gnn.errors import InputError
 from s2gnn.graphs import DisjointUnion
 from s2gnn.graphs.validation import as_array
+from s2gnn.nn.auxiliary import auxiliary_loss
 from s2gnn.nn.baselines.edges import NodePairs
 from s2gnn.nn.models import hyperparameters, make_model
 from s2gnn.nn.pooling import NodeGroups, PoolingName, make_pooling
@@ -88,9 +89,7 @@ class GraphClassifier(nn.Module):
 
     def auxiliary_loss(self) -> Tensor:
         """That of the network in its last forward pass; zero for a network that has none."""
-        if hasattr(self.network, "auxiliary_loss"):
-            return self.network.auxiliary_loss()  # type: ignore[no-any-return, operator]
-        return next(self.parameters()).new_zeros(())
+        return auxiliary_loss(self.network)
 
 
 def _within_graphs(op: Any, groups: NodeGroups) -> Any:
