@@ -35,13 +35,13 @@ def test_a_process_holds_what_the_formula_says(widths, propagated_once):
     x = np.zeros((SIZE.nodes, widths[0]), np.float32)
     x[:] = np.random.default_rng(0).normal(size=x.shape)
     model = S2GNN(*widths, alpha=SIZE.alpha)
-    parts = InParts(model, x, graph, Clusters(np.arange(SIZE.nodes) % 10))
+    parts = InParts(model, x, graph, Clusters(np.arange(SIZE.nodes) % 10), "part")
     needs, whole = parts_bytes(SIZE, widths), training_bytes(SIZE, widths)
     assert needs.part_degrees == whole.graph + x.nbytes + parts._features.nbytes
     prepared, _ = parts.whole
     assert isinstance(prepared, PreparedInput) == propagated_once
     held = prepared.stacked if isinstance(prepared, PreparedInput) else prepared
-    all_prepared = needs.part_degrees + whole.operator + held.nbytes
-    assert needs.whole_degrees == max(all_prepared, needs.part_degrees + whole.preparing)
-    assert needs.evaluation == all_prepared + evaluation_bytes(SIZE, widths)
+    given, made = whole.graph + x.nbytes, whole.operator + held.nbytes
+    assert needs.whole_degrees == given + max(made, whole.preparing)
+    assert needs.evaluation == given + made + evaluation_bytes(SIZE, widths)
     assert needs.building == x.nbytes + whole.building

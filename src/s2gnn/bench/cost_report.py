@@ -47,7 +47,7 @@ STAGES_IN_PARTS = {
     "dividing": "the first process, while METIS divides it, without its coarser graphs",
     "part_degrees": "every process from then on, `--degrees part`",
     "whole_degrees": "every process from then on, `--degrees whole`",
-    "evaluation": "the first process in an evaluation, `--evaluate whole`",
+    "evaluation": "the first process in an evaluation, `--degrees whole --evaluate whole`",
 }
 
 

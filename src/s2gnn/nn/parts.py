@@ -116,9 +116,11 @@ class Clusters(NodeBatches):
         return f"Clusters({len(self.parts)} parts of {self.n_nodes} nodes, per_batch={self.per_batch})"
 
 
-def _own_features(x: Any) -> Any:
+def _own_features(x: Any, n_nodes: int) -> Any:
     """Checked features that the caller cannot change any more before they are used."""
     features = checked_features(x, keep_float32=True)
+    if features.shape[0] != n_nodes:
+        raise InputError(f"x has {features.shape[0]} rows, but the graph has {n_nodes} nodes: one row per node")
     if sp.issparse(features):
         return features.copy() if features is x else features
     return features.copy(order="K") if np.may_share_memory(features, as_array(x)) else features
@@ -132,14 +134,17 @@ class InParts:
         x: node features (N, F), an array, tensor or SciPy sparse matrix.
         graph: the whole graph, N nodes.
         batches: of nodes: `Clusters`, or `Sampled` neighbourhoods.
-        degrees: of the "whole" graph: the network is prepared once on the whole graph, and a part selects its rows and
-            columns of that; features that were propagated once are those of the whole graph, so that the first layer
-            misses no neighbour. Of the "part": the network is prepared anew on every part, as if there were nothing
-            else, and nothing but features and graph is held of the whole.
+        degrees: of the "whole" graph: the network is prepared once on the whole graph, here and now, and a part selects
+            its rows and columns of that; features that were propagated once are those of the whole graph, so that the
+            first layer misses no neighbour. Of the "part": the network is prepared anew on every part, as if there were
+            nothing else, and nothing but graph and a copy of the features is held of the whole.
         evaluate: on the "whole" graph at once, without gradients; or in "parts", which takes less memory.
         batches_per_step: batches whose gradients are added up for one step of the optimiser.
 
     With all nodes in one batch, training is that of `fit` on the whole graph, to the bit.
+
+    Attributes:
+        shape: (N, F).
 
     Example:
         >>> from s2gnn import S2GNN, knn_graph
@@ -168,22 +173,18 @@ class InParts:
         if evaluate == "parts":
             next(batches.cover())  # refuses batches that leave nodes out
         self._model = model
-        self._features = _own_features(x)
-        if self._features.shape[0] != graph.n_nodes:
-            raise InputError(
-                f"x has {self._features.shape[0]} rows, but the graph has {graph.n_nodes} nodes: one row per node"
-            )
         self._graph = graph
+        if degrees == "whole":
+            self.whole = model.prepare(x, graph)  # type: ignore[operator]
+            self.shape = torch.Size(self.whole[0].shape)
+        else:
+            self._features = _own_features(x, graph.n_nodes)
+            self.shape = torch.Size(self._features.shape)
         self.batches = batches
         self.degrees: DegreesName = degrees
         self.evaluate: EvaluateName = evaluate
         self.batches_per_step = positive_integer(batches_per_step, "batches_per_step")
         self._has_prepared = False
-
-    @property
-    def shape(self) -> torch.Size:
-        """(N, F)."""
-        return torch.Size(self._features.shape)
 
     def settings(self) -> dict[str, Any]:
         """How the graph is divided, for a run that is to be gone on with."""
