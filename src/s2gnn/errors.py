@@ -25,6 +25,10 @@ class SlowPathWarning(UserWarning):
     """The native kernel is not available, so products are computed on plain torch."""
 
 
+class IdleProcessesWarning(UserWarning):
+    """Some of the processes that train together have no batch to compute."""
+
+
 class LabelsWarning(UserWarning):
     """Labels may have been meant in another way than they are read."""
 

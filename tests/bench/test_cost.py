@@ -11,11 +11,12 @@ from s2gnn.bench.cost import (
     edge_list_bytes,
     gathered_bytes,
     operator_bound,
+    peer_needs,
     propagation_needs,
     sparse_tensor_bytes,
     streamed_bytes,
-    training_needs,
 )
+from s2gnn.bench.cost_model import training_bytes
 from s2gnn.bench.layers import ATTENTION, BASELINES, make_ours, make_peer
 from s2gnn.bench.memory import operator_bytes, tensor_bytes
 from s2gnn.bench.networks import WAYS, make_epoch, make_network
@@ -67,10 +68,10 @@ def test_needs_grow_with_the_graph_and_messages_dominate():
     small, large = Size(1_000, 10_000, 6), Size(1_000, 1_000_000, 6)
     for way in PRODUCTS:
         assert propagation_needs(way, large, 64) >= propagation_needs(way, small, 64) > 0
-    for way in WAYS:
-        assert training_needs(way, large, [8, 64, 3]) >= training_needs(way, small, [8, 64, 3]) > 0
-    assert training_needs("gcnconv", large, [8, 64, 3]) > 2 * 4 * 64 * 1_000_000
-    assert training_needs("ours", large, [8, 64, 3]) < training_needs("csr", large, [8, 64, 3])
+    for way in set(WAYS) - {"ours"}:
+        assert peer_needs(way, large, [8, 64, 3]) >= peer_needs(way, small, [8, 64, 3]) > 0
+    assert peer_needs("gcnconv", large, [8, 64, 3]) > 2 * 4 * 64 * 1_000_000
+    assert training_bytes(large, [8, 64, 3]).network < peer_needs("csr", large, [8, 64, 3])
 
 
 @pytest.mark.parametrize("model", BASELINES)

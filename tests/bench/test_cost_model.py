@@ -6,7 +6,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from s2gnn import InputError, SobolevOperator
-from s2gnn.bench.cost import Size, gathered_bytes
+from s2gnn.bench.cost import PROCESS, Size, gathered_bytes
 from s2gnn.bench.cost_model import (
     CACHED_SIGNAL,
     Gather,
@@ -24,7 +24,6 @@ from s2gnn.bench.cost_model import (
 )
 from s2gnn.bench.memory import operator_bytes
 from s2gnn.bench.networks import make_epoch, make_network
-from s2gnn.bench.scale import PROCESS
 from s2gnn.bench.workloads import random_graph
 from s2gnn.operators import PreparedInput, kernel
 from s2gnn.operators.shifts import hadamard_factors

@@ -65,9 +65,9 @@ def test_a_task_that_was_run_has_measurements():
     assert rows["graph"] == ("0.23 GiB",)
     assert rows["an epoch, a step and an evaluation"] == ("2.5 to 40 s",)
     stages = [
-        Stage("network", 9, 2**30, 2**30, 1, 1),
-        Stage("epoch 1", 3, 2**31, 5 * 2**30, 1, 1),
-        Stage("epoch 2", 2, 1, 5 * 2**30, 1, 1),
+        Stage("network", 9, 2**30, 2**30),
+        Stage("epoch 1", 3, 2**31, 5 * 2**30),
+        Stage("epoch 2", 2, 1, 5 * 2**30),
     ]
     rows = {row[0]: row[1:] for row in task_table(WIDE, None, LargeTraining("ours", 1, stages)).rows}
     assert rows["peak of the process"][1] == "5.00 GiB"

@@ -63,6 +63,12 @@ def test_bad_input(s2gnn, arguments, text):
     assert text in err
 
 
+def test_a_run_that_diverges_ends_with_one_sentence(s2gnn):
+    code, out, err = s2gnn(*DIGITS, "--epochs", 30, "--set", "lr=1e30")
+    assert (code, out) == (1, "")
+    assert "or lower the learning rate (now 1e+30)" in err
+
+
 def _workers(launcher: int) -> dict[int, int]:
     """The processes that torchrun has started, by rank."""
     children = Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()

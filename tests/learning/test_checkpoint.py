@@ -57,6 +57,14 @@ def test_a_finished_run_is_not_trained_again_but_may_go_on_for_longer(tmp_path):
     assert longer.history == train(epochs=9)[0].history
 
 
+def test_the_seconds_of_a_run_are_those_before_it_was_interrupted_too(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "run.safetensors", every=2)
+    with pytest.raises(Interrupted):
+        train(checkpoint, stop=5)
+    _change(checkpoint, seconds=1000.0)
+    assert 1000 < train(checkpoint)[0].seconds < 2000
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [
@@ -105,15 +113,20 @@ def test_fewer_epochs_than_are_finished_are_refused(tmp_path):
         train(checkpoint, epochs=3)
 
 
-@pytest.mark.parametrize("lost", ["version", "history", "best_epoch", "rng", "adam/"])
+def _change(checkpoint, lost=None, **changes):
+    """Write the file again without what is `lost`, and with other descriptions."""
+    saved = checkpoint.path.read_bytes()
+    tensors = {name: tensor for name, tensor in load(saved).items() if lost is None or not name.startswith(lost)}
+    description = json.loads(_metadata(saved)[FORMAT]) | changes
+    description.pop(lost, None)
+    checkpoint.path.write_bytes(save(tensors, {FORMAT: json.dumps(description)}))
+
+
+@pytest.mark.parametrize("lost", ["version", "history", "best_epoch", "seconds", "rng", "adam/"])
 def test_an_incomplete_file_is_refused(tmp_path, lost):
     checkpoint = Checkpoint(tmp_path / "run.safetensors")
     train(checkpoint, epochs=2)
-    saved = checkpoint.path.read_bytes()
-    tensors = {name: tensor for name, tensor in load(saved).items() if not name.startswith(lost)}
-    description = json.loads(_metadata(saved)[FORMAT])
-    description.pop(lost, None)
-    checkpoint.path.write_bytes(save(tensors, {FORMAT: json.dumps(description)}))
+    _change(checkpoint, lost)
     with pytest.raises(InputError, match="is no checkpoint of a training run, or damaged"):
         train(checkpoint)
 

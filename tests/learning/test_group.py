@@ -1,13 +1,14 @@
 import multiprocessing
 import os
 import socket
+import warnings
 
 import numpy as np
 import pytest
 import torch
 
 from s2gnn import S2GNN, InputError, knn_graph
-from s2gnn.errors import LostProcessError
+from s2gnn.errors import IdleProcessesWarning, LostProcessError
 from s2gnn.graphs import partition
 from s2gnn.learning import ALONE, FitConfig, Group, fit, joined_group
 from s2gnn.nn import Clusters, InParts
@@ -98,6 +99,41 @@ def _refused(group):
 
 def test_what_the_first_process_refuses_all_refuse():
     assert in_processes(_refused) == {0: "not this", 1: "not this"}
+
+
+def _refused_in_the_second(group):
+    def load():
+        if group.rank == 1:
+            raise InputError("no data here")
+        return group.rank
+
+    try:
+        return group.everywhere(load)
+    except InputError as error:
+        return str(error)
+
+
+def test_what_one_process_refuses_all_refuse_and_name_it():
+    text = "process 1 of 0 to 1: no data here"
+    assert in_processes(_refused_in_the_second) == {0: text, 1: text}
+    assert _refused_in_the_second(ALONE) == 0
+
+
+def _idle(group):
+    model = S2GNN(2, 8, 3)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for parts, per_step in ((1, 2), (4, 1), (4, 2)):
+            x = InParts(model, X, GRAPH, Clusters(np.arange(90) % parts), batches_per_step=per_step)
+            fit(model, x, None, Y, TRAIN, config=FitConfig(epochs=1), group=group)
+    return [str(warning.message) for warning in caught if warning.category is IdleProcessesWarning]
+
+
+def test_processes_without_a_batch_are_told_of():
+    found = in_processes(_idle)
+    assert [text[:62] for text in found[0]] == ["2 processes train together, but a step has 1 of the batches th"] * 2
+    assert found[1] == []
+    assert _idle(ALONE) == []
 
 
 def _killed(group):

@@ -105,7 +105,7 @@ def test_the_table_of_folds_has_their_standard_deviation_and_no_paper(tmp_path):
         cell = table.cell(place, table.protocols[0], BUDGETS["long"])
         for seed, score in zip(cell.seeds, scores[place.model], strict=True):
             metrics = {"test_accuracy": float(score), "epoch": 1}
-            records.append(Record(cell.config_hash, seed, cell.config, metrics, 1.0, {}, "now", "abc", {}))
+            records.append(Record(cell.config_hash, seed, cell.config, metrics, 1.0, {"epochs": 500}, "now", "abc", {}))
     text = rendered(table_layout(table_result(table, records)), "markdown")
     assert f"**80.00 ± {100 * scores['s2gnn'].std():.2f}**" in text
     assert "+5.00 (10 folds, p = " in text

@@ -1,5 +1,6 @@
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,18 @@ def test_a_part_does_not_replace_the_whole(tmp_path):
         MEASURED["sparsity"].run(tmp_path, "s2gnn study run sparsity", ("har",), print)
     with pytest.raises(InputError, match="stability has no data set 'har': choose from none"):
         MEASURED["stability"].run(tmp_path, "s2gnn study run stability", ("har",), print)
+
+
+def test_a_study_with_usual_data_sets_measures_these_and_loses_no_other(tmp_path):
+    given = []
+    study = replace(MEASURED["sparsity"], measure=lambda data, _: given.append(data) or {"rows": []}, usual=("har",))
+    study.run(tmp_path, "s2gnn study run sparsity", None, print)
+    study.run(tmp_path, "s2gnn study run sparsity", ("isolet",), print)
+    assert given == [("har",), ("isolet",)]
+    rows = [{"data": name, "sparsity": [99.0] * 5} for name in ("cancer-b", "har")]
+    (tmp_path / "sparsity.json").write_text(json.dumps({"content": {"rows": rows}}))
+    with pytest.raises(InputError, match="or name them all with --data cancer-b,har"):
+        study.run(tmp_path, "s2gnn study run sparsity", None, print)
 
 
 def test_damaged_and_missing_records(tmp_path):

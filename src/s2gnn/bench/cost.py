@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 GIB = 2**30
+PROCESS = 400 * 2**20  # bytes of an interpreter with torch and the package loaded
 ALLOWANCE = 1.3  # on the bytes that the operator must hold
 # Arrays (nonzeros, heads, out) that PyG's attention keeps of every layer for the backward pass.
 KEPT_MESSAGES = {"gat": 1, "gatv2": 3, "supergat": 6, "transformer": 3}
@@ -79,20 +80,18 @@ def propagation_needs(way: str, size: Size, width: int) -> int:
     }[way]
 
 
-def training_needs(way: str, size: Size, widths: Sequence[int]) -> int:
-    """The bytes that a network of layers `widths` takes in training, beside the operator of ours and the input.
+def peer_needs(way: str, size: Size, widths: Sequence[int]) -> int:
+    """The bytes that the network of a peer takes in training, beside graph, input and the operator of ours.
 
-    An estimate: of every branch of every layer six arrays (N, out) are alive at the peak (three in our own passes:
-    bias, ReLU and dropout are one).
+    An estimate: of every branch of every layer six arrays (N, out) are alive at the peak. That of our own network is
+    `cost_model.training_bytes`.
     """
     branches = 1 if way == "gcn" else size.alpha + 1
-    alive = 3 if way == "ours" else 6
-    activations = 4 * alive * branches * size.nodes * sum(widths[1:])
+    activations = 4 * 6 * branches * size.nodes * sum(widths[1:])
     messages = _messages(size, max(widths[1:]))
     return (
         activations
         + {
-            "ours": 4 * (size.alpha + 1) * size.nodes * widths[0],
             "csr": csr_bytes(size) + matrix_temporaries(size),
             "torch_sparse": sparse_tensor_bytes(size) + _transposes(size) + matrix_temporaries(size),
             "gcnconv": edge_list_bytes(size) + max(matrix_temporaries(size), messages),

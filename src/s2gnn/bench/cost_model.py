@@ -13,8 +13,7 @@ import numpy as np
 import torch
 from scipy.optimize import nnls
 
-from s2gnn.bench.cost import Size
-from s2gnn.bench.scale import PROCESS
+from s2gnn.bench.cost import PROCESS, Size
 from s2gnn.errors import InputError
 from s2gnn.graphs.graph import LARGEST_INT32_POINTER
 from s2gnn.nn.plan import LARGEST_PREPARED_INPUT, LayerInput, Order, plan_input, plan_layer
@@ -51,6 +50,11 @@ class Bytes:
     activations: int
 
     @property
+    def network(self) -> int:
+        """What training the network holds beside graph, operator and the caller's features."""
+        return self.copied + self.propagated + self.activations
+
+    @property
     def peak_of_building(self) -> int:
         """The largest resident memory of the process, itself included, until the graph is made."""
         return PROCESS + self.features + self.building
@@ -59,8 +63,7 @@ class Bytes:
     def peak(self) -> int:
         """The largest resident memory of the process, itself included, until training ends."""
         held = PROCESS + self.graph + self.features
-        training = self.operator + self.copied + self.propagated + self.activations
-        return max(self.peak_of_building, held + self.preparing, held + training)
+        return max(self.peak_of_building, held + self.preparing, held + self.operator + self.network)
 
 
 def index_bytes(size: Size) -> int:

@@ -45,7 +45,8 @@ def read_record(results: Path, name: str) -> dict[str, Any]:
 
 def measured_epochs(results: Path) -> list[Measured]:
     """The epochs of S2-GNN in the folder `results`, on graphs with at least 100,000 directions."""
-    return _large_enough([*_epochs(read_record(results, EPOCHS)), *_large_epochs(read_record(results, SCALE))])
+    epochs, scale = (read_record(results, name) for name in (EPOCHS, SCALE))
+    return _large_enough([*_epochs(epochs), _large_epoch(scale, scale["machine"]["gemm"])])
 
 
 def measured_propagations(results: Path) -> list[Measured]:
@@ -58,21 +59,14 @@ def measured_propagations(results: Path) -> list[Measured]:
     return _large_enough(found)
 
 
-def measured_processor_time(results: Path) -> list[Measured]:
-    """The epoch of the training that the model is held to, by processor time, as if nothing else had run.
+def held_to(results: Path) -> list[Measured]:
+    """The epoch of the training that the model is held to.
 
     First as the system gives memory, a new array on new pages; then with an allocator that keeps them.
     """
-    found = []
-    for name, how in ((COST, "new pages"), (COST_KEPT, "kept pages")):
-        record = read_record(results, name)
-        task, run = _large_training(record)
-        epochs = [stage for stage in run["stages"] if stage["name"].startswith("epoch")]
-        seconds = min(stage["user"] + stage["system"] for stage in epochs) / record["threads"]
-        floor = dense_flops(task.nodes, task.alpha, task.widths) / mean_gemm(results)
-        gathers = gathers_of_epoch(task.size, task.widths)
-        found.append(Measured(f"random, {task.edges:,} edges, {how}", task.size.directions, floor, gathers, seconds))
-    return found
+    gemm = mean_gemm(results)
+    pages = ((COST, "new pages"), (COST_KEPT, "kept pages"))
+    return [_large_epoch(read_record(results, name), gemm, f", {how}") for name, how in pages]
 
 
 def mean_gemm(results: Path) -> float:
@@ -116,13 +110,13 @@ def sources(results: Path) -> list[str]:
 def _epochs(record: dict[str, Any]) -> Iterator[Measured]:
     for timing in record["timings"]:
         seconds = timing["ways"]["ours"]["milliseconds"] / 1e3
-        yield _epoch(timing["workload"], _size(timing), timing["widths"], seconds, record)
+        yield _epoch(timing["workload"], _size(timing), timing["widths"], seconds, record["machine"]["gemm"])
 
 
-def _large_epochs(record: dict[str, Any]) -> Iterator[Measured]:
+def _large_epoch(record: dict[str, Any], gemm: float, how: str = "") -> Measured:
     task, run = _large_training(record)
     seconds = min(stage["seconds"] for stage in run["stages"] if stage["name"].startswith("epoch"))
-    yield _epoch(f"random, {task.edges:,} edges", task.size, task.widths, seconds, record)
+    return _epoch(f"random, {task.edges:,} edges{how}", task.size, task.widths, seconds, gemm)
 
 
 def _large_training(record: dict[str, Any]) -> tuple[LargeTask, dict[str, Any]]:
@@ -131,8 +125,8 @@ def _large_training(record: dict[str, Any]) -> tuple[LargeTask, dict[str, Any]]:
     return task, run
 
 
-def _epoch(name: str, size: Size, widths: list[int], seconds: float, record: dict[str, Any]) -> Measured:
-    floor = dense_flops(size.nodes, size.alpha, widths) / record["machine"]["gemm"]
+def _epoch(name: str, size: Size, widths: list[int], seconds: float, gemm: float) -> Measured:
+    floor = dense_flops(size.nodes, size.alpha, widths) / gemm
     return Measured(name, size.directions, floor, gathers_of_epoch(size, widths), seconds)
 
 

@@ -16,9 +16,9 @@ from s2gnn.bench.cost_parts import parts_bytes
 from s2gnn.bench.cost_records import (
     ByteCheck,
     byte_checks,
+    held_to,
     mean_gemm,
     measured_epochs,
-    measured_processor_time,
     measured_propagations,
     sources,
     trained_task,
@@ -84,11 +84,11 @@ class FittedModel:
     def of(cls, results: Path) -> "FittedModel":
         """Fitted to the epochs and propagations of the records.
 
-        The range is that of the epochs, and of one that was held to the model by its processor time.
+        The range is that of the epochs, and of the training that the model is held to.
         """
         epochs = measured_epochs(results)
         rates = fit_rates([*epochs, *measured_propagations(results)])
-        ratios = [rates.ratio(epoch) for epoch in (*epochs, *measured_processor_time(results))]
+        ratios = [rates.ratio(epoch) for epoch in (*epochs, *held_to(results))]
         return cls(rates, mean_gemm(results), min(ratios), max(ratios))
 
     def epoch(self, task: LargeTask) -> EpochEstimate:
@@ -215,7 +215,7 @@ def _second_table(rates: Rates, results: Path) -> ReportTable:
         for what, found in (
             ("epoch", measured_epochs(results)),
             ("propagation", measured_propagations(results)),
-            ("epoch, processor time ÷ threads, not fitted", measured_processor_time(results)),
+            ("epoch, not fitted", held_to(results)),
         )
         for one in found
     ]

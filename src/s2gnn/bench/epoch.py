@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from s2gnn.bench.cost import Size, dense_flops, training_needs
+from s2gnn.bench.cost import Size, dense_flops, peer_needs
+from s2gnn.bench.cost_model import training_bytes
 from s2gnn.bench.networks import WAYS, make_epoch, make_network
 from s2gnn.bench.timing import Outcome, Way, race
 from s2gnn.bench.workloads import Workload
@@ -42,7 +43,10 @@ def time_epoch(task: Workload, repetitions: int = 5, available: Callable[[], int
     def make(way: str) -> Callable[[], object]:
         return make_epoch(*make_network(way, task.graph, task.x, widths, task.alpha), *task.supervision())
 
-    ways = {way: Way(training_needs(way, size, widths), partial(make, way)) for way in WAYS}
+    needs = {
+        way: training_bytes(size, widths).network if way == "ours" else peer_needs(way, size, widths) for way in WAYS
+    }
+    ways = {way: Way(needs[way], partial(make, way)) for way in WAYS}
     outcomes = race(ways, repetitions, available)
     flops = dense_flops(size.nodes, size.alpha, widths)
     return EpochTiming(task.name, size.nodes, size.nonzeros, size.alpha, widths, flops, outcomes)

@@ -1,6 +1,5 @@
 """Large graphs: the paper's grid of random graphs, and full-batch training at the size of ogbn-proteins."""
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -8,7 +7,8 @@ from pathlib import Path
 
 import torch
 
-from s2gnn.bench.cost import Size, dense_flops, operator_bound, training_needs
+from s2gnn.bench.cost import PROCESS, Size, dense_flops, peer_needs
+from s2gnn.bench.cost_model import training_bytes
 from s2gnn.bench.networks import EPSILON, make_epoch, make_network
 from s2gnn.bench.operator import OperatorTiming, time_operator
 from s2gnn.bench.stored import load_csr, stored_csr
@@ -21,8 +21,6 @@ from s2gnn.resources import available_bytes, in_own_process, peak_bytes, residen
 NODES = (500, 1_000, 2_000, 5_000, 10_000)
 PROBABILITIES = (0.03, 0.04, 0.05, 0.06)
 GRID_WIDTH = 16
-PROCESS = 400 * 2**20  # of an interpreter with torch and the package loaded
-GRAPH_TEMPORARIES = 36  # bytes for each direction while a Graph is checked: the file, the copy, its transpose
 
 
 @dataclass(frozen=True)
@@ -54,19 +52,15 @@ class Stage:
 
     Attributes:
         name: of the part.
-        seconds: on the clock of the wall.
+        seconds: by the clock.
         resident: memory after it, in bytes.
         peak: the largest until then.
-        user: seconds of all threads' processor time, which other programs on the machine hardly change.
-        system: the same spent by the system for this process, such as for pages of new memory.
     """
 
     name: str
     seconds: float
     resident: int
     peak: int
-    user: float
-    system: float
 
 
 @dataclass(frozen=True)
@@ -118,10 +112,12 @@ def train_large(
 
 
 def large_needs(task: LargeTask, way: str) -> int:
-    """The bytes that training takes one way by estimate: checking the graph, or the graph, operator and network."""
-    directions = 2 * task.edges
-    held = 12 * directions + round(operator_bound(task.size)) + training_needs(way, task.size, task.widths)
-    return PROCESS + max(GRAPH_TEMPORARIES * directions, held)
+    """The bytes that training takes one way by estimate, at the peak of the process."""
+    needs = training_bytes(task.size, task.widths)
+    if way == "ours":
+        return needs.peak
+    held = needs.graph + needs.features + needs.operator + peer_needs(way, task.size, task.widths)
+    return max(needs.peak_of_building, PROCESS + held)
 
 
 def large_flops(task: LargeTask) -> int:
@@ -134,18 +130,12 @@ class _Stages:
 
     def __init__(self) -> None:
         self.done: list[Stage] = []
-        self._start = self._clocks()
+        self._start = time.perf_counter()
 
     def end(self, name: str) -> None:
-        now = self._clocks()
-        seconds, user, system = (clock - before for clock, before in zip(now, self._start, strict=True))
-        self.done.append(Stage(name, seconds, resident_bytes(), peak_bytes(), user, system))
+        now = time.perf_counter()
+        self.done.append(Stage(name, now - self._start, resident_bytes(), peak_bytes()))
         self._start = now
-
-    @staticmethod
-    def _clocks() -> tuple[float, float, float]:
-        processor = os.times()
-        return time.perf_counter(), processor.user, processor.system
 
 
 def _train(folder: Path, task: LargeTask, way: str, epochs: int) -> list[Stage]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from s2gnn.cli.interrupt import INTERRUPTED, ending_at_once
-from s2gnn.errors import InputError, LostProcessError, SeedError
+from s2gnn.errors import InputError, LostProcessError, NonFiniteLossError, SeedError
 
 FAILED = 1
 BAD_INPUT = 2
@@ -30,7 +30,7 @@ def main() -> None:
     except InputError as error:
         print(f"s2gnn: {error}", file=sys.stderr)
         sys.exit(BAD_INPUT)
-    except (OSError, SeedError, LostProcessError) as error:
+    except (OSError, SeedError, LostProcessError, NonFiniteLossError) as error:
         print(f"s2gnn: {error}", file=sys.stderr)
         sys.exit(FAILED)
     except KeyboardInterrupt:

@@ -1,6 +1,6 @@
 """The model card of `s2gnn fit`, for whoever is given the folder."""
 
-from s2gnn.cli.training import Trained
+from s2gnn.cli.table_training import Trained
 from s2gnn.estimator import ModelCard
 from s2gnn.preprocessing import Columns
 

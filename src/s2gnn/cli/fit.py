@@ -20,7 +20,7 @@ from s2gnn.cli.predictions import (
     with_predictions,
     write_predictions,
 )
-from s2gnn.cli.training import Request, Trained, evidence_of, train
+from s2gnn.cli.table_training import Request, Trained, evidence_of, train
 from s2gnn.data import Table, read_table
 from s2gnn.errors import InputError
 from s2gnn.estimator.card import score_text

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,14 +17,14 @@ import typer
 from numpy.typing import NDArray
 from torch import nn
 
-from s2gnn.cli import BAD_INPUT
+from s2gnn.cli import BAD_INPUT, FAILED
 from s2gnn.cli.memory import measured_peak, size_text
 from s2gnn.cli.output import AsJson, check_folder_writable, check_writable, command_line, duration
 from s2gnn.cli.values import assignment
 from s2gnn.data.catalogue import Kind, entry, graph_title
 from s2gnn.data.dataset import Dataset
 from s2gnn.data.splits import CITATION_NETWORKS, Split
-from s2gnn.errors import InputError, LostProcessError
+from s2gnn.errors import InputError, LostProcessError, NonFiniteLossError
 from s2gnn.graphs import Graph, cut_share, partition
 from s2gnn.learning import Checkpoint, FitResult, Group, fit, joined_group, predict_logits, seeded
 from s2gnn.learning.group import is_launched
@@ -80,6 +81,10 @@ def train(
         typer.Option(help="A file (.safetensors) to save the run in; if it is there, the run goes on from it."),
     ] = None,
     every: Annotated[int, typer.Option(min=1, help="Epochs between two times that the run is saved.")] = 10,
+    wait: Annotated[
+        float,
+        typer.Option(min=0.1, help="Minutes that a process waits for the others, as while the first validates."),
+    ] = 30.0,
     out: Annotated[Path | None, typer.Option(help="The folder to write the trained S2-GNN into.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -101,7 +106,7 @@ def train(
         raise InputError(f"--parts-per-batch is {per_batch}, but there are {parts} parts: take at most as many")
     protocol = FAIR_CITATION if data in CITATION_NETWORKS else FAIR
     cell = make_cell(data, model, protocol, graph=graph, changes=dict(map(assignment, changes or ())), seeds=(seed,))
-    with _ended_by_the_launcher(), joined_group() as group:
+    with _ended_by_the_launcher(), joined_group(timedelta(minutes=wait)) as group:
         division = _Division(parts, per_batch, batches_per_step or group.size, degrees, evaluate)
         cell = replace(cell, protocol=replace(cell.protocol, epochs=epochs, patience=patience))
         saved = None if checkpoint is None else Checkpoint(checkpoint, every, _settings(cell))
@@ -111,10 +116,10 @@ def train(
         except LostProcessError as error:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)  # this process ends by itself, when it has said why
             raise LostProcessError(f"{error}: {_what_is_left(saved, group)}") from error
-        except InputError as error:
+        except (InputError, NonFiniteLossError) as error:  # all processes have it, and the first says so
             if group.is_first:
                 raise
-            raise typer.Exit(BAD_INPUT) from error  # the first process says why
+            raise typer.Exit(BAD_INPUT if isinstance(error, InputError) else FAILED) from error
         except KeyboardInterrupt:
             if group.is_first:
                 print(f"s2gnn: interrupted: {_what_is_left(saved, group)}", file=sys.stderr)
@@ -171,7 +176,7 @@ def _settings(cell: Cell) -> dict[str, Any]:
 def _train(
     cell: Cell, division: _Division, group: Group, saved: Checkpoint | None, *, shown: bool
 ) -> tuple[dict[str, Any], nn.Module]:
-    dataset, graph = dataset_of(cell)
+    dataset, graph = group.everywhere(partial(dataset_of, cell))
     if division.parts > graph.n_nodes:
         raise InputError(f"--parts is {division.parts}, but the graph of {cell.data} has {graph.n_nodes} nodes")
     seed, split = cell.seeds[0], split_of(cell, dataset, cell.seeds[0])

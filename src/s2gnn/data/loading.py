@@ -18,7 +18,7 @@ from s2gnn.data.fetching import obtain
 from s2gnn.data.newsgroups import GROUPS, read_posts, term_weights
 from s2gnn.data.ogbn_proteins import proteins_dataset
 from s2gnn.data.places import read_arrays
-from s2gnn.data.proteins import interaction_features
+from s2gnn.data.protein_features import interaction_features
 from s2gnn.data.tu import read_tu
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph

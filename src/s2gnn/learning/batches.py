@@ -86,6 +86,11 @@ class Batches:
             )
         self._x, self._op, self._targets, self._size = x, op, targets, batch_size
 
+    @property
+    def per_step(self) -> int:
+        """The most batches that a step has."""
+        return self._x.batches_per_step if isinstance(self._x, InParts) and not self._x.batches.is_one else 1
+
     def epoch(self) -> Iterator[tuple[Draw, ...]]:
         """The steps of one epoch, each with the batches whose losses it goes by.
 

@@ -18,7 +18,7 @@ from s2gnn.learning.training_run import History, TrainingRun
 from s2gnn.nn.arguments import positive_integer
 
 FORMAT = "s2gnn-training"
-VERSION = 1
+VERSION = 2
 _ADAM = ("step", "exp_avg", "exp_avg_sq")
 
 
@@ -69,6 +69,7 @@ class Checkpoint:
             "history": asdict(run.history),
             "best_score": run.best_score if math.isfinite(run.best_score) else None,
             "best_epoch": run.best_epoch,
+            "seconds": run.seconds,
         }
         tensors = {
             "rng": torch.get_rng_state(),
@@ -100,6 +101,7 @@ class Checkpoint:
         run.best_score = -math.inf if score is None else float(score)
         run.best_epoch = description["best_epoch"]
         run.best_state = _named("best/", tensors) or None
+        run.seconds = float(description["seconds"])
         torch.set_rng_state(tensors["rng"])
 
     def _parsed(self, saved: bytes) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -131,7 +133,7 @@ class Checkpoint:
 def _check_complete(tensors: Mapping[str, Tensor], description: Mapping[str, Any]) -> None:
     """Raise KeyError, TypeError or ValueError unless all is there that `restore` takes."""
     History(**description["history"])
-    for name in ("settings", "best_score", "best_epoch"):
+    for name in ("settings", "best_score", "best_epoch", "seconds"):
         description[name]
     if tensors["rng"].dtype != torch.uint8 or not _named("adam/", tensors):
         raise ValueError("it lacks the state of the optimiser or of the random numbers")

@@ -27,7 +27,7 @@ class FitResult:
     Attributes:
         history: losses and validation scores by epoch.
         best_epoch: the epoch, counted from 0, whose weights the model now has: the first best, or the last.
-        seconds: wall-clock time of the training loop.
+        seconds: wall-clock time of the training loop; of a run that was gone on with, also that before.
     """
 
     history: History
@@ -88,6 +88,7 @@ def train_epochs(
         saved = None if checkpoint is None else group.from_first(checkpoint.read)
         if checkpoint is not None and saved is not None:
             checkpoint.restore(saved, run, settings)
+            start -= run.seconds
             if run.epochs > config.epochs:
                 raise InputError(
                     f"the run in {checkpoint.path} has finished {run.epochs} epochs, more than the {config.epochs} "
@@ -99,6 +100,7 @@ def train_epochs(
             history.train_loss.append(train_loss)
             if validate is not None:
                 run.take_score(group.from_first(validate), keep=config.keep == "best")
+            run.seconds = time.perf_counter() - start
             if checkpoint is not None and group.is_first and checkpoint.is_due(run.epochs):
                 checkpoint.write(run, settings)
             if on_epoch is not None:

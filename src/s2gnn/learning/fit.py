@@ -1,5 +1,6 @@
 """Train one network on the labels or values of some nodes, or of some graphs."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
@@ -9,7 +10,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from s2gnn.errors import InputError
+from s2gnn.errors import IdleProcessesWarning, InputError
 from s2gnn.learning.batches import Batch, Batches, Draw
 from s2gnn.learning.checkpoint import Checkpoint
 from s2gnn.learning.config import FitConfig
@@ -79,6 +80,13 @@ def fit(
     targets = checked_targets(x.shape[0], y, train, val, parameter.device, loss, class_weight)
     _check_monitor(config.monitor, targets)
     batches = Batches(x, op, targets, config.batch_size)
+    if group.is_first and group.size > batches.per_step:
+        warnings.warn(
+            f"{group.size} processes train together, but a step has {batches.per_step} of the batches that they share: "
+            "the others wait; divide the graph into more parts, and take more batches in a step",
+            IdleProcessesWarning,
+            stacklevel=2,
+        )
     history = History()
 
     def loss_of(draw: Draw) -> Loss:

@@ -82,6 +82,19 @@ class Group:
             raise box[0]
         return box[0]  # type: ignore[no-any-return]
 
+    def everywhere(self, make: Callable[[], T]) -> T:
+        """What `make` returns in this process, where each calls it; what it refuses in one, all refuse, naming it."""
+        if self.size == 1:
+            return make()
+        outcome = self._outcome(make)
+        refusals: list[Any] = [None] * self.size
+        with _talking():
+            dist.all_gather_object(refusals, outcome if isinstance(outcome, Exception) else None)
+        for rank, error in enumerate(refusals):
+            if error is not None:
+                raise error if rank == 0 else type(error)(f"process {rank} of 0 to {self.size - 1}: {error}")
+        return outcome  # type: ignore[return-value]
+
     @staticmethod
     def _outcome(make: Callable[[], T]) -> T | Exception:
         try:

@@ -32,6 +32,7 @@ class TrainingRun:
         best_score: of the validation so far.
         best_epoch: the first epoch that had it; `None` without validation.
         best_state: the weights of then, where they are kept.
+        seconds: that training took until the last time it was saved.
     """
 
     model: nn.Module
@@ -40,6 +41,7 @@ class TrainingRun:
     best_score: float = -math.inf
     best_epoch: int | None = None
     best_state: dict[str, Tensor] | None = None
+    seconds: float = 0.0
 
     @property
     def epochs(self) -> int:

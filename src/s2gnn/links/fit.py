@@ -15,7 +15,7 @@ from s2gnn.learning.training_run import History
 from s2gnn.links.metrics import roc_auc
 from s2gnn.links.non_edges import NonEdges
 from s2gnn.links.predictor import predict_links
-from s2gnn.links.split import LinkSplit, Pairs
+from s2gnn.links.split import LinkSplit
 from s2gnn.nn.auxiliary import auxiliary_loss
 
 
@@ -63,7 +63,7 @@ def fit_links(
         yield (Loss(value + auxiliary_loss(model), len(pairs)),)
 
     def validate() -> float:
-        logits = predict_links(model, x, op, _both(split.val))
+        logits = predict_links(model, x, op, split.val.together)
         n_edges = len(split.val.positive)
         loss = _cross_entropy(logits, n_edges).item()
         require_finite(loss, "validation", len(history.val_loss), config.lr)
@@ -72,11 +72,6 @@ def fit_links(
         return -loss if config.monitor == "loss" else history.val_auc[-1]
 
     return train_epochs(model, config, seed, steps, validate, history, on_epoch=on_epoch)
-
-
-def _both(pairs: Pairs) -> Any:
-    """Edges first, then pairs without one, (P + Q, 2)."""
-    return np.concatenate([pairs.positive, pairs.negative])
 
 
 def _cross_entropy(logits: Tensor, n_edges: int) -> Tensor:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
@@ -78,7 +77,7 @@ def predict_links(model: nn.Module, x: Any, op: Any, pairs: ArrayLike | Tensor) 
 
 def score_links(model: nn.Module, x: Any, op: Any, pairs: Pairs) -> LinkScores:
     """How well `model`, which is left in evaluation mode, tells the edges of `pairs` from the pairs without one."""
-    logits = predict_links(model, x, op, np.concatenate([pairs.positive, pairs.negative]))
+    logits = predict_links(model, x, op, pairs.together)
     n_edges = len(pairs.positive)
     return link_scores(logits[:n_edges], logits[n_edges:])
 

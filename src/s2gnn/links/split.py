@@ -22,6 +22,11 @@ class Pairs:
     positive: NDArray[np.int64]
     negative: NDArray[np.int64]
 
+    @property
+    def together(self) -> NDArray[np.int64]:
+        """The edges, then the pairs without one, (P + Q, 2)."""
+        return np.concatenate([self.positive, self.negative])
+
 
 @dataclass(frozen=True, eq=False)
 class LinkSplit:

@@ -37,6 +37,7 @@ class MeasuredStudy:
         layout: the numbers as a table.
         draw: the numbers as a picture; `None` where a table is all.
         measure_within: gives a `measure` that costs as much as a budget allows; `None` where there is no choice.
+        usual: the data sets that it is measured on if none are named; `None` for all.
     """
 
     name: str
@@ -47,6 +48,7 @@ class MeasuredStudy:
     layout: Callable[[Mapping[str, Any]], Layout]
     draw: Callable[[Mapping[str, Any]], Figure] | None = None
     measure_within: Callable[[Budget], Measure] | None = None
+    usual: tuple[str, ...] | None = None
 
     def within(self, budget: Budget) -> "MeasuredStudy":
         """The study as it is measured with `budget`."""
@@ -57,8 +59,9 @@ class MeasuredStudy:
     def run(self, folder: Path, command: str, data: Sequence[str] | None, report: Report) -> None:
         """Measure and store: NAME.json and NAME.csv, and NAME.png and NAME.svg where there is a picture."""
         check_names(self.name, "data set", data, self.data)
-        self._check_nothing_is_lost(folder, data)
-        write_record(folder, self.name, made_record(command, self.measure(data, report)), self.layout, self.draw)
+        chosen = data or self.usual
+        self._check_nothing_is_lost(folder, chosen)
+        write_record(folder, self.name, made_record(command, self.measure(chosen, report)), self.layout, self.draw)
 
     def _check_nothing_is_lost(self, folder: Path, data: Sequence[str] | None) -> None:
         record = self.read(folder) if data else None
@@ -66,7 +69,7 @@ class MeasuredStudy:
         if stored - set(data or ()):
             raise InputError(
                 f"{folder / self.name}.json has more data sets ({', '.join(sorted(stored))}): take another folder with "
-                "--results, or run the study without --data"
+                f"--results, or name them all with --data {','.join(sorted(stored | set(data or ())))}"
             )
 
     def read(self, folder: Path) -> dict[str, Any] | None:

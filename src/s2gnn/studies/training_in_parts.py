@@ -178,7 +178,7 @@ def _measure(data: Sequence[str] | None, report: Report, budget: Budget) -> dict
     forget_peak()  # refuses a system on which peaks cannot be measured
     protocol = replace(FAIR_CITATION, epochs=budget.epochs, patience=budget.patience)
     rows = []
-    for name in data or DATA[:1]:
+    for name in data or DATA:
         for network, division in _places():
             values = {**chosen_values(TABLE, name, network.model), **network.changes}
             runs: list[dict[str, Any]] = []
@@ -224,4 +224,5 @@ STUDY = MeasuredStudy(
     lay_out_parts,
     draw_parts,
     measure_within,
+    usual=("pubmed",),
 )

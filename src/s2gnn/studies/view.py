@@ -15,6 +15,7 @@ from s2gnn.studies.budget import BUDGETS
 from s2gnn.studies.made_by import made_by
 from s2gnn.studies.results import PlaceResult, TableResult
 from s2gnn.studies.table import METRICS, AccuracyTable, TableCell
+from s2gnn.studies.unfinished import unfinished
 
 _NONE = "–"
 
@@ -37,8 +38,8 @@ def table_layout(result: TableResult) -> Layout:
         ranks = {protocol: _leaders(result.ranking(column, protocol)) for protocol in table.protocols}
         rows = [row for cell in table.cells if cell.column == column for row in _rows(result, cell, ranks)]
         blocks.append(Block(f"{column.title}: {entry(column.data).title}", tuple(rows)))
-    found = ablation(result)
-    notes = (*(ablation_notes(found) if found else ()), _legend(table), _made_by(result))
+    found, late = ablation(result), unfinished(result)
+    notes = (*(ablation_notes(found) if found else ()), *((late,) if late else ()), _legend(table), _made_by(result))
     return Layout(f"{table.title} ({table.paper})", header, tuple(blocks), notes)
 
 

@@ -52,6 +52,7 @@ def test_the_table_shows_what_is_on_record(tmp_path):
     write(tmp_path, row("s2gnn, mlp fusion"), [96.0, 97.0, 98.0])  # better in the test, not in validation
     write(tmp_path, row("gcn"), [91.0, 93.0, 92.0])
     write(tmp_path, row("gcn", "diffusion"), [90.0], BUDGETS["smoke"])  # never shown
+    write(tmp_path, row("mlp"), [80.0, 81.5, 82.0])
     result = stored_links(tmp_path)
     assert result.at("cora", row("gcn"), "test_hits@20").score.mean == pytest.approx(90.0)
     lead = result.lead("cora", row("gcn"))
@@ -61,7 +62,11 @@ def test_the_table_shows_what_is_on_record(tmp_path):
     ours = next(line for line in text.splitlines() if line.startswith("| gcn | given | dot"))
     assert "92.00 ± 1.00" in ours
     assert "| 91.0, 92.0 | +2.00 (3 seeds, p = 0.074) | 3 | quick |" in ours
-    assert "9 runs, 0.1 hours of training: s2gnn study run links --budget quick (3 seeds). Commit abc." in text
+    assert (
+        "cora: of 2 comparisons with another encoder on the same graph with the same decoder, S2-GNN is ahead in 1 "
+        "(mlp, dot), behind in 0, undecided in the rest (p < 0.05)."
+    ) in text
+    assert "12 runs, 0.1 hours of training: s2gnn study run links --budget quick (3 seeds). Commit abc." in text
     stored = links_json(result)["rows"]
     assert len(stored) == 3 * len(LINKS.rows)
     assert json.loads(json.dumps(stored)) == stored

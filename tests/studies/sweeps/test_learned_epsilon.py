@@ -58,10 +58,10 @@ def test_the_verdict_when_nothing_matters(tmp_path):
     fixed(tmp_path, lambda value: [86.0, 87.0, 88.0] if value == 0.8 else [86.1, 86.9, 88.0])
     learned(tmp_path, lambda start: [86.4, 86.7, 88.1])
     text = finding(tmp_path)
-    assert "isolet: of 7 fixed values validation chooses ε = 0.8 (test 87.00 %)" in text
+    assert "Of 7 fixed values validation chooses ε = 0.8 (test 87.00 %)" in text
     assert "ε learned from 0.5 has +0.07, ending at 0.70; 1 has +0.07, ending at 0.70" in text
     assert (
-        "So learning ε spares the search, to within 1 point: no start is found behind (nor is a fixed value); "
+        "isolet: learning ε spares the search, to within 1 point: no start is found behind (nor is a fixed value); "
         "0.5 reaches the lowest, -0.8" in text
     )
 
@@ -78,7 +78,7 @@ def test_the_verdict_when_only_learning_makes_up_for_a_bad_start(tmp_path):
 def test_the_verdict_when_learning_stays_where_it_starts(tmp_path):
     fixed(tmp_path, lambda value: [86.0, 87.0, 88.0])
     learned(tmp_path, lambda start: [80.0, 81.1, 82.2] if start == 2.0 else [86.4, 86.7, 88.1])
-    assert "So learning ε does not spare the search: from 2 it stays behind." in finding(tmp_path)
+    assert "learning ε does not spare the search: from 2 it stays behind." in finding(tmp_path)
 
 
 def test_no_verdict_where_the_seeds_are_too_few_for_the_noise(tmp_path):
@@ -87,7 +87,7 @@ def test_no_verdict_where_the_seeds_are_too_few_for_the_noise(tmp_path):
     learned(tmp_path, lambda start: noisy.get(start, [85.9, 86.8, 87.9]))
     text = finding(tmp_path)
     assert "; 1 reaches the lowest, -" in text
-    assert "Whether learning ε spares the search, 3 seeds do not tell: no start is found behind" in text
+    assert "whether learning ε spares the search, 3 seeds do not tell: no start is found behind" in text
     assert "spares the search, to within" not in text
 
 
@@ -95,7 +95,7 @@ def test_one_seed_or_one_line_gives_no_verdict(tmp_path):
     fixed(tmp_path, lambda value: [86.0])
     assert "isolet: not run." in finding(tmp_path)
     learned(tmp_path, lambda start: [86.0])
-    assert "One seed does not tell whether learning ε spares the search." in finding(tmp_path)
+    assert "one seed does not tell whether learning ε spares the search." in finding(tmp_path)
 
 
 @pytest.mark.usefixtures("data_folder")

@@ -15,7 +15,7 @@ from s2gnn.studies.budget import BUDGETS, Budget
 from s2gnn.studies.links.table import LINKS, LinkRow, LinkTable
 from s2gnn.studies.made_by import made_by
 from s2gnn.studies.part import WHOLE, Part
-from s2gnn.studies.results import SHOWN, KnownRuns, PlaceResult
+from s2gnn.studies.results import LEVEL, SHOWN, KnownRuns, PlaceResult, verdict
 from s2gnn.studies.view import shown_lead, shown_score
 
 # As records name them, and as people do.
@@ -91,8 +91,30 @@ def links_layout(result: LinkResult) -> Layout:
         Block(f"{data}: {entry(data).title}", tuple(_line(result, data, row) for row in table.rows))
         for data in table.data
     ]
-    notes = (_legend(), _made_by(result))
+    notes = (*_verdicts(result), _legend(), _made_by(result))
     return Layout(f"{table.title} ({table.paper})", header, tuple(blocks), notes)
+
+
+def _verdicts(result: LinkResult) -> list[str]:
+    """Of every data set with runs: where S2-GNN is ahead of the other encoders and where behind, in words."""
+    found = []
+    for data in result.table.data:
+        leads = [(row, lead) for row in result.table.rows if (lead := result.lead(data, row)) is not None]
+        if leads:
+            ahead, behind = ([row for row, lead in leads if verdict(lead) == sign] for sign in (1, -1))
+            counts = (
+                f"ahead in {len(ahead)}{_named(ahead)}, behind in {len(behind)}{_named(behind)}, undecided in the rest"
+            )
+            found.append(
+                f"{data}: of {len(leads)} comparisons with another encoder on the same graph with the same decoder, "
+                f"S2-GNN is {counts} (p < {LEVEL:g})."
+            )
+    return found
+
+
+def _named(rows: Sequence[LinkRow]) -> str:
+    names = (", ".join((row.title, *((row.graph,) if row.model != "mlp" else ()), row.decoder)) for row in rows)
+    return f" ({'; '.join(names)})" if rows else ""
 
 
 def _made_by(result: LinkResult) -> str:

@@ -17,13 +17,13 @@ MARGIN = 1.0  # points below the search that an interval may reach where no star
 
 
 def _conclude(result: SweepResult) -> str:
-    """Of every data set: what the grid's best is, how ε learned from each start compares, and what follows."""
+    """Of every data set: whether the search is spared, what the grid's best is, and how each start compares."""
     fixed, learned = result.sweep.line(FIXED), result.sweep.line(LEARNED)
     if fixed is None or learned is None:
         return "Only one of the two, fixed or learned, was asked for: there is nothing to compare."
     findings = [_finding(panel, fixed, learned) for panel in result.panels]
     test = f"Differences in points on common seeds; paired t-test, p < {LEVEL:g}, not corrected for their number."
-    return " ".join([*findings, test])
+    return "\n".join([*findings, test])
 
 
 def _finding(panel: Panel, fixed: Line, learned: Line) -> str:
@@ -38,11 +38,11 @@ def _finding(panel: Panel, fixed: Line, learned: Line) -> str:
     without_search = _leads({start: point for start, point in same_fixed.items() if start != best}, tried[best])
     ends = {start: f", ending at {span(point.learned_epsilon, '.2f')}" for start, point in starts.items()}
     sentences = [
-        f"{panel.data}: of {len(scores)} fixed values validation chooses ε = {best:g} (test {tried[best].mean:.2f} %).",
+        f"{panel.data}: {_verdict(from_starts, without_search)}",
+        f"Of {len(scores)} fixed values validation chooses ε = {best:g} (test {tried[best].mean:.2f} %).",
         f"Against it ε learned from {_listed(from_starts, ends)}.",
         f"Fixed at {_listed(without_search)}." if without_search else "",
         f"The grid takes {len(scores)} runs, learning ε one.",
-        _verdict(from_starts, without_search),
     ]
     return " ".join(filter(None, sentences))
 
@@ -64,18 +64,18 @@ def _verdict(learned: dict[float, PairedComparison], fixed: dict[float, PairedCo
     """Whether the search can be left out, in words."""
     lows = {start: lead.low for start, lead in learned.items() if lead.low is not None}
     if len(lows) < len(learned):
-        return "One seed does not tell whether learning ε spares the search."
+        return "one seed does not tell whether learning ε spares the search."
     behind = [f"{start:g}" for start, lead in learned.items() if verdict(lead) < 0]
     if behind:
-        return f"So learning ε does not spare the search: from {' and '.join(behind)} it stays behind."
+        return f"learning ε does not spare the search: from {' and '.join(behind)} it stays behind."
     start = min(lows, key=lambda value: lows[value])
     worst = learned[start]
     others = "some fixed values are" if any(verdict(lead) < 0 for lead in fixed.values()) else "nor is a fixed value"
     interval = f"{worst.low:+.2f} to {worst.high:+.2f} (95 %)"
     found = f"no start is found behind{f' ({others})' if fixed else ''}; {start:g} reaches the lowest, {interval}"
     if lows[start] < -MARGIN:
-        return f"Whether learning ε spares the search, {worst.n} seeds do not tell: {found}."
-    return f"So learning ε spares the search, to within {MARGIN:g} point: {found}."
+        return f"whether learning ε spares the search, {worst.n} seeds do not tell: {found}."
+    return f"learning ε spares the search, to within {MARGIN:g} point: {found}."
 
 
 SWEEP = Sweep(

@@ -74,7 +74,7 @@ class Sweep:
         values: that it takes, in increasing order.
         models: for each model, or variant, what the value is to it, see `Line.takes`.
         printed: what the paper says about it.
-        conclude: what the records say about it, in a sentence or two.
+        conclude: what the records say about it, in a sentence or two, or in several lines.
         data: the data sets.
         protocols: side by side, where they make a difference.
         hops: how far the network of a cell sees; `None` where that is not the question.

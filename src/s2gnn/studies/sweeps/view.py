@@ -35,7 +35,8 @@ def sweep_layout(result: SweepResult) -> Layout:
             )
             for panel in result.panels
         ]
-    notes = (_legend(result), f"The paper: {sweep.printed} {_table2(result)}", sweep.conclude(result), _made_by(result))
+    printed = f"The paper: {sweep.printed} {_table2(result)}"
+    notes = (_legend(result), printed, *sweep.conclude(result).splitlines(), _made_by(result))
     return Layout(title, (sweep.axis, *names), tuple(blocks), notes)
 
 

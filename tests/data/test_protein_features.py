@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 
 from s2gnn import Graph
-from s2gnn.data.proteins import interaction_features
+from s2gnn.data.protein_features import interaction_features
 from tests.random_graphs import graphs
 
 
