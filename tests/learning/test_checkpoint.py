@@ -61,8 +61,18 @@ def test_the_seconds_of_a_run_are_those_before_it_was_interrupted_too(tmp_path):
     checkpoint = Checkpoint(tmp_path / "run.safetensors", every=2)
     with pytest.raises(Interrupted):
         train(checkpoint, stop=5)
+    assert _description(checkpoint)["seconds"] > 0
     _change(checkpoint, seconds=1000.0)
     assert 1000 < train(checkpoint)[0].seconds < 2000
+    assert _description(checkpoint)["seconds"] > 1000
+
+
+def test_a_file_of_another_version_is_refused(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "run.safetensors")
+    train(checkpoint, epochs=2)
+    _change(checkpoint, version=1)
+    with pytest.raises(InputError, match="has version 1, this reads 2: take another file, or delete it to begin anew"):
+        train(checkpoint)
 
 
 @pytest.mark.parametrize(
@@ -113,11 +123,15 @@ def test_fewer_epochs_than_are_finished_are_refused(tmp_path):
         train(checkpoint, epochs=3)
 
 
+def _description(checkpoint):
+    return json.loads(_metadata(checkpoint.path.read_bytes())[FORMAT])
+
+
 def _change(checkpoint, lost=None, **changes):
     """Write the file again without what is `lost`, and with other descriptions."""
-    saved = checkpoint.path.read_bytes()
-    tensors = {name: tensor for name, tensor in load(saved).items() if lost is None or not name.startswith(lost)}
-    description = json.loads(_metadata(saved)[FORMAT]) | changes
+    saved = load(checkpoint.path.read_bytes())
+    tensors = {name: tensor for name, tensor in saved.items() if lost is None or not name.startswith(lost)}
+    description = _description(checkpoint) | changes
     description.pop(lost, None)
     checkpoint.path.write_bytes(save(tensors, {FORMAT: json.dumps(description)}))
 

@@ -123,15 +123,16 @@ def _idle(group):
     model = S2GNN(2, 8, 3)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for parts, per_step in ((1, 2), (4, 1), (4, 2)):
-            x = InParts(model, X, GRAPH, Clusters(np.arange(90) % parts), batches_per_step=per_step)
+        for parts, per_batch, per_step in ((1, 1, 2), (4, 1, 1), (4, 4, 2), (4, 2, 2)):
+            batches = Clusters(np.arange(90) % parts, per_batch)
+            x = InParts(model, X, GRAPH, batches, batches_per_step=per_step)
             fit(model, x, None, Y, TRAIN, config=FitConfig(epochs=1), group=group)
     return [str(warning.message) for warning in caught if warning.category is IdleProcessesWarning]
 
 
 def test_processes_without_a_batch_are_told_of():
     found = in_processes(_idle)
-    assert [text[:62] for text in found[0]] == ["2 processes train together, but a step has 1 of the batches th"] * 2
+    assert [text[:62] for text in found[0]] == ["2 processes train together, but a step has 1 of the batches th"] * 3
     assert found[1] == []
     assert _idle(ALONE) == []
 

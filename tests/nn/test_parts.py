@@ -75,6 +75,31 @@ def test_features_keep_their_type_and_are_not_the_callers(degrees, form):
     assert torch.equal(model(*parts.prepared_on(NODES)), model(*alone.prepared_on(NODES)))
 
 
+@pytest.mark.parametrize("degrees", ["whole", "part"])
+def test_sparse_features_are_not_the_callers(degrees):
+    x = sp.random_array((40, 500), density=0.02, rng=np.random.default_rng(0), format="csr")
+    model = S2GNN(500, 8, 3, alpha=1).double().eval()
+    parts = InParts(model, x, GRAPH, Clusters(np.arange(40) % 2), degrees)
+    expected = model(*parts.prepared_on(NODES))
+    x *= 0
+    assert torch.equal(model(*parts.prepared_on(NODES)), expected)
+
+
+def test_a_model_that_has_moved_is_refused():
+    model = new_model()
+    parts = InParts(model, X, GRAPH, Clusters(np.arange(40) % 2))
+    model.double()
+    text = r"the model is float64 on cpu, but it was float32 on cpu when InParts was made: make InParts after model.to"
+    with pytest.raises(InputError, match=text):
+        fit(model, parts, None, Y, TRAIN, config=FitConfig(epochs=1))
+
+
+@pytest.mark.parametrize("per_batch", [1, 2, 7])
+def test_the_number_of_batches_is_told_before_they_are_made(per_batch):
+    for batches in (Clusters(np.arange(40) % 7, per_batch), Sampled(GRAPH, (2,), per_batch)):
+        assert batches.count(len(TRAIN)) == len(list(batches.epoch(TRAIN)))
+
+
 def test_rows_of_sparse_features_stay_sparse():
     x = sp.random_array((40, 500), density=0.02, rng=np.random.default_rng(0), format="csr")
     model = S2GNN(500, 8, 3)

@@ -30,7 +30,7 @@ def sentence(folder, epochs, table=TABLE):
 def test_a_model_is_named_whose_best_epochs_are_mostly_the_last(tmp_path, epochs, late):
     text = sentence(tmp_path, epochs)
     assert (text is not None) == late
-    assert not late or "in most of their runs: gcn (cancer-b, fair)." in text
+    assert not late or "in most of their runs: gcn (cancer-b, knn, k = 30, fair)." in text
 
 
 def test_where_the_last_epoch_is_tested_nothing_follows_from_it(tmp_path):

@@ -82,9 +82,9 @@ def train(
     ] = None,
     every: Annotated[int, typer.Option(min=1, help="Epochs between two times that the run is saved.")] = 10,
     wait: Annotated[
-        float,
-        typer.Option(min=0.1, help="Minutes that a process waits for the others, as while the first validates."),
-    ] = 30.0,
+        int,
+        typer.Option(min=1, help="Minutes that a process waits for the others, as while the first validates."),
+    ] = 30,
     out: Annotated[Path | None, typer.Option(help="The folder to write the trained S2-GNN into.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -116,7 +116,7 @@ def train(
         except LostProcessError as error:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)  # this process ends by itself, when it has said why
             raise LostProcessError(f"{error}: {_what_is_left(saved, group)}") from error
-        except (InputError, NonFiniteLossError) as error:  # all processes have it, and the first says so
+        except (InputError, NonFiniteLossError, OSError) as error:  # all processes have it, and the first says so
             if group.is_first:
                 raise
             raise typer.Exit(BAD_INPUT if isinstance(error, InputError) else FAILED) from error

@@ -89,7 +89,9 @@ class Batches:
     @property
     def per_step(self) -> int:
         """The most batches that a step has."""
-        return self._x.batches_per_step if isinstance(self._x, InParts) and not self._x.batches.is_one else 1
+        if not isinstance(self._x, InParts):
+            return 1
+        return min(self._x.batches_per_step, self._x.batches.count(len(self._targets.train)))
 
     def epoch(self) -> Iterator[tuple[Draw, ...]]:
         """The steps of one epoch, each with the batches whose losses it goes by.

@@ -117,7 +117,10 @@ class Checkpoint:
                 "it to begin anew"
             ) from error
         if version != VERSION:
-            raise InputError(f"the checkpoint {self.path} has version {version}, this reads {VERSION}")
+            raise InputError(
+                f"the checkpoint {self.path} has version {version}, this reads {VERSION}: take another file, or delete "
+                "it to begin anew"
+            )
         return tensors, description
 
     def _check_settings(self, stored: Mapping[str, Any], present: Mapping[str, Any]) -> None:

@@ -77,6 +77,8 @@ def fit(
     parameter = next(model.parameters(), None)
     if parameter is None or not hasattr(model, "reset_parameters"):
         raise InputError(f"{type(model).__name__} cannot be trained: it needs parameters and a method reset_parameters")
+    if isinstance(x, InParts):
+        x.check_place()
     targets = checked_targets(x.shape[0], y, train, val, parameter.device, loss, class_weight)
     _check_monitor(config.monitor, targets)
     batches = Batches(x, op, targets, config.batch_size)

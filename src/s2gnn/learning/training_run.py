@@ -32,7 +32,7 @@ class TrainingRun:
         best_score: of the validation so far.
         best_epoch: the first epoch that had it; `None` without validation.
         best_state: the weights of then, where they are kept.
-        seconds: that training took until the last time it was saved.
+        seconds: of training so far.
     """
 
     model: nn.Module

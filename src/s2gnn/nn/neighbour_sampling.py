@@ -5,6 +5,7 @@ needs neither. Subgraphs are induced, because S2-GNN wants every edge in both di
 """
 
 from collections.abc import Iterator, Sequence
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -141,6 +142,10 @@ class Sampled(NodeBatches):
         self.n_nodes = graph.n_nodes
         self._sampler = InducedNeighborSampler(graph.indptr, graph.indices, sizes)
         self.sizes = self._sampler.sizes
+
+    def count(self, n_train: int) -> int:
+        """How many batches have all training nodes."""
+        return ceil(n_train / self.batch_size)
 
     def epoch(self, train: NDArray[np.int64]) -> Iterator[NodeBatch]:
         """All training nodes once, in batches drawn at random."""

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -54,6 +55,10 @@ class NodeBatches(ABC):
         return {"batches": repr(self)}
 
     @abstractmethod
+    def count(self, n_train: int) -> int:
+        """How many batches an epoch has, given the number of training nodes."""
+
+    @abstractmethod
     def epoch(self, train: NDArray[np.int64]) -> Iterator[NodeBatch]:
         """The batches of one epoch, given the training nodes; what is random is drawn from torch's random numbers."""
 
@@ -81,6 +86,11 @@ class Clusters(NodeBatches):
         self.parts = tuple(np.split(order, first[1:]))
         self.per_batch = positive_integer(per_batch, "per_batch")
         self.n_nodes = len(of_node)
+
+    def count(self, n_train: int) -> int:
+        """How many batches have all parts, whatever trains."""
+        del n_train
+        return ceil(len(self.parts) / self.per_batch)
 
     @property
     def is_one(self) -> bool:
@@ -126,11 +136,17 @@ def _own_features(x: Any, n_nodes: int) -> Any:
     return features.copy(order="K") if np.may_share_memory(features, as_array(x)) else features
 
 
+def _place(model: nn.Module) -> str:
+    """The type and device of a network, for people."""
+    parameter = next(model.parameters())
+    return f"{str(parameter.dtype).removeprefix('torch.')} on {parameter.device}"
+
+
 class InParts:
     """Features on a graph of which training sees a part at a time; `fit` takes it in the place of `x`.
 
     Args:
-        model: the network that is trained; its `prepare` is called.
+        model: the network that is trained, on its device and of its type by now; its `prepare` is called.
         x: node features (N, F), an array, tensor or SciPy sparse matrix.
         graph: the whole graph, N nodes.
         batches: of nodes: `Clusters`, or `Sampled` neighbourhoods.
@@ -172,7 +188,9 @@ class InParts:
             raise InputError(f"the batches are of {batches.n_nodes} nodes, but the graph has {graph.n_nodes}")
         if evaluate == "parts":
             next(batches.cover())  # refuses batches that leave nodes out
+        self.batches_per_step = positive_integer(batches_per_step, "batches_per_step")
         self._model = model
+        self._place = _place(model)
         self._graph = graph
         if degrees == "whole":
             self.whole = model.prepare(x, graph)  # type: ignore[operator]
@@ -183,7 +201,6 @@ class InParts:
         self.batches = batches
         self.degrees: DegreesName = degrees
         self.evaluate: EvaluateName = evaluate
-        self.batches_per_step = positive_integer(batches_per_step, "batches_per_step")
         self._has_prepared = False
 
     def settings(self) -> dict[str, Any]:
@@ -200,6 +217,13 @@ class InParts:
         """What the network is called with on the whole graph, prepared once."""
         prepared: tuple[Any, Any] = self._model.prepare(self._features, self._graph)  # type: ignore[operator]
         return prepared
+
+    def check_place(self) -> None:
+        """Refuse a network that has moved since this was made for it."""
+        if (now := _place(self._model)) != self._place:
+            raise InputError(
+                f"the model is {now}, but it was {self._place} when InParts was made: make InParts after model.to(…)"
+            )
 
     def prepared_on(self, nodes: NDArray[np.int64]) -> tuple[Any, Any]:
         """What the network is called with on these nodes, ascending, (n,)."""

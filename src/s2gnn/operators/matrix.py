@@ -91,8 +91,8 @@ def _as_tensor(matrix: Any, like: Tensor) -> Tensor:
     rows, columns = matrix.shape
     if matrix.nnz > SPARSE_BELOW * rows * columns:
         return torch.from_numpy(matrix.toarray()).to(like)
-    csr = sp.csr_array(matrix)
+    csr = sp.csr_array(matrix.tocsr(copy=True))  # the caller may change its own
     csr.sum_duplicates()
-    indptr, indices = (torch.from_numpy(a.copy()).to(like.device) for a in (csr.indptr, csr.indices))
+    indptr, indices = (torch.from_numpy(a).to(like.device) for a in (csr.indptr, csr.indices))
     values = torch.from_numpy(csr.data).to(like)
     return torch.sparse_csr_tensor(indptr, indices, values, size=csr.shape, check_invariants=False)

@@ -9,12 +9,19 @@ LATE = 0.98  # of the epochs: of a model that has stopped improving, one best ep
 
 
 def unfinished(result: TableResult) -> str | None:
-    """The models whose best epoch was among the last in most of their runs, in a sentence; `None` without any."""
+    """The models whose best epoch was among the last in most of their runs, in a sentence; `None` without any.
+
+    Runs that stand in the columns of two protocols are named under the first.
+    """
     found: dict[str, list[str]] = {}
+    seen: set[str] = set()
     for cell in result.table.cells:
         for protocol in result.table.protocols:
-            if protocol.keep == "best" and _most_are_late(result.at(cell, protocol).records):
-                found.setdefault(f"{cell.data}, {protocol.name}", []).append(cell.model)
+            records = result.at(cell, protocol).records
+            configs = {record.config_hash for record in records.values()}
+            if protocol.keep == "best" and not configs & seen and _most_are_late(records):
+                found.setdefault(f"{cell.column.title}, {protocol.name}", []).append(cell.model)
+            seen |= configs
     if not found:
         return None
     places = "; ".join(f"{', '.join(models)} ({place})" for place, models in found.items())

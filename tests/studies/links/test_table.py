@@ -63,8 +63,9 @@ def test_the_table_shows_what_is_on_record(tmp_path):
     assert "92.00 ± 1.00" in ours
     assert "| 91.0, 92.0 | +2.00 (3 seeds, p = 0.074) | 3 | quick |" in ours
     assert (
-        "cora: of 2 comparisons with another encoder on the same graph with the same decoder, S2-GNN is ahead in 1 "
-        "(mlp, dot), behind in 0, undecided in the rest (p < 0.05)."
+        "cora: of 2 comparisons of ROC-AUC with another encoder, on the same graph where it has one and with the same "
+        "decoder, S2-GNN is ahead in 1 (mlp, dot), behind in 0, undecided in the rest (p < 0.05, not corrected for "
+        "their number)."
     ) in text
     assert "12 runs, 0.1 hours of training: s2gnn study run links --budget quick (3 seeds). Commit abc." in text
     stored = links_json(result)["rows"]

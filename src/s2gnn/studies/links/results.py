@@ -106,8 +106,8 @@ def _verdicts(result: LinkResult) -> list[str]:
                 f"ahead in {len(ahead)}{_named(ahead)}, behind in {len(behind)}{_named(behind)}, undecided in the rest"
             )
             found.append(
-                f"{data}: of {len(leads)} comparisons with another encoder on the same graph with the same decoder, "
-                f"S2-GNN is {counts} (p < {LEVEL:g})."
+                f"{data}: of {len(leads)} comparisons of ROC-AUC with another encoder, on the same graph where it has "
+                f"one and with the same decoder, S2-GNN is {counts} (p < {LEVEL:g}, not corrected for their number)."
             )
     return found
 
