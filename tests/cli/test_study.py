@@ -196,7 +196,7 @@ def test_what_a_study_cannot_do_is_said_in_a_sentence(s2gnn, arguments, text, tm
 
 def test_the_full_budget_searches_first_and_runs_what_was_found(s2gnn, tmp_path, monkeypatch, data_folder):
     small = replace(BUDGETS["full"], seeds=2, epochs=3, trials=2)
-    monkeypatch.setattr("s2gnn.cli.tables.named_budget", {"full": small}.get)
+    monkeypatch.setattr("s2gnn.cli.study_runs.named_budget", {"full": small}.get)
     run = ("study", "run", "table2-knn", "--models", "sign", "--data", "cancer-b", "--budget", "full")
     code, _, err = s2gnn(*run, "--results", tmp_path / "new", "--minutes", 0)
     assert (code, "0 of 2 trials; the search goes on next time" in err) == (0, True)
@@ -214,14 +214,14 @@ def test_the_full_budget_searches_first_and_runs_what_was_found(s2gnn, tmp_path,
 
 def test_a_search_that_fails_does_not_stop_the_others(s2gnn, tmp_path, monkeypatch, data_folder):
     small = replace(BUDGETS["full"], seeds=1, epochs=2, trials=1)
-    monkeypatch.setattr("s2gnn.cli.tables.named_budget", {"full": small}.get)
+    monkeypatch.setattr("s2gnn.cli.study_runs.named_budget", {"full": small}.get)
 
     def search(cell, config, *_):
         if cell.model == "mlp":
             raise SeedError("trial 0 of the search failed")
         return SearchResult(cell, "name", 1, complete=1, score=0.5)
 
-    monkeypatch.setattr("s2gnn.cli.tables.search", search)
+    monkeypatch.setattr("s2gnn.cli.study_runs.search", search)
     chosen = ("--models", "mlp,sign", "--data", "cancer-b", "--protocol", "fair")
     code, _, err = s2gnn("study", "run", "table2-knn", *chosen, "--budget", "full", "--results", tmp_path)
     assert (code, "failed: search of cancer-b knn mlp fair: trial 0 of the search failed" in err) == (1, True)
@@ -232,7 +232,7 @@ def test_a_search_that_fails_does_not_stop_the_others(s2gnn, tmp_path, monkeypat
 def digits_sweep(monkeypatch):
     """A sweep of two models over k, on data that needs no folder, trained for a few epochs."""
     sweep = replace(SWEEPS["neighbours"], values=(5, 10), models={"s2gnn": "k", "gcn": "k"}, data=("digits",))
-    monkeypatch.setattr("s2gnn.cli.tables.SWEEPS", {"neighbours": sweep})
+    monkeypatch.setattr("s2gnn.cli.study_runs.SWEEPS", {"neighbours": sweep})
     monkeypatch.setattr("s2gnn.studies.sweeps.stored.SWEEPS", {"neighbours": sweep})
     short = replace(BUDGETS["quick"], seeds=2, epochs=3, patience=None)
     monkeypatch.setattr("s2gnn.studies.budget.named_budget", lambda name: replace(short, name=name))
@@ -282,7 +282,9 @@ def test_what_is_no_document_and_no_record_is_refused(s2gnn, tmp_path):
 
 def test_a_cross_validation_has_no_search(s2gnn, tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr("s2gnn.cli.tables._train", lambda request, budget, cells, records: asked.extend(cells) or [])
+    monkeypatch.setattr(
+        "s2gnn.cli.study_runs._train", lambda _request, _budget, cells, _records: asked.extend(cells) or []
+    )
     code, output, errors = s2gnn(
         *("study", "run", "graph-classification-ten-fold", "--data", "mutag", "--models", "s2gnn"),
         *("--budget", "full", "--results", tmp_path),

@@ -1,6 +1,6 @@
 import pytest
 
-from s2gnn.studies.span import seeds_span, span
+from s2gnn.studies.span import counted, span
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,6 @@ def test_the_least_and_the_greatest_or_what_reads_alike(values, form, text):
     assert span(values, form) == text
 
 
-@pytest.mark.parametrize(("counts", "text"), [([1], "1 seed"), ([1, 10], "1 to 10 seeds"), ([5, 5], "5 seeds")])
-def test_seeds(counts, text):
-    assert seeds_span(counts) == text
+@pytest.mark.parametrize(("counts", "text"), [([1], "1 fold"), ([1, 10], "1 to 10 folds"), ([5, 5], "5 folds")])
+def test_a_span_with_its_noun(counts, text):
+    assert counted(counts, "fold") == text

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from rich.progress import TextColumn
@@ -17,8 +17,8 @@ from s2gnn.bench.cost_report import render_cost_model
 from s2gnn.bench.document import render_benchmark
 from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, duration, names, print_table
 from s2gnn.cli.search import search
-from s2gnn.cli.tables import Request, run_links, run_measured, run_sweep, run_table
-from s2gnn.cli.values import assignment
+from s2gnn.cli.study_runs import Request, run_measured, run_trained
+from s2gnn.cli.values import assignment, refuse
 from s2gnn.data.catalogue import Kind, entry, graph_title
 from s2gnn.data.splits import TEST_SEEDS
 from s2gnn.documents import with_records
@@ -31,15 +31,10 @@ from s2gnn.nn.models import MODELS
 from s2gnn.studies import Cell, CellProgress, CellResult, make_cell, run_cell
 from s2gnn.studies.budget import BUDGETS, named_budget
 from s2gnn.studies.findings import FINDINGS, HEADLINE, findings, headline
-from s2gnn.studies.links import LINKS
-from s2gnn.studies.links.results import links_json, links_layout, stored_links
 from s2gnn.studies.part import Part
-from s2gnn.studies.registry import MEASURED, check_study, stored_table, studies, study_layout
+from s2gnn.studies.registry import MEASURED, check_study, studies, study_json, study_layout, trained
 from s2gnn.studies.run import cell_result
 from s2gnn.studies.summary import HEADER, render_records, summaries
-from s2gnn.studies.sweeps.stored import SWEEPS, stored_sweep
-from s2gnn.studies.sweeps.view import sweep_json, sweep_layout
-from s2gnn.studies.view import table_json, table_layout
 
 app = typer.Typer(help="Run experiments of the paper; what is done is kept.", no_args_is_help=True)
 app.command()(search)
@@ -109,33 +104,24 @@ def run(
     if study is not None:
         check_study(study)
         of_a_cell = {"--records": records, "--model": model, "--graph": graph, "--k": k, "--set": changes}
-        _refuse(of_a_cell, f"is for one cell, but the study {study} knows its own: leave it out")
+        refuse(of_a_cell, f"is for one cell, but the study {study} knows its own: leave it out")
         if study in MEASURED:
             of_a_table = {"--models": models, "--protocol": protocol, "--seeds": seeds}
-            _refuse(
+            refuse(
                 {**of_a_table, "--storage": storage, "--minutes": minutes}, f"means nothing to {study}: leave it out"
             )
             measured = MEASURED[study] if budget is None else MEASURED[study].within(named_budget(budget))
             run_measured(measured, results, data)
-            layout, content = study_layout(study, results), MEASURED[study].read(results)
+            layout, content = study_layout(study, results), study_json(study, results)
         else:
             request = Request(study, results, budget or "quick", data, models, protocol, seeds, storage, jobs, minutes)
-            if study == LINKS.name:
-                _refuse({"--storage": storage, "--protocol": protocol}, f"means nothing to {study}: leave it out")
-                linked = run_links(request)
-                layout, content = links_layout(linked), links_json(linked)
-            elif study in SWEEPS:
-                _refuse({"--storage": storage}, f"means nothing to {study}, which has no search: leave it out")
-                swept = run_sweep(request)
-                layout, content = sweep_layout(swept), sweep_json(swept)
-            else:
-                result = run_table(request)
-                layout, content = table_layout(result), table_json(result)
+            kind, result = trained(study), run_trained(request)
+            layout, content = kind.layout(result), kind.json(result)
         print(json.dumps(content, indent=2) if as_json else rendered(layout, "text"))
         return
     if data is None or records is None:
         raise InputError("nothing to run: name a study (s2gnn study list), or give --data and --records for one cell")
-    _refuse({"--models": models, "--budget": budget, "--storage": storage}, "is for a study: leave it out for one cell")
+    refuse({"--models": models, "--budget": budget, "--storage": storage}, "is for a study: leave it out for one cell")
     _run_cell(
         data,
         records,
@@ -149,12 +135,6 @@ def run(
         minutes,
         as_json,
     )
-
-
-def _refuse(options: dict[str, Any], why: str) -> None:
-    for option, value in options.items():
-        if value is not None:
-            raise InputError(f"{option} {why}")
 
 
 def _run_cell(
@@ -207,30 +187,19 @@ def show(
     """
     parts = {"--data": data, "--models": models, "--budget": budget}
     if study.endswith(".jsonl"):
-        _refuse(parts, "is for a study: leave it out for a file of results")
+        refuse(parts, "is for a study: leave it out for a file of results")
         _show_file(Path(study), form)
         return
     check_study(study)
     _check_folder(results)
     if study in MEASURED:
-        _refuse(parts, f"means nothing to {study}, which is shown whole: leave it out")
+        refuse(parts, f"means nothing to {study}, which is shown whole: leave it out")
     budgets = names(budget)
     part = Part(names(data), names(models), list(map(named_budget, budgets)) if budgets else None)
-    if form != "json":
-        print(rendered(study_layout(study, results, part), form), end="")
-        return
-    stored: dict[str, Any] | None
-    if study in MEASURED:
-        stored = MEASURED[study].read(results)
-    elif study == LINKS.name:
-        stored = links_json(stored_links(results, part))
-    elif study in SWEEPS:
-        stored = sweep_json(stored_sweep(study, results, part))
+    if form == "json":
+        print(json.dumps(study_json(study, results, part), indent=2))
     else:
-        stored = table_json(stored_table(study, results, part))
-    if stored is None:
-        raise InputError(f"{results} has no record of {study}: make it with s2gnn study run {study}")
-    print(json.dumps(stored, indent=2))
+        print(rendered(study_layout(study, results, part), form), end="")
 
 
 def _show_file(records: Path, form: str) -> None:

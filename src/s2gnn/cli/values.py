@@ -1,4 +1,6 @@
-"""Hyperparameters as they are given on the command line."""
+"""Hyperparameters as they are given on the command line, and options that have no meaning there."""
+
+from collections.abc import Mapping
 
 from s2gnn.errors import InputError
 from s2gnn.learning.hyperparameters import Value
@@ -15,3 +17,10 @@ def assignment(text: str) -> tuple[str, Value]:
         except ValueError:
             continue
     return name, value
+
+
+def refuse(options: Mapping[str, object], why: str) -> None:
+    """Raise for the first option that was given, which `why` says more of."""
+    for option, value in options.items():
+        if value is not None:
+            raise InputError(f"{option} {why}")

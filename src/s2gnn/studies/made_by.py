@@ -3,22 +3,23 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from s2gnn.learning.records import Record
-from s2gnn.studies.span import seeds_span
+from s2gnn.studies.span import counted
 
 MOST_NAMED = 3  # commits
 
 
-def made_by(study: str, records: Collection[Record], seeds: Mapping[str, Sequence[int]]) -> str:
+def made_by(study: str, records: Collection[Record], seeds: Mapping[str, Sequence[int]], run: str = "seed") -> str:
     """The runs behind a study.
 
     Args:
         study: its name.
         records: of all that is shown.
         seeds: by budget those of every place or point; budgets without any are left out.
+        run: what one of them is called.
     """
     hours = sum(record.seconds for record in records) / 3600
     commands = [
-        f"s2gnn study run {study} --budget {name} ({seeds_span([count for count in counts if count])})"
+        f"s2gnn study run {study} --budget {name} ({counted([count for count in counts if count], run)})"
         for name, counts in seeds.items()
         if any(counts)
     ]

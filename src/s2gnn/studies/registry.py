@@ -1,9 +1,10 @@
-"""The studies by name, and each as a layout from the records of a folder."""
+"""The studies by name, their kinds, and each as a layout or as numbers from the records of a folder."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any, Generic, TypeVar
 
 from s2gnn.errors import InputError
 from s2gnn.layout import Layout
@@ -22,14 +23,16 @@ from s2gnn.studies import (
     training_in_parts,
 )
 from s2gnn.studies.links import LINKS
-from s2gnn.studies.links.results import links_layout, stored_links
+from s2gnn.studies.links.results import links_json, links_layout, stored_links
 from s2gnn.studies.measured import MeasuredStudy
 from s2gnn.studies.part import WHOLE, Part
 from s2gnn.studies.results import SHOWN, TableResult, table_result
 from s2gnn.studies.sweeps.stored import SWEEPS, stored_sweep
-from s2gnn.studies.sweeps.view import sweep_layout
+from s2gnn.studies.sweeps.view import sweep_json, sweep_layout
 from s2gnn.studies.table import load_table, table_names
-from s2gnn.studies.view import table_layout
+from s2gnn.studies.view import table_json, table_layout
+
+Result = TypeVar("Result")
 
 MEASURED: Mapping[str, MeasuredStudy] = MappingProxyType(
     {
@@ -49,6 +52,21 @@ MEASURED: Mapping[str, MeasuredStudy] = MappingProxyType(
         )
     }
 )
+
+
+@dataclass(frozen=True)
+class Trained(Generic[Result]):
+    """A kind of study whose runs are lines of records: how its results are read and shown.
+
+    Attributes:
+        stored: a study by name, or a part of it, with the runs that the files of a folder have.
+        layout: a result as a table.
+        json: all its figures for a program.
+    """
+
+    stored: Callable[[str, Path, Part], Result]
+    layout: Callable[[Result], Layout]
+    json: Callable[[Result], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -95,13 +113,34 @@ def stored_table(name: str, folder: Path, part: Part = WHOLE) -> TableResult:
     return whole.chosen(part.data, part.models)
 
 
+TABLE = Trained(stored_table, table_layout, table_json)
+LINK_PREDICTION = Trained(lambda _, folder, part: stored_links(folder, part), links_layout, links_json)
+SWEEP = Trained(stored_sweep, sweep_layout, sweep_json)
+
+
+def trained(name: str) -> Trained[Any]:
+    """The kind of a study that is not measured at once."""
+    if name == LINKS.name:
+        return LINK_PREDICTION
+    return SWEEP if name in SWEEPS else TABLE
+
+
 def study_layout(name: str, folder: Path, part: Part = WHOLE) -> Layout:
     """A study from what `folder` has stored of it; a study that is measured at once has no parts."""
     check_study(name)
     if name in MEASURED:
         return MEASURED[name].stored(folder)
-    if name == LINKS.name:
-        return links_layout(stored_links(folder, part))
-    if name in SWEEPS:
-        return sweep_layout(stored_sweep(name, folder, part))
-    return table_layout(stored_table(name, folder, part))
+    kind = trained(name)
+    return kind.layout(kind.stored(name, folder, part))
+
+
+def study_json(name: str, folder: Path, part: Part = WHOLE) -> dict[str, Any]:
+    """The figures of a study from what `folder` has stored of it, for a program."""
+    check_study(name)
+    if name not in MEASURED:
+        kind = trained(name)
+        return kind.json(kind.stored(name, folder, part))
+    record = MEASURED[name].read(folder)
+    if record is None:
+        raise InputError(f"{folder} has no record of {name}: make it with s2gnn study run {name}")
+    return record

@@ -8,6 +8,6 @@ def span(values: Sequence[float], form: str = "") -> str:
     return " to ".join(dict.fromkeys(f"{value:{form}}" for value in (min(values), max(values))))
 
 
-def seeds_span(counts: Sequence[int]) -> str:
-    """The span of numbers of seeds, with its noun."""
-    return f"{span(counts)} seed{'s' if max(counts) > 1 else ''}"
+def counted(counts: Sequence[int], noun: str = "seed") -> str:
+    """The span of numbers of seeds or of other things, with their noun."""
+    return f"{span(counts)} {noun}{'s' if max(counts) > 1 else ''}"

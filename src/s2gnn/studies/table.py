@@ -123,6 +123,11 @@ class AccuracyTable:
         """The folds of a table that is made by cross-validation; `None` of one made by many seeds."""
         return self.protocols[0].folds
 
+    @property
+    def run(self) -> str:
+        """What one run of a place is called: a seed, or a fold in a cross-validation."""
+        return "fold" if self.folds else "seed"
+
     def printed_lead(self, column: Column, other: str) -> float | None:
         """The score of S2-GNN minus that of `other` as printed, in points; `None` where the paper has not both."""
         printed = {cell.model: cell.paper for cell in self.cells if cell.column == column}

@@ -29,7 +29,7 @@ def table_layout(result: TableResult) -> Layout:
         *(f"{protocol.name} (%)" for protocol in table.protocols),
         *(("paper (%)", *(f"{name} − paper" for name in names)) if table.printed else ()),
         "S2-GNN leads (points)" if table.folds else f"S2-GNN leads, {names[-1]} (points)",
-        "folds" if table.folds else "seeds",
+        f"{table.run}s",
         "budget",
         "hyperparameters",
     )
@@ -55,7 +55,7 @@ def _rows(result: TableResult, cell: TableCell, ranks: Mapping[Protocol, list[st
     places = [result.at(cell, protocol) for protocol in protocols]
     marks = [ranks[protocol].index(cell.model) + 1 if cell.model in ranks[protocol] else None for protocol in protocols]
     lead = None if cell.model == "s2gnn" else result.lead(cell.column, protocols[-1], cell.model)
-    rows = [_row(table, cell.model, cell, places, marks, shown_lead(lead, "fold" if table.folds else "seed"))]
+    rows = [_row(table, cell.model, cell, places, marks, shown_lead(lead, table.run))]
     thorough = [place.under(place.most_seeds) for place in places]
     if [place.budget for place in thorough] != [place.budget for place in places]:
         more = _both([place.budget or _NONE for place in thorough])
@@ -137,7 +137,7 @@ def _made_by(result: TableResult) -> str:
         budgets = dict.fromkeys(budget for place in places for budget in place.runs)
         return f"No run yet with budget {', '.join(budgets)}: s2gnn study run {result.table.name}"
     seeds = {name: [len(place.runs.get(name, {})) for place in places] for name in BUDGETS}
-    return made_by(result.table.name, result.records, seeds)
+    return made_by(result.table.name, result.records, seeds, result.table.run)
 
 
 def table_json(result: TableResult) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def test_the_whole_study_from_the_command_line(s2gnn, tmp_path, monkeypatch, dat
     run = ("study", "run", "links", "--data", "cora", "--models", "gcn,mlp", "--budget", "smoke", "--results", tmp_path)
     table = LINKS.chosen(("cora",), ("gcn", "mlp"))
     given = tuple(r for r in table.rows if r.graph == "given")
-    monkeypatch.setattr("s2gnn.cli.tables.LINKS", replace(LINKS, rows=given))
+    monkeypatch.setattr("s2gnn.cli.study_runs.LINKS", replace(LINKS, rows=given))
     code, out, err = s2gnn(*run)
     assert code == 0, err
     assert "links, budget smoke: 4 runs to train" in err

@@ -10,7 +10,7 @@ import numpy as np
 from s2gnn.layout import Block, Entry, Layout
 from s2gnn.learning.metrics import bootstrap_confidence
 from s2gnn.studies.made_by import made_by
-from s2gnn.studies.span import seeds_span, span
+from s2gnn.studies.span import counted, span
 from s2gnn.studies.sweeps.results import Panel, Point, SweepResult
 from s2gnn.studies.sweeps.sweep import Line
 from s2gnn.studies.table import paper_scores, same_training
@@ -44,7 +44,7 @@ def runs_title(panels: Sequence[Panel]) -> str:
     """The budget and the number of seeds behind panels, in a few words."""
     budgets = dict.fromkeys(panel.budget.name for panel in panels)
     counts = [len(point.records) for panel in panels for point in panel.points.values() if point.records]
-    return f"{' and '.join(budgets)}, {seeds_span(counts)}"
+    return f"{' and '.join(budgets)}, {counted(counts)}"
 
 
 def _rows(

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from s2gnn.cli.output import check_writable, command_line, counting_bar, duration, names
 from s2gnn.cli.search import search_progress
+from s2gnn.cli.values import refuse
 from s2gnn.data.splits import VALIDATION_SEEDS
 from s2gnn.errors import SeedError
 from s2gnn.learning.many import threads_per_run
@@ -45,8 +46,14 @@ class Request:
     minutes: float | None
 
 
-def run_table(request: Request) -> TableResult:
-    """Train what an accuracy table lacks; the part that was asked for, with the runs of this budget."""
+def run_trained(request: Request) -> TableResult | LinkResult | SweepResult:
+    """Train what a study lacks, in the way of its kind; the part that was asked for, with the runs of this budget."""
+    if request.study == LINKS.name:
+        return _run_links(request)
+    return _run_sweep(request) if request.study in SWEEPS else _run_table(request)
+
+
+def _run_table(request: Request) -> TableResult:
     part = names(request.data), names(request.models)
     table = load_table(request.study).chosen(*part)
     if table.folds is None:
@@ -60,8 +67,9 @@ def run_table(request: Request) -> TableResult:
     return table_result(load_table(request.study), records, [budget]).chosen(*part)
 
 
-def run_links(request: Request) -> LinkResult:
-    """Train what the table of link prediction lacks; the part that was asked for, with the runs of this budget."""
+def _run_links(request: Request) -> LinkResult:
+    unused = {"--storage": request.storage, "--protocol": request.protocol}
+    refuse(unused, f"means nothing to {request.study}: leave it out")
     budget = _without_search(request, "has no search")
     table = LINKS.chosen(names(request.data), names(request.models))
     records = RecordsFolder(request.results, request.study)
@@ -69,8 +77,9 @@ def run_links(request: Request) -> LinkResult:
     return link_result(table, records, [budget])
 
 
-def run_sweep(request: Request) -> SweepResult:
-    """Train what a sweep lacks, draw its curves; the part that was asked for, with the runs of this budget."""
+def _run_sweep(request: Request) -> SweepResult:
+    """Train, and draw the curves."""
+    refuse({"--storage": request.storage}, f"means nothing to {request.study}, which has no search: leave it out")
     budget = _without_search(request, "holds all hyperparameters but one")
     sweep = SWEEPS[request.study].chosen(names(request.data), names(request.models), request.protocol)
     records = RecordsFolder(request.results, request.study)
