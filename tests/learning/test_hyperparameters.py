@@ -36,6 +36,8 @@ def test_defaults_elsewhere():
         proteins = default_hyperparameters(model, data)
         assert (proteins.model["hidden_channels"], proteins.model["num_layers"], proteins.model["dropout"]) == (8, 3, 0)
         assert (proteins.lr, proteins.weight_decay) == (1e-3 if data == "ogbn-proteins" else 0.01, 0)
+    assert default_hyperparameters("supergat", "ppi-human").model["attention_loss"] == 0
+    assert default_hyperparameters("supergat", "har").model["attention_loss"] == 1
     assert default_hyperparameters("svm", "har") == Hyperparameters(0.0, 0.0, {"C": 1.0})
 
 
