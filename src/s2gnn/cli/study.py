@@ -32,7 +32,7 @@ from s2gnn.studies import Cell, CellProgress, CellResult, make_cell, run_cell
 from s2gnn.studies.budget import BUDGETS, named_budget
 from s2gnn.studies.findings import FINDINGS, HEADLINE, findings, headline
 from s2gnn.studies.part import Part
-from s2gnn.studies.registry import MEASURED, check_study, studies, study_json, study_layout, trained
+from s2gnn.studies.registry import MEASURED, check_study, studies, study_json, study_layout, trained_kind
 from s2gnn.studies.run import cell_result
 from s2gnn.studies.summary import HEADER, render_records, summaries
 
@@ -115,7 +115,7 @@ def run(
             layout, content = study_layout(study, results), study_json(study, results)
         else:
             request = Request(study, results, budget or "quick", data, models, protocol, seeds, storage, jobs, minutes)
-            kind, result = trained(study), run_trained(request)
+            kind, result = trained_kind(study), run_trained(request)
             layout, content = kind.layout(result), kind.json(result)
         print(json.dumps(content, indent=2) if as_json else rendered(layout, "text"))
         return

@@ -55,7 +55,7 @@ MEASURED: Mapping[str, MeasuredStudy] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Trained(Generic[Result]):
+class TrainedKind(Generic[Result]):
     """A kind of study whose runs are lines of records: how its results are read and shown.
 
     Attributes:
@@ -113,12 +113,12 @@ def stored_table(name: str, folder: Path, part: Part = WHOLE) -> TableResult:
     return whole.chosen(part.data, part.models)
 
 
-TABLE = Trained(stored_table, table_layout, table_json)
-LINK_PREDICTION = Trained(lambda _, folder, part: stored_links(folder, part), links_layout, links_json)
-SWEEP = Trained(stored_sweep, sweep_layout, sweep_json)
+TABLE = TrainedKind(stored_table, table_layout, table_json)
+LINK_PREDICTION = TrainedKind(lambda _, folder, part: stored_links(folder, part), links_layout, links_json)
+SWEEP = TrainedKind(stored_sweep, sweep_layout, sweep_json)
 
 
-def trained(name: str) -> Trained[Any]:
+def trained_kind(name: str) -> TrainedKind[Any]:
     """The kind of a study that is not measured at once."""
     if name == LINKS.name:
         return LINK_PREDICTION
@@ -130,7 +130,7 @@ def study_layout(name: str, folder: Path, part: Part = WHOLE) -> Layout:
     check_study(name)
     if name in MEASURED:
         return MEASURED[name].stored(folder)
-    kind = trained(name)
+    kind = trained_kind(name)
     return kind.layout(kind.stored(name, folder, part))
 
 
@@ -138,7 +138,7 @@ def study_json(name: str, folder: Path, part: Part = WHOLE) -> dict[str, Any]:
     """The figures of a study from what `folder` has stored of it, for a program."""
     check_study(name)
     if name not in MEASURED:
-        kind = trained(name)
+        kind = trained_kind(name)
         return kind.json(kind.stored(name, folder, part))
     record = MEASURED[name].read(folder)
     if record is None:
