@@ -33,5 +33,9 @@ class LabelsWarning(UserWarning):
     """Labels may have been meant in another way than they are read."""
 
 
+class TornFileWarning(UserWarning):
+    """A file can be read, but as if a part of it were missing."""
+
+
 class DamagedRecordsWarning(UserWarning):
     """A file of records has a line that is none, such as one torn by a crash."""

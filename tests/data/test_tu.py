@@ -7,6 +7,7 @@ from torch_geometric.datasets import TUDataset
 
 from s2gnn import InputError
 from s2gnn.data import CATALOGUE, load_collection, load_dataset, read_tu, tu
+from s2gnn.errors import TornFileWarning
 from tests.data.test_fetching import moved
 from tests.data.web import web_server
 
@@ -87,8 +88,15 @@ def test_nodes_without_labels_have_their_number_of_neighbours(folder):
 
 
 def test_no_graph_needs_an_edge_and_one_direction_is_enough(folder):
-    assert read_tu(folder(A=""), "SMALL").union.graph.n_edges == 0
-    assert [graph.n_edges for graph in read_tu(folder(A="2,3\n6,4\n"), "SMALL").union] == [0, 1, 1]
+    assert read_tu(folder(A="", edge_labels=""), "SMALL").union.graph.n_edges == 0
+    one_way = read_tu(folder(A="2,3\n6,4\n", edge_labels="0\n1\n"), "SMALL")
+    assert [graph.n_edges for graph in one_way.union] == [0, 1, 1]
+
+
+def test_edges_that_seem_to_be_cut_off_are_told_of(folder):
+    with pytest.warns(TornFileWarning, match=r"SMALL_A\.txt names 1 edges in one direction only"):
+        found = read_tu(folder(A="4, 5\n5, 4\n4, 6\n", edge_labels="0\n" * 3), "SMALL")
+    assert found.union.graph.n_edges == 2
 
 
 @pytest.mark.parametrize(
@@ -96,7 +104,8 @@ def test_no_graph_needs_an_edge_and_one_direction_is_enough(folder):
     [
         ({"A": "1, 7\n"}, r"line 1 of SMALL_A\.txt joins nodes 1 and 7, but nodes are 1\.\.6"),
         ({"A": "1, 2\n0, 1\n"}, r"line 2 of SMALL_A\.txt joins nodes 0 and 1"),
-        ({"A": "3, 4\n"}, "an edge joins node 2 of graph 1 to node 3 of graph 2"),
+        ({"A": "4, 5\n5, 4\n"}, r"SMALL_A\.txt has 2 lines, but SMALL_edge_labels\.txt has 8: one of them is torn"),
+        ({"A": "3, 4\n", "edge_labels": "0\n"}, "an edge joins node 2 of graph 1 to node 3 of graph 2"),
         ({"A": "1, 2, 3\n"}, r"SMALL_A\.txt has 3 columns, expected 2"),
         ({"A": "1, x\n"}, r"SMALL_A\.txt is no table of numbers: could not convert string ' x'"),
         ({"A": "1, 2\n1\n"}, r"SMALL_A\.txt is no table of numbers"),

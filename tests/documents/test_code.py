@@ -32,7 +32,7 @@ def test_the_code_of_a_page_runs(page, request, s2gnn, capsys):
     for block in blocks(page):
         assert block.language, f"line {block.line}: name the language; text, if it is none"
         if block.language == "text" and printed is not None:
-            assert shows(block.text, printed), f"line {block.line} shows otherwise than\n{printed}"
+            assert shows(block, printed), f"line {block.line} shows otherwise than\n{printed}"
         elif block.reason is not None:
             assert block.language == "bash", f"line {block.line}: only commands may be left out"
             printed = None

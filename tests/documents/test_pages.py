@@ -1,6 +1,8 @@
 import pytest
 
-from tests.documents.pages import shows
+from tests.documents.pages import Block, shows
+
+PRINTED = "first\naccuracy 0.93, 1,797 rows\ntook 1 min 40 s\nsize 447 MiB at most\nlast\n"
 
 
 @pytest.mark.parametrize(
@@ -20,4 +22,11 @@ from tests.documents.pages import shows
     ],
 )
 def test_shown_output_is_printed_output(shown, same):
-    assert shows(shown, "first\naccuracy 0.93, 1,797 rows\ntook 1 min 40 s\nsize 447 MiB at most\nlast\n") == same
+    assert shows(Block("text", shown, 1, None, False), PRINTED) == same
+
+
+@pytest.mark.parametrize(
+    ("shown", "same"), [("size 447 MiB at most", True), ("size 600 MiB at most", False), ("took 2 min 40 s", False)]
+)
+def test_what_is_computed_is_compared_too(shown, same):
+    assert shows(Block("text", shown, 1, None, True), PRINTED) == same

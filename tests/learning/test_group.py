@@ -127,12 +127,16 @@ def _idle(group):
             batches = Clusters(np.arange(90) % parts, per_batch)
             x = InParts(model, X, GRAPH, batches, batches_per_step=per_step)
             fit(model, x, None, Y, TRAIN, config=FitConfig(epochs=1), group=group)
+        fit(model, *model.prepare(X, GRAPH), Y, TRAIN, config=FitConfig(epochs=1), group=group)
     return [str(warning.message) for warning in caught if warning.category is IdleProcessesWarning]
 
 
 def test_processes_without_a_batch_are_told_of():
     found = in_processes(_idle)
-    assert [text[:62] for text in found[0]] == ["2 processes train together, but a step has 1 of the batches th"] * 3
+    told = "2 processes share the batches of a step, but there is no more than 1 of them in a step: the others wait; "
+    in_parts = f"{told}divide the graph into more parts, and take more batches in a step"
+    whole = f"{told}only a graph in parts, InParts, can be shared, so train with one process"
+    assert found[0] == [in_parts, in_parts, in_parts, whole]
     assert found[1] == []
     assert _idle(ALONE) == []
 

@@ -100,6 +100,7 @@ def test_degenerate_comparisons(differences, low, p_t, p_wilcoxon):
         (lambda: accuracy([0, 1], [0]), r"labels have shape \(2,\) and predictions \(1,\)"),
         (lambda: macro_f1([], []), "expected the same, not empty"),
         (lambda: mean_roc_auc([[0, 2]], [[0.1, 0.2]]), r"values \[0 2\], expected 0 and 1"),
+        (lambda: mean_roc_auc([[0], [1]], [[0.1], [np.nan]]), "scores has NaN"),
         (lambda: bootstrap_confidence([]), r"the scores have shape \(0,\)"),
         (lambda: bootstrap_confidence([np.nan]), "expected at least one finite number"),
         (lambda: compare_paired({1: 0.5}, {2: 0.5}), "seed 1 has a score of one model only"),

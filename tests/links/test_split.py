@@ -106,6 +106,11 @@ def test_unusable_shares(shares, text):
         split_links(GRAPH, 0, **shares)
 
 
+def test_a_negative_seed():
+    with pytest.raises(InputError, match="seed is -1, but it must be at least 0"):
+        split_links(GRAPH, -1)
+
+
 def test_a_complete_graph_has_nothing_to_tell_edges_from():
     complete = Graph.from_edge_list([(i, j) for i in range(6) for j in range(i)])
     with pytest.raises(InputError, match="3 pairs without an edge are wanted, but the graph has 0"):

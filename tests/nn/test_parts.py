@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from torch import nn
 
 from s2gnn import S2GNN, Graph, IdenticalBranchesWarning, InputError, SobolevOperator, knn_graph
 from s2gnn.graphs import induced_subgraph, partition
@@ -92,12 +93,19 @@ def test_a_model_that_has_moved_is_refused():
     text = r"the model is float64 on cpu, but it was float32 on cpu when InParts was made: make InParts after model.to"
     with pytest.raises(InputError, match=text):
         fit(model, parts, None, Y, TRAIN, config=FitConfig(epochs=1))
+    with pytest.raises(InputError, match=text):
+        predict_logits(model, parts, None)
 
 
 @pytest.mark.parametrize("per_batch", [1, 2, 7])
 def test_the_number_of_batches_is_told_before_they_are_made(per_batch):
     for batches in (Clusters(np.arange(40) % 7, per_batch), Sampled(GRAPH, (2,), per_batch)):
-        assert batches.count(len(TRAIN)) == len(list(batches.epoch(TRAIN)))
+        assert batches.count(TRAIN) == len(list(batches.epoch(TRAIN)))
+
+
+def test_parts_in_which_nothing_trains_are_not_counted():
+    parts = Clusters(np.arange(40) % 8)
+    assert parts.count(np.array([0, 8, 16, 3])) == 2
 
 
 def test_rows_of_sparse_features_stay_sparse():
@@ -234,6 +242,8 @@ def test_all_neighbours_of_as_many_hops_as_layers_give_the_logits_of_the_whole_g
         (lambda m: InParts(m, X, GRAPH, Clusters(np.zeros(9, int))), "the batches are of 9 nodes, but"),
         (lambda m: InParts(m, X[:9], GRAPH, Clusters(np.zeros(40, int)), "part"), "x has 9 rows, but the graph has 40"),
         (lambda m: InParts(m, X[:9], GRAPH, Clusters(np.zeros(40, int))), r"x has shape \(9, 6\), expected \(40, 6\)"),
+        (lambda m: InParts(nn.ReLU(), X, GRAPH, Clusters(np.zeros(40, int))), "ReLU cannot be trained in parts: it"),
+        (lambda m: InParts(nn.Linear(6, 3), X, GRAPH, Clusters(np.zeros(40, int))), "needs parameters and a method"),
         (lambda m: InParts(m, X, GRAPH, Sampled(GRAPH, (2,)), evaluate="parts"), 'evaluate must be "whole"'),
         (lambda m: Clusters(np.zeros((2, 2), int)), r"the parts have shape \(2, 2\)"),
         (lambda m: Clusters(np.zeros(4, int), per_batch=0), "per_batch is 0"),

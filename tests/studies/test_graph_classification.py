@@ -110,7 +110,7 @@ def test_the_table_of_folds_has_their_standard_deviation_and_no_paper(tmp_path):
     assert f"**80.00 ± {100 * scores['s2gnn'].std():.2f}**" in text
     assert "+5.00 (10 folds, p = " in text
     assert "paper (%)" not in text
-    assert "mean over 10 stratified folds ± their standard deviation" in text
+    assert "mean over those of the 10 stratified folds that were run ± their standard deviation" in text
     assert "--budget long (10 folds)" in text
 
 

@@ -37,6 +37,29 @@ def test_one_line_for_each_configuration_beside_the_papers_number(records):
     assert second.cells()[4:] == ("–", "80.00 ± 0.00", "–", "–", "1", "2.0")
 
 
+def test_folds_are_shown_as_folds_with_their_deviation(tmp_path, s2gnn):
+    path = tmp_path / "folds.jsonl"
+    write(path, make_cell("mutag", "gcn", "ten-fold"), [0.7, 0.9])
+    (found,) = summaries(Records(path))
+    assert found.cells()[5:] == ("80.00 ± 10.00", "–", "–", "2 folds", "2.0")
+    cell = ("--data", "mutag", "--model", "gcn", "--protocol", "ten-fold", "--seeds", "2")
+    code, out, err = s2gnn("study", "run", *cell, "--records", path)  # both are on record
+    assert code == 0, err
+    assert "Mean over folds on the test nodes or graphs ± their standard deviation" in out
+    assert "80.00 ± 10.00" in out
+
+
+def test_who_was_still_getting_better_and_who_could_stop_is_told(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    cell = make_cell("cancer-b", "gcn", "fair-converged", seeds=2)
+    for seed, epoch in zip(cell.seeds, (2999, 2990), strict=True):
+        metrics, budget = {"test_accuracy": 0.9, "epoch": epoch}, {"epochs": 3000, "threads": 1}
+        Records(path).append(Record(cell.config_hash, seed, cell.config, metrics, 2.0, budget, "2024", "abc", {}))
+    text = render_records(path)
+    assert "when the epochs were over, in most of their runs: gcn (cancer-b, fair-converged)." in text
+    assert "each run at most 3000 epochs on 1 thread(s)." in text
+
+
 def test_a_document_says_what_made_its_numbers(records):
     page = with_records("<!-- record: runs.jsonl -->\n<!-- end -->", lambda name: render_records(records.parent / name))
     assert "| cancer-b | knn, k = 30 | s2gnn | released | epsilon=0.5 | 91.00 ± 1.00 | 93.39 ± 0.41 |" in page

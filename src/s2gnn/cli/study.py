@@ -34,7 +34,7 @@ from s2gnn.studies.findings import FINDINGS, HEADLINE, findings, headline
 from s2gnn.studies.part import Part
 from s2gnn.studies.registry import MEASURED, check_study, studies, study_json, study_layout, trained_kind
 from s2gnn.studies.run import cell_result
-from s2gnn.studies.summary import HEADER, render_records, summaries
+from s2gnn.studies.summary import HEADER, mean_text, render_records, summaries
 
 app = typer.Typer(help="Run experiments of the paper; what is done is kept.", no_args_is_help=True)
 app.command()(search)
@@ -259,11 +259,12 @@ def render(results: Path, name: str) -> str:
 
 def _print_row(result: CellResult) -> None:
     cell, confidence, seconds = result.cell, result.confidence, result.seconds
-    score = f"{100 * confidence.mean:.2f} ± {100 * confidence.half_width:.2f}" if confidence else "–"
+    score = mean_text(confidence, result.deviation) if confidence else "–"
     metric = "ROC-AUC (%)" if result.metric == "test_roc_auc" else "accuracy (%)"
+    run, spread = ("fold", "their standard deviation") if cell.protocol.folds else ("seed", "95 % half-width")
     print_table(
-        "Mean over seeds on the test nodes or graphs ± 95 % half-width",
-        ("data", "graph", "model", "protocol", metric, "seeds", "seconds per seed"),
+        f"Mean over {run}s on the test nodes or graphs ± {spread}",
+        ("data", "graph", "model", "protocol", metric, f"{run}s", f"seconds per {run}"),
         [
             (
                 cell.data,

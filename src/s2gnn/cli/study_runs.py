@@ -71,10 +71,10 @@ def _run_links(request: Request) -> LinkResult:
     unused = {"--storage": request.storage, "--protocol": request.protocol}
     refuse(unused, f"means nothing to {request.study}: leave it out")
     budget = _without_search(request, "has no search")
-    table = LINKS.chosen(names(request.data), names(request.models))
+    part = names(request.data), names(request.models)
     records = RecordsFolder(request.results, request.study)
-    _exit_if_any(_train(request, budget, table.cells(budget, request.seeds), records))
-    return link_result(table, records, [budget])
+    _exit_if_any(_train(request, budget, LINKS.chosen(*part).cells(budget, request.seeds), records))
+    return link_result(LINKS, records, [budget]).chosen(*part)
 
 
 def _run_sweep(request: Request) -> SweepResult:

@@ -118,6 +118,8 @@ def train(
             raise LostProcessError(f"{error}: {_what_is_left(saved, group)}") from error
         except (InputError, NonFiniteLossError, OSError) as error:  # all processes have it, and the first says so
             if group.is_first:
+                if is_launched():  # torchrun may end it because another is gone, but not before it has spoken
+                    signal.signal(signal.SIGTERM, signal.SIG_IGN)
                 raise
             raise typer.Exit(BAD_INPUT if isinstance(error, InputError) else FAILED) from error
         except KeyboardInterrupt:

@@ -66,5 +66,5 @@ def read_arrays(path: Path, names: Sequence[str]) -> list[NDArray[Any]]:
             return [archive[name] for name in names]
     except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile) as error:
         raise InputError(
-            f"{path} is damaged or lacks one of the arrays {', '.join(names)}: remove it and fetch it again"
+            f"{path} is damaged or lacks one of the arrays {', '.join(names)}: remove it, and fetch or make it again"
         ) from error

@@ -1,6 +1,7 @@
 """Read many graphs from text files of the TU Dortmund collection: NAME_A.txt, NAME_graph_indicator.txt and others."""
 
 import io
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from s2gnn.data.collection import GraphCollection
-from s2gnn.errors import InputError
+from s2gnn.errors import InputError, TornFileWarning
 from s2gnn.graphs import DisjointUnion, Graph
 
 # An archive can claim to be small and unpack to anything: more than this is refused unread.
@@ -26,7 +27,7 @@ def read_tu(path: str | Path, name: str | None = None, *, attributes: bool = Fal
     Node labels are one-hot, column by column from the smallest to the largest value that occurs; with `attributes` the
     node attributes stand before them, as they are. Nodes without labels, where attributes are not asked for, have one
     feature, their number of neighbours. An edge that is named in one direction counts in both; repeated edges count
-    once, self-loops not at all. Edge labels and attributes are not read.
+    once, self-loops not at all. Of edge labels and attributes the lines are counted, to see that none is missing.
 
     Args:
         path: the publisher's archive NAME.zip, or the folder with the text files.
@@ -35,6 +36,9 @@ def read_tu(path: str | Path, name: str | None = None, *, attributes: bool = Fal
 
     Raises:
         InputError: naming the file, and the line where there is one, that is missing or wrong.
+
+    Warns:
+        TornFileWarning: when some edges are named in both directions and others in one, as in a file that was cut off.
     """
     path = Path(path)
     name = path.stem if name is None else name
@@ -97,9 +101,29 @@ def _graph(name: str, read: Read, n_nodes: int) -> Graph:
             f"line {line + 1} of {name}_A.txt joins nodes {pairs[line, 0] + 1} and {pairs[line, 1] + 1}, but nodes are "
             f"1..{n_nodes}"
         )
+    _check_whole(name, read, pairs, n_nodes)
     low, high = np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1).T
     low, high = np.divmod(np.unique(low * n_nodes + high), n_nodes)
     return Graph.from_edge_list(np.stack([low, high], axis=1), n_nodes=n_nodes)
+
+
+def _check_whole(name: str, read: Read, pairs: NDArray[np.int64], n_nodes: int) -> None:
+    """Refuse a list of edges, (M, 2), that other files have more or less of; warn if it looks torn."""
+    for part in ("edge_labels", "edge_attributes"):
+        content = read(part)
+        lines = len(pairs) if content is None else sum(bool(line.strip()) for line in content.splitlines())
+        if lines != len(pairs):
+            raise InputError(
+                f"{name}_A.txt has {len(pairs)} lines, but {name}_{part}.txt has {lines}: one of them is torn"
+            )
+    there, back = (np.unique(first * n_nodes + second) for first, second in (pairs.T, pairs.T[::-1]))
+    single = len(np.setdiff1d(there, back, assume_unique=True))
+    if 0 < single < len(there):
+        warnings.warn(
+            f"{name}_A.txt names {single} edges in one direction only and the others in both: is a part of it missing?",
+            TornFileWarning,
+            stacklevel=2,
+        )
 
 
 def _features(name: str, read: Read, graph: Graph, attributes: bool) -> NDArray[np.float64]:

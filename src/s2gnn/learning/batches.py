@@ -91,7 +91,7 @@ class Batches:
         """The most batches that a step has."""
         if not isinstance(self._x, InParts):
             return 1
-        return min(self._x.batches_per_step, self._x.batches.count(len(self._targets.train)))
+        return min(self._x.batches_per_step, self._x.batches.count(self._train_nodes))
 
     def epoch(self) -> Iterator[tuple[Draw, ...]]:
         """The steps of one epoch, each with the batches whose losses it goes by.

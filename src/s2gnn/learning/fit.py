@@ -78,14 +78,19 @@ def fit(
     if parameter is None or not hasattr(model, "reset_parameters"):
         raise InputError(f"{type(model).__name__} cannot be trained: it needs parameters and a method reset_parameters")
     if isinstance(x, InParts):
-        x.check_place()
+        x.check_place(model)
     targets = checked_targets(x.shape[0], y, train, val, parameter.device, loss, class_weight)
     _check_monitor(config.monitor, targets)
     batches = Batches(x, op, targets, config.batch_size)
     if group.is_first and group.size > batches.per_step:
+        advice = (
+            "divide the graph into more parts, and take more batches in a step"
+            if isinstance(x, InParts)
+            else "only a graph in parts, InParts, can be shared, so train with one process"
+        )
         warnings.warn(
-            f"{group.size} processes train together, but a step has {batches.per_step} of the batches that they share: "
-            "the others wait; divide the graph into more parts, and take more batches in a step",
+            f"{group.size} processes share the batches of a step, but there is no more than {batches.per_step} of them "
+            f"in a step: the others wait; {advice}",
             IdleProcessesWarning,
             stacklevel=2,
         )

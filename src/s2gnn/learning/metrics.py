@@ -39,6 +39,8 @@ def mean_roc_auc(y: ArrayLike, scores: ArrayLike) -> float:
         raise InputError(
             f"y has shape {truth.shape} and values {np.unique(truth)[:5]}, expected 0 and 1 of shape (n, L)"
         )
+    if np.isnan(given).any():
+        raise InputError("scores has NaN, which is neither larger nor smaller than others")
     positives = truth.sum(axis=0)
     negatives = len(truth) - positives
     has_curve = (positives > 0) & (negatives > 0)

@@ -60,6 +60,9 @@ class LinkPredictor(nn.Module):
     def forward(self, x: Any, op: Any, pairs: ArrayLike | Tensor) -> Tensor:
         """The logits (P,) of an edge between the nodes of each pair (P, 2)."""
         z = self.encoder(x, op)  # (N, C)
+        width = getattr(self.decoder, "in_channels", z.shape[1])
+        if width != z.shape[1]:
+            raise InputError(f"the encoder gives {z.shape[1]} channels, but the decoder is made for {width}")
         ends = torch.as_tensor(_pairs(pairs, z.shape[0]), device=z.device)
         return self.decoder(z[ends[:, 0]], z[ends[:, 1]])  # type: ignore[no-any-return]
 

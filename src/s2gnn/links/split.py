@@ -57,12 +57,14 @@ def split_links(graph: Graph, seed: int, *, val: float = 0.05, test: float = 0.1
 
     Args:
         graph: N nodes, E edges.
-        seed: draws the edges and the pairs without an edge.
+        seed: at least 0; draws the edges and the pairs without an edge.
         val: share of the edges, 5 % if left out, as in the first work on graph auto-encoders.
         test: share of the edges, 10 % if left out.
     """
     if not (val > 0 and test > 0 and val + test < 1):
         raise InputError(f"val is {val:g} and test is {test:g}, but they must be positive and leave edges to train on")
+    if seed < 0:
+        raise InputError(f"seed is {seed}, but it must be at least 0")
     edges, weights = graph.to_edge_list()
     n_val, n_test = int(val * len(edges)), int(test * len(edges))
     if min(n_val, n_test) == 0:

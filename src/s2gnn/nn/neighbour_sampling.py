@@ -143,9 +143,9 @@ class Sampled(NodeBatches):
         self._sampler = InducedNeighborSampler(graph.indptr, graph.indices, sizes)
         self.sizes = self._sampler.sizes
 
-    def count(self, n_train: int) -> int:
+    def count(self, train: NDArray[np.int64]) -> int:
         """How many batches have all training nodes."""
-        return ceil(n_train / self.batch_size)
+        return ceil(len(train) / self.batch_size)
 
     def epoch(self, train: NDArray[np.int64]) -> Iterator[NodeBatch]:
         """All training nodes once, in batches drawn at random."""

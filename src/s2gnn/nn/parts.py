@@ -5,7 +5,6 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from math import ceil
 from typing import Any, Literal, get_args
 
@@ -55,8 +54,8 @@ class NodeBatches(ABC):
         return {"batches": repr(self)}
 
     @abstractmethod
-    def count(self, n_train: int) -> int:
-        """How many batches an epoch has, given the number of training nodes."""
+    def count(self, train: NDArray[np.int64]) -> int:
+        """How many batches of an epoch have training nodes, at most, given these."""
 
     @abstractmethod
     def epoch(self, train: NDArray[np.int64]) -> Iterator[NodeBatch]:
@@ -87,10 +86,11 @@ class Clusters(NodeBatches):
         self.per_batch = positive_integer(per_batch, "per_batch")
         self.n_nodes = len(of_node)
 
-    def count(self, n_train: int) -> int:
-        """How many batches have all parts, whatever trains."""
-        del n_train
-        return ceil(len(self.parts) / self.per_batch)
+    def count(self, train: NDArray[np.int64]) -> int:
+        """How many batches all parts make, or as many as there are parts with training nodes if that is less."""
+        trains = np.zeros(self.n_nodes, dtype=bool)
+        trains[train] = True
+        return min(ceil(len(self.parts) / self.per_batch), sum(bool(trains[part].any()) for part in self.parts))
 
     @property
     def is_one(self) -> bool:
@@ -189,15 +189,19 @@ class InParts:
         if evaluate == "parts":
             next(batches.cover())  # refuses batches that leave nodes out
         self.batches_per_step = positive_integer(batches_per_step, "batches_per_step")
+        if next(model.parameters(), None) is None or not hasattr(model, "prepare"):
+            raise InputError(
+                f"{type(model).__name__} cannot be trained in parts: it needs parameters and a method prepare"
+            )
         self._model = model
         self._place = _place(model)
         self._graph = graph
+        self._whole: tuple[Any, Any] | None = None
         if degrees == "whole":
-            self.whole = model.prepare(x, graph)  # type: ignore[operator]
-            self.shape = torch.Size(self.whole[0].shape)
+            self._whole = model.prepare(x, graph)  # type: ignore[operator]
         else:
             self._features = _own_features(x, graph.n_nodes)
-            self.shape = torch.Size(self._features.shape)
+        self.shape = torch.Size((self._whole[0] if self._whole else self._features).shape)
         self.batches = batches
         self.degrees: DegreesName = degrees
         self.evaluate: EvaluateName = evaluate
@@ -212,15 +216,16 @@ class InParts:
             "batches_per_step": self.batches_per_step,
         }
 
-    @cached_property
+    @property
     def whole(self) -> tuple[Any, Any]:
         """What the network is called with on the whole graph, prepared once."""
-        prepared: tuple[Any, Any] = self._model.prepare(self._features, self._graph)  # type: ignore[operator]
-        return prepared
+        if self._whole is None:
+            self._whole = self._model.prepare(self._features, self._graph)  # type: ignore[operator]
+        return self._whole
 
-    def check_place(self) -> None:
-        """Refuse a network that has moved since this was made for it."""
-        if (now := _place(self._model)) != self._place:
+    def check_place(self, model: nn.Module) -> None:
+        """Refuse a network that is elsewhere, or of another type, than the one that this was made for."""
+        if (now := _place(model)) != self._place:
             raise InputError(
                 f"the model is {now}, but it was {self._place} when InParts was made: make InParts after model.to(…)"
             )
@@ -240,6 +245,7 @@ class InParts:
 
     def logits(self, model: nn.Module) -> Tensor:
         """The outputs (N, C) of `model` in its present mode, computed as `evaluate` says."""
+        self.check_place(model)
         if self.evaluate == "whole":
             return model(*self.whole)  # type: ignore[no-any-return]
         found: Tensor | None = None

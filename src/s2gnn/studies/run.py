@@ -73,6 +73,13 @@ class CellResult:
         return bootstrap_confidence(scores) if scores else None
 
     @property
+    def deviation(self) -> float | None:
+        """The standard deviation of the folds of a cross-validation; `None` of seeds, or when none is finished."""
+        if self.cell.protocol.folds is None or not self.records:
+            return None
+        return float(np.std([record.metrics[self.metric] for record in self.records.values()]))
+
+    @property
     def seconds(self) -> float | None:
         """The mean time of training one seed."""
         return float(np.mean([record.seconds for record in self.records.values()])) if self.records else None

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from s2gnn.data.catalogue import graph_title
 from s2gnn.documents import markdown_table
 from s2gnn.learning.hyperparameters import Value, default_hyperparameters
@@ -12,6 +14,7 @@ from s2gnn.learning.metrics import Confidence, bootstrap_confidence
 from s2gnn.learning.records import Record, Records
 from s2gnn.studies.made_by import commits_text
 from s2gnn.studies.table import paper_scores
+from s2gnn.studies.unfinished import most_are_late, unfinished_text
 
 HEADER = (
     "data",
@@ -40,10 +43,13 @@ class Summary:
             decoder where links are predicted.
         metric: the score, such as "test_accuracy".
         score: its mean and half-width over seeds, as a share.
-        seeds: number of seeds.
+        deviation: of the folds of a cross-validation, as a share; `None` of seeds.
+        seeds: number of seeds or folds.
         seconds: the mean time of training one.
         commits: of the code that made them.
         budgets: epochs and threads of the runs.
+        patience: epochs without a better score after which they stopped; `None` where they went on.
+        unfinished: whether most of them were still getting better when the epochs were over.
         published: the paper's accuracy and half-width in %; `None` where it has none.
     """
 
@@ -54,10 +60,13 @@ class Summary:
     changed: dict[str, Value]
     metric: str
     score: Confidence
+    deviation: float | None
     seeds: int
     seconds: float
     commits: tuple[str, ...]
     budgets: tuple[dict[str, Any], ...]
+    patience: int | None
+    unfinished: bool
     published: tuple[float, float] | None
 
     def cells(self) -> tuple[str, ...]:
@@ -72,12 +81,17 @@ class Summary:
             self.model,
             self.protocol,
             ", ".join(f"{name}={value}" for name, value in self.changed.items()) or "–",
-            f"{mean:.2f} ± {100 * self.score.half_width:.2f}",
+            mean_text(self.score, self.deviation),
             printed,
             difference,
-            str(self.seeds),
+            str(self.seeds) if self.deviation is None else f"{self.seeds} folds",
             f"{self.seconds:.1f}",
         )
+
+
+def mean_text(score: Confidence, deviation: float | None) -> str:
+    """A mean in % ± its half-width over seeds, or ± the standard deviation of folds."""
+    return f"{100 * score.mean:.2f} ± {100 * (score.half_width if deviation is None else deviation):.2f}"
 
 
 def summaries(records: Records) -> list[Summary]:
@@ -94,9 +108,19 @@ def render_records(path: Path) -> str:
         return f"No records yet: {path.name} is made by `s2gnn study run`.\n"
     records = Records(path)
     found, commits = summaries(records), commits_text(records.read())
-    budgets = {f"{b['epochs']} epochs on {b['threads']} thread(s)" for s in found for b in s.budgets}
-    made = f"From `results/{path.name}`, made at {commits}; each run {', '.join(sorted(budgets))}.\n"
-    return f"{markdown_table(HEADER, [summary.cells() for summary in found])}\n{made}"
+    budgets = {
+        f"{'at most ' if s.patience else ''}{b['epochs']} epochs on {b['threads']} thread(s)"
+        for s in found
+        for b in s.budgets
+    }
+    made = f"From `results/{path.name}`, made at {commits}; each run {' or '.join(sorted(budgets))}.\n"
+    late: dict[str, list[str]] = {}
+    for summary in found:
+        if summary.unfinished:
+            late.setdefault(f"{summary.data}, {summary.protocol}", []).append(summary.model)
+    told = unfinished_text(late)
+    table = markdown_table(HEADER, [summary.cells() for summary in found])
+    return "\n".join([table, *((f"{told}\n",) if told else ()), made])
 
 
 def _summary(found: Sequence[Record]) -> Summary:
@@ -104,6 +128,7 @@ def _summary(found: Sequence[Record]) -> Summary:
     metric = found[0].metric
     commits = dict.fromkeys(record.commit or "unknown" for record in found)
     budgets = {str(record.budget): record.budget for record in found}
+    scores = [record.metrics[metric] for record in found]
     return Summary(
         config["data"],
         graph_title(config["graph"], config["k"]),
@@ -111,11 +136,14 @@ def _summary(found: Sequence[Record]) -> Summary:
         config["protocol"]["name"],
         _changed(config),
         metric,
-        bootstrap_confidence([record.metrics[metric] for record in found]),
+        bootstrap_confidence(scores),
+        float(np.std(scores)) if "folds" in config["protocol"] else None,
         len(found),
         sum(record.seconds for record in found) / len(found),
         tuple(commits),
         tuple(budgets.values()),
+        config["protocol"].get("patience"),
+        most_are_late(found),
         _published(config),
     )
 

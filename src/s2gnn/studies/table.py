@@ -18,7 +18,7 @@ from s2gnn.studies.budget import Budget
 from s2gnn.studies.cell import Cell, make_cell
 from s2gnn.studies.part import check_names
 
-Source = Literal["published", "borrowed", "searched", "transferred", "kept", "customary"]
+Source = Literal["published", "borrowed", "searched", "transferred", "kept", "customary", "script"]
 
 # The scores of a table, as records name them and as people do.
 METRICS: Mapping[str, str] = MappingProxyType(
@@ -54,7 +54,8 @@ class TableCell:
         source: of the hyperparameters: "published" by the authors; those published for S2-GNN on k-NN graphs and given
             to a variant of it or to a learned graph ("borrowed"); found by a search of ours ("searched"), or by one on
             another data set or graph ("transferred"); customary values that are better on validation nodes than what
-            such a search found ("kept"); or "customary" values that nobody searched.
+            such a search found ("kept"); or values that nobody searched, "customary" ones, or on proteins those of the
+            paper's "script".
         values: the hyperparameters that differ from `default_hyperparameters`.
     """
 

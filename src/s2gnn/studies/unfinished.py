@@ -1,6 +1,6 @@
-"""Which models of a table were still getting better when their epochs were over."""
+"""Which models were still getting better when their epochs were over."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from s2gnn.learning.records import Record
 from s2gnn.studies.results import TableResult
@@ -19,9 +19,14 @@ def unfinished(result: TableResult) -> str | None:
         for protocol in result.table.protocols:
             records = result.at(cell, protocol).records
             configs = {record.config_hash for record in records.values()}
-            if protocol.keep == "best" and not configs & seen and _most_are_late(records):
+            if not configs & seen and most_are_late(records.values()):
                 found.setdefault(f"{cell.column.title}, {protocol.name}", []).append(cell.model)
             seen |= configs
+    return unfinished_text(found)
+
+
+def unfinished_text(found: Mapping[str, Sequence[str]]) -> str | None:
+    """Places with the models that were unfinished there, in a sentence; `None` without any."""
     if not found:
         return None
     places = "; ".join(f"{', '.join(models)} ({place})" for place, models in found.items())
@@ -31,6 +36,10 @@ def unfinished(result: TableResult) -> str | None:
     )
 
 
-def _most_are_late(records: Mapping[int, Record]) -> bool:
-    late = [record.metrics["epoch"] + 1 > LATE * record.budget["epochs"] for record in records.values()]
-    return bool(sum(late) > len(late) / 2)
+def most_are_late(records: Collection[Record]) -> bool:
+    """Whether the best epoch was among the last in most of these runs, where they went by the best."""
+    late = [
+        record.config["protocol"]["keep"] == "best" and record.metrics["epoch"] + 1 > LATE * record.budget["epochs"]
+        for record in records
+    ]
+    return 2 * late.count(True) > len(late)

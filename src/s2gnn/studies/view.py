@@ -117,10 +117,10 @@ def _legend(table: AccuracyTable) -> str:
     score = METRICS[table.metric]
     if table.folds:
         return (
-            f"Test {score}, mean over {table.folds} stratified folds ± their standard deviation, as is customary; of "
-            "the graphs outside a fold a tenth chooses the epoch. Hyperparameters are the same in all folds. The best "
-            "and the second best of each column are marked. The p of a lead is that of the paired t-test over folds, "
-            "which is too small because their training graphs overlap. A dash is not run."
+            f"Test {score}, mean over those of the {table.folds} stratified folds that were run ± their standard "
+            "deviation, as is customary; of the graphs outside a fold a tenth chooses the epoch. Hyperparameters are "
+            "the same in all folds. The best and the second best of each column are marked. The p of a lead is that of "
+            "the paired t-test over folds, which is too small because their training graphs overlap. A dash is not run."
         )
     return (
         f"Test {score}, mean over seeds ± its distance to the farther end of the bootstrapped 95 % interval, "

@@ -11,6 +11,7 @@ from s2gnn.studies.budget import BUDGETS
 from s2gnn.studies.links import LINKS
 from s2gnn.studies.links.results import METRICS, links_json, links_layout, stored_links
 from s2gnn.studies.links.table import parse_links
+from s2gnn.studies.part import Part
 from s2gnn.studies.registry import study_layout
 
 CONFIGURATION = (resources.files("s2gnn.studies.links") / "links.toml").read_text(encoding="utf-8")
@@ -63,11 +64,15 @@ def test_the_table_shows_what_is_on_record(tmp_path):
     assert "92.00 ± 1.00" in ours
     assert "| 91.0, 92.0 | +2.00 (3 seeds, p = 0.074) | 3 | quick |" in ours
     assert (
-        "cora: of 2 comparisons of ROC-AUC with another encoder, on the same graph where it has one and with the same "
-        "decoder, S2-GNN is ahead in 1 (mlp, dot), behind in 0, undecided in the rest (p < 0.05, not corrected for "
-        "their number)."
+        "cora: of 2 comparisons of ROC-AUC with another encoder, with the same decoder and on the same graph, or the "
+        "given one where it sees none, S2-GNN is ahead in 1 (mlp, dot), behind in 0, undecided in the rest (p < 0.05, "
+        "not corrected for their number)."
     ) in text
     assert "12 runs, 0.1 hours of training: s2gnn study run links --budget quick (3 seeds). Commit abc." in text
+    part = rendered(links_layout(stored_links(tmp_path, Part(["cora"], ["gcn"]))), "markdown")
+    assert ours in part
+    assert "\n| mlp" not in part
+    assert "3 runs, 0.0 hours of training" in part
     stored = links_json(result)["rows"]
     assert len(stored) == 3 * len(LINKS.rows)
     assert json.loads(json.dumps(stored)) == stored

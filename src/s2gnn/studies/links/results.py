@@ -30,10 +30,26 @@ METRICS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class LinkResult:
-    """The table and the runs behind it, by data set and row."""
+    """The table, or a part of it, and the runs behind it, by data set and row.
+
+    Attributes:
+        table: what is shown.
+        rows: of the whole table, so that ranks and leads do not depend on what is shown.
+        places: the runs of all these rows.
+    """
 
     table: LinkTable
+    rows: tuple[LinkRow, ...]
     places: Mapping[tuple[str, tuple[str, str, str]], PlaceResult]
+
+    def chosen(self, data: Sequence[str] | None = None, models: Sequence[str] | None = None) -> "LinkResult":
+        """The part with these data sets and encoders, all if left out."""
+        return replace(self, table=self.table.chosen(data, models))
+
+    @property
+    def shown(self) -> list[PlaceResult]:
+        """The runs of every place that is shown."""
+        return [self.at(data, row) for data in self.table.data for row in self.table.rows]
 
     def at(self, data: str, row: LinkRow, metric: str = "test_roc_auc") -> PlaceResult:
         """The runs of one place, scored by `metric`."""
@@ -51,7 +67,7 @@ class LinkResult:
         return self.at(data, ours, metric).lead(self.at(data, row, metric))
 
     def _ours(self, data: str, row: LinkRow) -> LinkRow | None:
-        rows = [r for r in self.table.rows if (r.model, r.graph, r.decoder) == ("s2gnn", row.graph, row.decoder)]
+        rows = [r for r in self.rows if (r.model, r.graph, r.decoder) == ("s2gnn", row.graph, row.decoder)]
         scores = [(score.mean, r) for r in rows if (score := self.at(data, r, "val_roc_auc").score) is not None]
         return max(scores, key=lambda found: found[0])[1] if scores else None
 
@@ -66,12 +82,13 @@ def link_result(table: LinkTable, records: Records, budgets: Sequence[Budget] = 
             runs = {budget.name: known.runs(table.cell(data, row, budget), budget) for budget in searchless}
             place = PlaceResult(runs, None, "test_roc_auc")
             places[data, row.key] = place.under(place.most_seeds)
-    return LinkResult(table, places)
+    return LinkResult(table, table.rows, places)
 
 
 def stored_links(folder: Path, part: Part = WHOLE) -> LinkResult:
     """The table, or the part that is to be shown, with the runs that the files of `folder` have."""
-    return link_result(LINKS.chosen(part.data, part.models), RecordsFolder(folder, LINKS.name), part.budgets or SHOWN)
+    whole = link_result(LINKS, RecordsFolder(folder, LINKS.name), part.budgets or SHOWN)
+    return whole.chosen(part.data, part.models)
 
 
 def links_layout(result: LinkResult) -> Layout:
@@ -106,8 +123,9 @@ def _verdicts(result: LinkResult) -> list[str]:
                 f"ahead in {len(ahead)}{_named(ahead)}, behind in {len(behind)}{_named(behind)}, undecided in the rest"
             )
             found.append(
-                f"{data}: of {len(leads)} comparisons of ROC-AUC with another encoder, on the same graph where it has "
-                f"one and with the same decoder, S2-GNN is {counts} (p < {LEVEL:g}, not corrected for their number)."
+                f"{data}: of {len(leads)} comparisons of ROC-AUC with another encoder, with the same decoder and on "
+                f"the same graph, or the given one where it sees none, S2-GNN is {counts} (p < {LEVEL:g}, not "
+                "corrected for their number)."
             )
     return found
 
@@ -118,7 +136,7 @@ def _named(rows: Sequence[LinkRow]) -> str:
 
 
 def _made_by(result: LinkResult) -> str:
-    places = result.places.values()
+    places = result.shown
     records = [record for place in places for record in place.records.values()]
     if not records:
         return f"No run yet: s2gnn study run {result.table.name}"
@@ -143,9 +161,7 @@ def _line(result: LinkResult, data: str, row: LinkRow) -> tuple[Entry, ...]:
 def _rank(result: LinkResult, data: str, row: LinkRow, metric: str) -> int | None:
     """1 for the best mean of a column, 2 for the second best."""
     means = {
-        other.key: score.mean
-        for other in result.table.rows
-        if (score := result.at(data, other, metric).score) is not None
+        other.key: score.mean for other in result.rows if (score := result.at(data, other, metric).score) is not None
     }
     order = sorted(means, key=lambda key: -means[key])[:2]
     return order.index(row.key) + 1 if row.key in order else None
@@ -157,9 +173,9 @@ def _legend() -> str:
         "train, 5 % choose the epoch by ROC-AUC, 10 % test. Mean over seeds ± half-width of the bootstrapped 95 % "
         "interval; the best and the second best of each column are marked. “Given” is the graph of the training edges, "
         "without weights; “diffusion” is made of these. hits@K is the share of edges above the K-th best pair without "
-        "one. The lead is that of S2-GNN on the same graph with the same decoder, of its fusions that with the best "
-        "validation ROC-AUC, with the p of its paired t-test. Others: Kipf and Welling 2016, GAE, on splits of their "
-        "own. A dash is not run, or has no such number."
+        "one. The lead is that of S2-GNN with the same decoder on the same graph, or on the given one where an encoder "
+        "sees none, of its fusions that with the best validation ROC-AUC, with the p of its paired t-test. Others: "
+        "Kipf and Welling 2016, GAE, on splits of their own. A dash is not run, or has no such number."
     )
 
 
