@@ -34,7 +34,7 @@ def test_one_line_for_each_configuration_beside_the_papers_number(records):
     assert dict(zip(HEADER, first.cells(), strict=True))["difference"] == "-2.39"
     write(records, make_cell("digits", "label-spreading", share=0.05), [0.7])
     assert summaries(Records(records))[2].changed == {"share": 0.05}
-    assert second.cells()[4:] == ("–", "80.00 ± 0.00", "–", "–", "1", "2.0")
+    assert second.cells()[4:] == ("–", "80.00", "–", "–", "1", "2.0")
 
 
 def test_folds_are_shown_as_folds_with_their_deviation(tmp_path, s2gnn):

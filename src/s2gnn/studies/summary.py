@@ -90,7 +90,9 @@ class Summary:
 
 
 def mean_text(score: Confidence, deviation: float | None) -> str:
-    """A mean in % ± its half-width over seeds, or ± the standard deviation of folds."""
+    """A mean in % ± its half-width over seeds, or ± the standard deviation of folds; of one run its score."""
+    if score.n == 1:
+        return f"{100 * score.mean:.2f}"
     return f"{100 * score.mean:.2f} ± {100 * (score.half_width if deviation is None else deviation):.2f}"
 
 
