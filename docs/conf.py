@@ -25,6 +25,7 @@ highlight_language = "text"
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
+smartquotes_action = "qe"  # no dashes: commands stand in the text, and --option is none
 
 # Docstrings write `name`: a link where the name is documented, else code.
 default_role = "py:obj"
