@@ -84,3 +84,10 @@ def test_every_public_name_is_in_the_reference(site):
         module = importlib.import_module(f"s2gnn.{package}")
         missing = {name for name in module.__all__ if f"{module.__name__}.{name}" not in documented}
         assert not missing, package
+
+
+def test_commands_in_the_text_can_be_copied(site):
+    out, _ = site
+    text = (out / "results.html").read_text(encoding="utf-8")
+    assert "s2gnn study run table3-proteins --budget long" in text
+    assert not re.search(r"–(budget|data|jobs|models|protocol|seeds|set)\b", text)
