@@ -57,7 +57,7 @@ def test_arrays_that_cannot_be_read(tmp_path):
     assert read_arrays(path, ("X",))[0].tolist() == [1, 1]
     for names in (("X", "y"), ("objects",)):
         with pytest.raises(
-            InputError, match=r"a\.npz is damaged or lacks one of the arrays .*: remove it and fetch it"
+            InputError, match=r"a\.npz is damaged or lacks one of the arrays .*: remove it, and fetch or make it"
         ):
             read_arrays(path, names)
     path.write_bytes(path.read_bytes()[:100])
