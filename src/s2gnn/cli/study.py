@@ -261,9 +261,9 @@ def _print_row(result: CellResult) -> None:
     cell, confidence, seconds = result.cell, result.confidence, result.seconds
     score = mean_text(confidence, result.deviation) if confidence else "–"
     metric = "ROC-AUC (%)" if result.metric == "test_roc_auc" else "accuracy (%)"
-    run, spread = ("fold", "their standard deviation") if cell.protocol.folds else ("seed", "95 % half-width")
+    run, folds = cell.protocol.run, cell.protocol.folds
     print_table(
-        f"Mean over {run}s on the test nodes or graphs ± {spread}",
+        f"Mean over {run}s on the test nodes or graphs ± {'their standard deviation' if folds else '95 % half-width'}",
         ("data", "graph", "model", "protocol", metric, f"{run}s", f"seconds per {run}"),
         [
             (

@@ -2,9 +2,10 @@
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -23,6 +24,7 @@ from s2gnn.studies.cell import Cell
 from s2gnn.studies.links import LINKS, LinkResult, link_result
 from s2gnn.studies.measured import MeasuredStudy
 from s2gnn.studies.part import check_names
+from s2gnn.studies.registry import LINK_PREDICTION, SWEEP, TABLE, TrainedKind, trained_kind
 from s2gnn.studies.results import TableResult, table_result
 from s2gnn.studies.schedule import Estimates, Job, run_jobs, unfinished
 from s2gnn.studies.sweeps import SweepResult, sweep_result
@@ -48,9 +50,12 @@ class Request:
 
 def run_trained(request: Request) -> TableResult | LinkResult | SweepResult:
     """Train what a study lacks, in the way of its kind; the part that was asked for, with the runs of this budget."""
-    if request.study == LINKS.name:
-        return _run_links(request)
-    return _run_sweep(request) if request.study in SWEEPS else _run_table(request)
+    runs: dict[TrainedKind[Any], Callable[[Request], TableResult | LinkResult | SweepResult]] = {
+        TABLE: _run_table,
+        LINK_PREDICTION: _run_links,
+        SWEEP: _run_sweep,
+    }
+    return runs[trained_kind(request.study)](request)
 
 
 def _run_table(request: Request) -> TableResult:

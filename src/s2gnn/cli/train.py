@@ -24,10 +24,10 @@ from s2gnn.cli.values import assignment
 from s2gnn.data.catalogue import Kind, entry, graph_title
 from s2gnn.data.dataset import Dataset
 from s2gnn.data.splits import CITATION_NETWORKS, Split
-from s2gnn.errors import InputError, LostProcessError, NonFiniteLossError
+from s2gnn.errors import InputError, LostProcessError
 from s2gnn.graphs import Graph, cut_share, partition
 from s2gnn.learning import Checkpoint, FitResult, Group, fit, joined_group, predict_logits, seeded
-from s2gnn.learning.group import is_launched
+from s2gnn.learning.group import TOLD, is_launched
 from s2gnn.learning.metrics import accuracy, mean_roc_auc
 from s2gnn.learning.protocol import FAIR, FAIR_CITATION
 from s2gnn.nn import MODELS, S2GNN, Clusters, InParts, save_model
@@ -116,7 +116,7 @@ def train(
         except LostProcessError as error:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)  # this process ends by itself, when it has said why
             raise LostProcessError(f"{error}: {_what_is_left(saved, group)}") from error
-        except (InputError, NonFiniteLossError, OSError) as error:  # all processes have it, and the first says so
+        except TOLD as error:  # all processes have it, and the first says so
             if group.is_first:
                 if is_launched():  # torchrun may end it because another is gone, but not before it has spoken
                     signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -17,7 +17,7 @@ from s2gnn.errors import InputError, LostProcessError, NonFiniteLossError
 T = TypeVar("T")
 
 # What goes wrong in one process and is told to the others.
-_TOLD = (InputError, NonFiniteLossError, OSError)
+TOLD = (InputError, NonFiniteLossError, OSError)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Group:
         box: list[Any] = [self._outcome(make) if self.is_first else None]
         with _talking():
             dist.broadcast_object_list(box, src=0)
-        if isinstance(box[0], _TOLD):
+        if isinstance(box[0], TOLD):
             raise box[0]
         return box[0]  # type: ignore[no-any-return]
 
@@ -102,7 +102,7 @@ class Group:
     def _outcome(make: Callable[[], T]) -> T | Exception:
         try:
             return make()
-        except _TOLD as error:
+        except TOLD as error:
             return error
 
 

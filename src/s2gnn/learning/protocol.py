@@ -40,6 +40,11 @@ class Protocol:
     folds: int | None = None
     monitor: Literal["loss"] | None = None
 
+    @property
+    def run(self) -> str:
+        """What one run is called: a seed, or a fold in a cross-validation."""
+        return "seed" if self.folds is None else "fold"
+
     def fit_config(self, lr: float, weight_decay: float, *, several_labels: bool = False) -> FitConfig:
         """How `fit` trains under this protocol; ROC-AUC takes the place of accuracy where there are several labels."""
         return FitConfig(

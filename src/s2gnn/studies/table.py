@@ -127,7 +127,7 @@ class AccuracyTable:
     @property
     def run(self) -> str:
         """What one run of a place is called: a seed, or a fold in a cross-validation."""
-        return "fold" if self.folds else "seed"
+        return self.protocols[0].run
 
     def printed_lead(self, column: Column, other: str) -> float | None:
         """The score of S2-GNN minus that of `other` as printed, in points; `None` where the paper has not both."""
