@@ -9,11 +9,21 @@ import torch
 from hypothesis import settings
 
 from s2gnn.cli import main
+from tests import bfloat16
 from tests.browser import Browser, find_chromium
 from tests.postgresql import PostgresServer, find_programs, find_user
 
 settings.register_profile("s2gnn", deadline=None, derandomize=True)
 settings.load_profile("s2gnn")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test marked `bfloat16` in a child process where the CPU cannot compute bfloat16 products."""
+    if pyfuncitem.get_closest_marker("bfloat16") is None or not bfloat16.needs_child():
+        return None
+    bfloat16.run_in_child(pyfuncitem.nodeid, str(pyfuncitem.config.rootpath))
+    return True
 
 
 @pytest.fixture(autouse=True)

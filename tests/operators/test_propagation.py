@@ -90,6 +90,7 @@ def test_non_contiguous_signals(chosen):
         torch.testing.assert_close(op.propagate_branches(branches), op.propagate_branches(branches.contiguous()))
 
 
+@pytest.mark.bfloat16
 def test_autocast_gives_the_numbers_of_float32_within_bfloat16():
     op = SobolevOperator(random_graph(30), 3, 1.2)
     model = S2GNN(6, 16, 4, alpha=3, epsilon=1.2).eval()
