@@ -6,7 +6,7 @@ from pathlib import Path
 import s2gnn
 
 ORDER = [
-    "errors", "file_lock", "files", "pictures", "provenance", "progress", "documents", "webpage", "layout",
+    "errors", "file_lock", "files", "pictures", "provenance", "progress", "webpage", "render",
     "processes", "resources", "graphs", "operators", "analysis", "nn", "data", "learning", "links", "preprocessing",
     "estimator", "report", "studies", "search", "demo", "bench", "cli",
 ]  # fmt: skip

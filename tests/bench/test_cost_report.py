@@ -7,8 +7,8 @@ from s2gnn import InputError
 from s2gnn.bench.cost_records import byte_checks, measured_epochs, measured_propagations
 from s2gnn.bench.cost_report import WIDE, EpochEstimate, FittedModel, _coefficients, render_cost_model, task_table
 from s2gnn.bench.scale import LargeTraining, Stage
-from s2gnn.documents import with_records
 from s2gnn.operators import kernel
+from s2gnn.render import fill_sections
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
@@ -20,7 +20,7 @@ native = pytest.mark.skipif(kernel.chosen() == kernel.PLAIN, reason="needs the n
 @native
 def test_the_page_shows_the_model_of_the_records():
     page = PAGE.read_text(encoding="utf-8")
-    shown = with_records(page, lambda name: {"cost-model": render_cost_model}[name](RESULTS))
+    shown = fill_sections(page, lambda name: {"cost-model": render_cost_model}[name](RESULTS))
     assert shown == page, "run: s2gnn study document docs/howto/laptop-to-cluster.md"
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from s2gnn import InputError
 from s2gnn.bench.document import render_benchmark
-from s2gnn.documents import with_records
+from s2gnn.render import fill_sections
 
 ROOT = Path(__file__).parents[2]
 PAGE = "Before\n<!-- record: bench-graphs.json -->\nold\n<!-- end -->\nafter\n"
@@ -18,7 +18,7 @@ RECORD = {
 
 
 def with_tables(text, results):
-    return with_records(text, lambda name: render_benchmark(results / name))
+    return fill_sections(text, lambda name: render_benchmark(results / name))
 
 
 def test_the_page_of_benchmarks_shows_the_records():
@@ -45,5 +45,5 @@ def test_a_record_that_is_missing_or_of_an_older_version_says_how_to_make_it(tmp
 
 
 def test_a_page_without_markers():
-    with pytest.raises(InputError, match="no place for a record"):
+    with pytest.raises(InputError, match="no section for a record"):
         with_tables("text", Path())

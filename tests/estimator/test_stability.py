@@ -7,7 +7,7 @@ from s2gnn.analysis import EdgeNoise, NoiseStability
 from s2gnn.estimator.other_graph import on_graph
 from s2gnn.estimator.stability import MODERATE, estimator_stability, rows_seen, verdict
 from s2gnn.estimator.stability_report import draw_stability, stability_content, stability_layout
-from s2gnn.layout import rendered
+from s2gnn.render import render
 
 QUICK = {"max_epochs": 10, "n_networks": 2, "random_state": 0}
 X, Y = load_iris(return_X_y=True)
@@ -92,7 +92,7 @@ def test_the_report(classifier):
     found = estimator_stability(classifier, None, NAMES, seeds=(0, 1))
     content = stability_content(found, "model", "150 rows")
     layout = stability_layout(content)
-    text = rendered(layout, "markdown")
+    text = render(layout, "markdown")
     assert layout.notes[0] == content["verdict"]
     assert [len(block.rows) for block in layout.blocks] == [5, 5, 5]
     worst = found.flips[4]
@@ -103,7 +103,7 @@ def test_the_report(classifier):
     assert all(axes.get_xlabel() for axes in panels)
     unscored = stability_content(estimator_stability(classifier, seeds=(0,)), "model", "150 rows")
     assert len(draw_stability(unscored).axes) == 3
-    assert "accuracy" not in rendered(stability_layout(unscored), "text")
+    assert "accuracy" not in render(stability_layout(unscored), "text")
 
 
 def test_rows_that_were_there_in_training(classifier):

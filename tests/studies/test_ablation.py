@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from s2gnn.layout import rendered
 from s2gnn.learning.records import Record, Records, RecordsFolder
+from s2gnn.render import render
 from s2gnn.studies.ablation import Ablation, Leads, ablation, ablation_notes
 from s2gnn.studies.budget import BUDGETS
 from s2gnn.studies.registry import stored_table, study_layout
@@ -66,7 +66,7 @@ def test_the_counts_in_words():
 
 
 def test_a_data_set_has_a_block_for_each_graph_and_one_run_for_both_protocols(folder):
-    text = rendered(study_layout("ablation-hadamard", folder), "markdown")
+    text = render(study_layout("ablation-hadamard", folder), "markdown")
     names = ("cancer-b, knn, k = 30", "isolet, knn, k = 20", "har, smooth, k = 40")
     headings = [text.index(f"**{name}: ") for name in names]
     assert headings == sorted(headings)

@@ -6,7 +6,7 @@ import pytest
 
 from s2gnn import InputError
 from s2gnn.analysis import branch_weights
-from s2gnn.layout import rendered
+from s2gnn.render import render
 from s2gnn.studies import branches
 from s2gnn.studies.branches import BranchesRow, in_words
 from s2gnn.studies.registry import MEASURED
@@ -29,7 +29,7 @@ def test_what_is_seen_is_counted():
 
 
 def test_shares_and_weights_are_shown_by_layer():
-    text = rendered(STUDY.layout({"epochs": 5, "rows": [vars(row) for row in ROWS]}), "markdown")
+    text = render(STUDY.layout({"epochs": 5, "rows": [vars(row) for row in ROWS]}), "markdown")
     assert "| cancer-b, mlp | 2 | **50.0 (25.0 to 75.0)** | 25.0 (25.0 to 25.0) | 25.0 (0.0 to 50.0) |" in text
     assert "| 20news, linear | 1 | 25.0 (25.0 to 25.0) | **75.0 (75.0 to 75.0)** | – |" in text
     assert "| 20news, linear | 1 | 1.000 (1.000 to 1.000) | **3.000 (3.000 to 3.000)** | – |" in text

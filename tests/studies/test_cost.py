@@ -1,7 +1,7 @@
 import pytest
 
-from s2gnn.layout import rendered
 from s2gnn.nn.models import MODELS, make_model
+from s2gnn.render import render
 from s2gnn.resources import LimitError
 from s2gnn.studies import cost
 from s2gnn.studies.budget import BUDGETS
@@ -87,7 +87,7 @@ def test_a_table_of_ranges_over_p_with_dashes_and_their_reasons():
     assert texts["regular-sobolev"] == ["69 (to p = 0.03)", "–"]
     prepared = {line[0].text: line[1].text for line in layout.blocks[3].rows}
     assert prepared["gat"] == "6 – 12"
-    text = rendered(layout, "markdown")
+    text = render(layout, "markdown")
     assert "Not measured: more than 120 s (regular-sobolev at N = 500, p = 0.06)." in text
     assert "more than 4 GiB (regular-sobolev at N = 1,000, p = 0.03; regular-sobolev at N = 1,000, p = 0.06)." in text
     assert "Seeds: 1; one takes more than 20 s (regular-sobolev at N = 500, p = 0.03)." in text

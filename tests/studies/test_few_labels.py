@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from s2gnn import InputError, S2GNNClassifier
-from s2gnn.layout import rendered
+from s2gnn.render import render
 from s2gnn.studies import few_labels
 from s2gnn.studies.registry import study_layout
 
@@ -25,7 +25,7 @@ def test_iris_is_measured_stored_and_shown(tmp_path, monkeypatch):
     monkeypatch.setattr(few_labels, "DRAWS", (0,))
     few_labels.STUDY.run(tmp_path, "s2gnn study run few-labels", ("iris",), lambda text: None)
     assert few_labels.STUDY.read(tmp_path)["content"]["defaults"] == S2GNNClassifier().get_params()
-    table = rendered(study_layout("few-labels", tmp_path), "markdown")
+    table = render(study_layout("few-labels", tmp_path), "markdown")
     best = max(row.accuracies.values())[0]
     assert f"**{100 * best:.1f} ± 0.0**" in table
     assert "| mean |" in table

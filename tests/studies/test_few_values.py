@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics import r2_score
 
 from s2gnn import S2GNNRegressor
-from s2gnn.layout import rendered
+from s2gnn.render import render
 from s2gnn.studies import few_values
 from s2gnn.studies.registry import study_layout
 
@@ -37,7 +37,7 @@ def test_diabetes_is_measured_stored_and_shown(tmp_path, monkeypatch):
     hidden = np.isnan(partial)
     assert row["scores"]["S2GNNRegressor"][0] == pytest.approx(r2_score(y[hidden], own[hidden]))
     assert all(0.1 < scores[0] < 0.6 for scores in row["scores"].values())
-    table = rendered(study_layout("few-values", tmp_path), "markdown")
+    table = render(study_layout("few-values", tmp_path), "markdown")
     best = max(row["scores"].values())[0]
     assert f"**{best:.3f} ± 0.000**" in table
     assert "| mean |" in table

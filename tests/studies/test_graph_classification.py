@@ -5,10 +5,10 @@ import pytest
 
 from s2gnn import InputError
 from s2gnn.data import TEST_SEEDS, load_collection
-from s2gnn.layout import rendered
 from s2gnn.learning.protocol import FAIR_GRAPHS, RELEASED_GRAPHS, TEN_FOLD
 from s2gnn.learning.records import Record, Records
 from s2gnn.nn import GraphClassifier
+from s2gnn.render import render
 from s2gnn.search import SearchConfig, search
 from s2gnn.studies import make_cell, run_cell
 from s2gnn.studies.budget import BUDGETS
@@ -106,7 +106,7 @@ def test_the_table_of_folds_has_their_standard_deviation_and_no_paper(tmp_path):
         for seed, score in zip(cell.seeds, scores[place.model], strict=True):
             metrics = {"test_accuracy": float(score), "epoch": 1}
             records.append(Record(cell.config_hash, seed, cell.config, metrics, 1.0, {"epochs": 500}, "now", "abc", {}))
-    text = rendered(table_layout(table_result(table, records)), "markdown")
+    text = render(table_layout(table_result(table, records)), "markdown")
     assert f"**80.00 ± {100 * scores['s2gnn'].std():.2f}**" in text
     assert "+5.00 (10 folds, p = " in text
     assert "paper (%)" not in text

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from s2gnn import InputError
-from s2gnn.layout import rendered
+from s2gnn.render import render
 from s2gnn.studies import stability
 from s2gnn.studies.registry import MEASURED
 from s2gnn.studies.stability import RATIOS, SETTINGS, draw_example
@@ -32,7 +32,7 @@ def test_a_measured_study_writes_numbers_and_pictures(tmp_path, monkeypatch):
     before = (tmp_path / "stability.svg").read_bytes()
     study.run(tmp_path, "s2gnn study run stability", None, said.append)
     assert (tmp_path / "stability.svg").read_bytes() == before
-    assert "s2gnn study run stability; commit" in rendered(study.stored(tmp_path), "text")
+    assert "s2gnn study run stability; commit" in render(study.stored(tmp_path), "text")
 
 
 def test_a_part_does_not_replace_the_whole(tmp_path):
@@ -58,7 +58,7 @@ def test_a_study_with_usual_data_sets_measures_these_and_loses_no_other(tmp_path
 
 def test_damaged_and_missing_records(tmp_path):
     study = MEASURED["stability"]
-    assert "No record yet: s2gnn study run stability" in rendered(study.stored(tmp_path), "markdown")
+    assert "No record yet: s2gnn study run stability" in render(study.stored(tmp_path), "markdown")
     (tmp_path / "stability.json").write_text(json.dumps({"content": {"rows": [{}]}}))
     with pytest.raises(InputError, match="stability.json is damaged .*: make it anew with s2gnn study run stability"):
         study.stored(tmp_path)

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from s2gnn.cli.study import render
-from s2gnn.documents import with_records
-from s2gnn.layout import rendered
+from s2gnn.cli.study import render_section
 from s2gnn.learning.records import Record, Records, RecordsFolder
+from s2gnn.render import fill_sections, render
 from s2gnn.studies.budget import BUDGETS
 from s2gnn.studies.findings import findings, headline
 from s2gnn.studies.part import Part
@@ -82,7 +81,7 @@ def test_a_column_shows_the_budget_that_most_models_have(folder):
     assert result.at(place("cancer-b", "s2gnn"), FAIR).score.mean == pytest.approx(94.0)
     assert result.at(place("cancer-b", "sgc"), FAIR).budget == "long"  # shown, as it has nothing else, but not ranked
     assert result.ranking(CANCER, FAIR) == ["mlp", "s2gnn", "gcn"]
-    text = rendered(table_layout(result), "markdown")
+    text = render(table_layout(result), "markdown")
     assert "| s2gnn | *94.00 ± 1.00* | *94.00 ± 1.00* |" in text.replace("**94.00 ± 1.00**", "*94.00 ± 1.00*")
     assert "| s2gnn, long | 99.00 ± 0.00 | 99.00 ± 0.00 | 93.39 ± 0.41 | +5.61 | +5.61 | – | 20 | long |" in text
     commands = (
@@ -129,7 +128,7 @@ def test_smoke_is_not_shown(tmp_path):
 
 
 def test_measured_beside_published_and_released_beside_fair(folder):
-    text = rendered(table_layout(stored_table("table2-knn", folder)), "markdown")
+    text = render(table_layout(stored_table("table2-knn", folder)), "markdown")
     assert (
         "| gcn | *60.00 ± 10.00* | 93.00 ± 1.50 | 71.31 ± 5.72 | -11.31 | +21.69 | +1.00 (3 seeds, p = 0.074) | 3 |"
         in text
@@ -177,14 +176,14 @@ def test_findings_name_the_models_that_the_paper_has_no_number_for(tmp_path):
 
 
 def test_without_records_everything_is_a_dash(tmp_path):
-    text = rendered(study_layout("table3", tmp_path), "markdown")
+    text = render(study_layout("table3", tmp_path), "markdown")
     assert "| gcn | – | – | 70.22 ± 2.91 | – | – | – | – | – |" in text
     assert "No run yet with budget quick, long, full: s2gnn study run table3" in text
 
 
 def test_a_part_is_compared_with_the_whole(folder):
     write(folder, "cancer-b", "s2gnn", RELEASED, [90.0] * 20, budget="long")
-    text = rendered(study_layout("table2-knn", folder, Part(data=["cancer-b"], models=["gcn"])), "markdown")
+    text = render(study_layout("table2-knn", folder, Part(data=["cancer-b"], models=["gcn"])), "markdown")
     assert "| gcn | *60.00 ± 10.00* | 93.00 ± 1.50 |" in text
     assert "| +1.00 (3 seeds, p = 0.074) |" in text
     assert "s2gnn study run table2-knn --budget quick (3 seeds). Commit abc." in text
@@ -193,7 +192,7 @@ def test_a_part_is_compared_with_the_whole(folder):
 def test_a_part_of_a_table(folder):
     write(folder, "har", "gcn", FAIR, [99.0], budget="smoke")
     part = Part(data=["har"], models=["gcn"], budgets=[BUDGETS["smoke"]])
-    text = rendered(study_layout("table2-knn", folder, part), "markdown")
+    text = render(study_layout("table2-knn", folder, part), "markdown")
     assert text.count("| gcn |") == 1
     assert "99.00" in text
     assert "s2gnn study run table2-knn --budget smoke (1 seed). Commit abc." in text
@@ -212,7 +211,7 @@ def test_a_part_of_a_table(folder):
 )
 def test_the_pages_show_the_records(page):
     text = (ROOT / page).read_text()
-    shown = with_records(text, lambda name: render(ROOT / "results", name))
+    shown = fill_sections(text, lambda name: render_section(ROOT / "results", name))
     assert shown == text, f"run: s2gnn study document {page}"
 
 
@@ -232,7 +231,7 @@ def test_proteins_are_scored_by_roc_auc_and_the_stand_in_is_named(tmp_path):
     assert result.ranking(human, table.protocols[1]) == ["s2gnn", "gcn"]
     assert result.ranking(ogbn, table.protocols[1]) == []
     assert result.lead(human, table.protocols[1], "gcn").mean_difference == pytest.approx(10)
-    text = rendered(table_layout(result), "markdown")
+    text = render(table_layout(result), "markdown")
     assert "**ppi-human, given: human protein interactions, a stand-in for ogbn-proteins**" in text
     assert "Test mean ROC-AUC over the labels, mean over seeds" in text
     stand_in, original = text.split("**ogbn-proteins, given")

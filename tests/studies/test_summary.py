@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from s2gnn.documents import with_records
 from s2gnn.learning.records import Record, Records
+from s2gnn.render import fill_sections
 from s2gnn.studies import make_cell
 from s2gnn.studies.summary import HEADER, render_records, summaries
 
@@ -61,7 +61,9 @@ def test_who_was_still_getting_better_and_who_could_stop_is_told(tmp_path):
 
 
 def test_a_document_says_what_made_its_numbers(records):
-    page = with_records("<!-- record: runs.jsonl -->\n<!-- end -->", lambda name: render_records(records.parent / name))
+    page = fill_sections(
+        "<!-- record: runs.jsonl -->\n<!-- end -->", lambda name: render_records(records.parent / name)
+    )
     assert "| cancer-b | knn, k = 30 | s2gnn | released | epsilon=0.5 | 91.00 ± 1.00 | 93.39 ± 0.41 |" in page
     assert "made at commit abc; each run 500 epochs on 1 thread(s)" in page
     assert "No records yet" in render_records(records.parent / "none.jsonl")
@@ -96,5 +98,5 @@ def test_the_command_writes_the_tables_into_a_document(records, s2gnn):
 
 def test_the_page_on_reproduction_shows_the_records():
     page = (ROOT / "docs" / "reproduction.md").read_text()
-    shown = with_records(page, lambda name: render_records(ROOT / "results" / name))
+    shown = fill_sections(page, lambda name: render_records(ROOT / "results" / name))
     assert shown == page, "run: s2gnn study document docs/reproduction.md"

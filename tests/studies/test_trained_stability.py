@@ -5,10 +5,10 @@ import pytest
 
 from s2gnn.analysis import EdgeNoise
 from s2gnn.data import dataset_graph, dataset_split, load_dataset
-from s2gnn.layout import rendered
 from s2gnn.learning import FitConfig, fit, predict_logits
 from s2gnn.learning.protocol import Protocol
 from s2gnn.nn.models import make_model
+from s2gnn.render import render
 from s2gnn.studies import trained_stability
 from s2gnn.studies.table import chosen_values
 from s2gnn.studies.trained_stability import STUDY
@@ -53,7 +53,7 @@ def test_the_finding_follows_the_numbers():
 
 def test_the_table_and_the_picture():
     numbers = content(row("s2gnn", 0.01, 0.1), row("gcn", 0.02, 0.2))
-    text = rendered(STUDY.layout(numbers), "markdown")
+    text = render(STUDY.layout(numbers), "markdown")
     assert "**cancer-b, k-NN with k = 30**" in text
     assert "| none | 90.00 | – | – | – | 90.00 |" in text
     assert (

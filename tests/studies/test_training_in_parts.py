@@ -3,8 +3,8 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from s2gnn.layout import rendered
 from s2gnn.pictures import picture
+from s2gnn.render import render
 from s2gnn.studies import training_in_parts as study
 from s2gnn.studies.budget import BUDGETS
 from s2gnn.studies.cell import make_cell
@@ -46,7 +46,7 @@ CONTENT = {
 
 
 def test_the_table_and_what_it_says():
-    text = rendered(study.STUDY.layout(CONTENT), "text")
+    text = render(study.STUDY.layout(CONTENT), "text")
     assert "81.00 ± " in text
     assert "0.500" in text  # seconds an epoch
     sentence = " ".join(text.split())

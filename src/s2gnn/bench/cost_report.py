@@ -25,7 +25,7 @@ from s2gnn.bench.cost_records import (
 )
 from s2gnn.bench.report import ReportTable
 from s2gnn.bench.scale import LargeTask, LargeTraining
-from s2gnn.documents import markdown_table
+from s2gnn.render import markdown_table
 
 EDGES_PER_NODE = 20  # about those of a k-NN graph with k = 30
 WIDE = LargeTask(nodes=500_000, edges=10_000_000, features=128, labels=10, hidden=64, layers=2, alpha=6)

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from s2gnn.bench.report import tables
-from s2gnn.documents import markdown_table
 from s2gnn.errors import InputError
+from s2gnn.render import markdown_table
 
 
 def render_benchmark(path: Path) -> str:

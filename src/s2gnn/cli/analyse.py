@@ -20,8 +20,8 @@ from s2gnn.estimator.stability import estimator_stability, rows_seen
 from s2gnn.estimator.stability_report import draw_stability, stability_content, stability_layout
 from s2gnn.estimator.table_model import TableModel
 from s2gnn.graphs import Graph, load_graph
-from s2gnn.layout import Layout, rendered
 from s2gnn.progress import progress_bar
+from s2gnn.render import Table, render
 from s2gnn.studies.measured import made_record, write_record
 from s2gnn.studies.spectrum import draw_spectrum, spectrum_content, spectrum_layout, spectrum_row
 
@@ -111,7 +111,7 @@ def spectrum(
     loaded, title = _graph(graph, kind, k)
     content = spectrum_content([spectrum_row(Path(graph).stem if title is None else graph, loaded)])
 
-    def layout(content: Mapping[str, Any]) -> Layout:
+    def layout(content: Mapping[str, Any]) -> Table:
         return replace(spectrum_layout(content, title), title=f"Spectra of {graph}")
 
     _finish("spectrum", content, layout, partial(draw_spectrum, kind=title), out, as_json)
@@ -135,7 +135,7 @@ def _graph(given: str, kind: Kind | None, k: int | None) -> tuple[Graph, str | N
 def _finish(
     name: str,
     content: Mapping[str, Any],
-    layout: Callable[[Mapping[str, Any]], Layout],
+    layout: Callable[[Mapping[str, Any]], Table],
     draw: Callable[[Mapping[str, Any]], Figure],
     out: Path | None,
     as_json: bool,
@@ -147,6 +147,6 @@ def _finish(
     if as_json:
         print(json.dumps(record, indent=1))
         return
-    print(rendered(layout(content), "text"), end="")
+    print(render(layout(content), "text"), end="")
     if out is not None:
         print(f"Numbers and picture: {out / name}.json, .csv, .png and .svg")

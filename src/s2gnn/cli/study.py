@@ -21,13 +21,12 @@ from s2gnn.cli.study_runs import Request, run_measured, run_trained
 from s2gnn.cli.values import assignment, refuse
 from s2gnn.data.catalogue import Kind, entry, graph_title
 from s2gnn.data.splits import TEST_SEEDS
-from s2gnn.documents import with_records
 from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
-from s2gnn.layout import FormatName, rendered
 from s2gnn.learning.protocol import PROTOCOLS
 from s2gnn.learning.records import Records
 from s2gnn.nn.models import MODELS
+from s2gnn.render import FormatName, fill_sections, render
 from s2gnn.studies import Cell, CellProgress, CellResult, make_cell, run_cell
 from s2gnn.studies.budget import BUDGETS, named_budget
 from s2gnn.studies.findings import FINDINGS, HEADLINE, findings, headline
@@ -117,7 +116,7 @@ def run(
             request = Request(study, results, budget or "quick", data, models, protocol, seeds, storage, jobs, minutes)
             kind, result = trained_kind(study), run_trained(request)
             layout, content = kind.layout(result), kind.json(result)
-        print(json.dumps(content, indent=2) if as_json else rendered(layout, "text"))
+        print(json.dumps(content, indent=2) if as_json else render(layout, "text"))
         return
     if data is None or records is None:
         raise InputError("nothing to run: name a study (s2gnn study list), or give --data and --records for one cell")
@@ -199,7 +198,7 @@ def show(
     if form == "json":
         print(json.dumps(study_json(study, results, part), indent=2))
     else:
-        print(rendered(study_layout(study, results, part), form), end="")
+        print(render(study_layout(study, results, part), form), end="")
 
 
 def _show_file(records: Path, form: str) -> None:
@@ -236,7 +235,7 @@ def document(
         text = page.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{page} is no text ({error}): give the Markdown document that the tables go into") from error
-    write_atomically(page, with_records(text, partial(render, results)).encode())
+    write_atomically(page, fill_sections(text, partial(render_section, results)).encode())
 
 
 def _check_folder(results: Path) -> None:
@@ -244,7 +243,7 @@ def _check_folder(results: Path) -> None:
         raise InputError(f"{results} is not a folder: give that of the records with --results")
 
 
-def render(results: Path, name: str) -> str:
+def render_section(results: Path, name: str) -> str:
     """What a document shows of a study, of a file of records, or of a stored benchmark."""
     if name.endswith(".jsonl"):
         return render_records(results / name)
@@ -254,7 +253,7 @@ def render(results: Path, name: str) -> str:
         return render_cost_model(results)
     if name in (FINDINGS, HEADLINE):
         return findings(results) if name == FINDINGS else headline(results)
-    return rendered(study_layout(name, results), "markdown")
+    return render(study_layout(name, results), "markdown")
 
 
 def _print_row(result: CellResult) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from s2gnn import provenance
-from s2gnn.documents import markdown_table
+from s2gnn.render import markdown_table
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from s2gnn.analysis import EdgeNoise, NoiseStability
 from s2gnn.analysis.noise_picture import TITLES, Curve, draw_noise_row
 from s2gnn.estimator.stability import verdict
-from s2gnn.layout import Block, Entry, Layout
+from s2gnn.render import Block, Cell, Table
 
 
 def stability_content(found: NoiseStability, model: str, looked_at: str) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def stability_content(found: NoiseStability, model: str, looked_at: str) -> dict
     }
 
 
-def stability_layout(content: Mapping[str, Any]) -> Layout:
+def stability_layout(content: Mapping[str, Any]) -> Table:
     """One block for each kind of noise that was measured, one row for each strength; the verdict is the first note."""
     scored, classifies = content["score"] is not None, content["task"] == "classify"
     header = ["noise"]
@@ -56,7 +56,7 @@ def stability_layout(content: Mapping[str, Any]) -> Layout:
         + "At a ratio of s dB the noise on the weights has 10^(−s/20) times their size. The networks are not trained "
         "again."
     )
-    return Layout(f"Edge noise on {content['model']}", tuple(header), tuple(blocks), (content["verdict"], note))
+    return Table(f"Edge noise on {content['model']}", tuple(header), tuple(blocks), (content["verdict"], note))
 
 
 def _titles(content: Mapping[str, Any]) -> dict[str, str]:
@@ -64,7 +64,7 @@ def _titles(content: Mapping[str, Any]) -> dict[str, str]:
     return {kind: TITLES[kind] for kind in dict.fromkeys(row["kind"] for row in content["rows"])}
 
 
-def _row(row: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[Entry, ...]:
+def _row(row: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[Cell, ...]:
     texts = [EdgeNoise(row["kind"], row["level"]).label]
     shown = [("flips", 100.0)] if content["task"] == "classify" else []
     shown.append(("changes", 100.0))
@@ -73,7 +73,7 @@ def _row(row: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[Entry, ...
         factor, form, spread = (100.0, ".1f", ".1f") if content["task"] == "classify" else (1.0, ".4g", ".2g")
         mean, deviation = factor * np.mean(row["scores"]), factor * np.std(row["scores"])
         texts.append(f"{mean:{form}} ± {deviation:{spread}}")
-    return tuple(map(Entry, texts))
+    return tuple(map(Cell, texts))
 
 
 def _score_name(content: Mapping[str, Any]) -> str:

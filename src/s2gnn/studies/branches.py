@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from s2gnn.analysis.branches import branch_weights, shares
 from s2gnn.data.splits import dataset_split
-from s2gnn.layout import Block, Entry, Layout
 from s2gnn.learning.hyperparameters import PUBLISHED
 from s2gnn.learning.many import fit_many
 from s2gnn.learning.metrics import accuracy
 from s2gnn.pictures import PALETTE, bare
+from s2gnn.render import Block, Cell, Table
 from s2gnn.studies.cell import make_cell
 from s2gnn.studies.measured import MeasuredStudy, Report
 from s2gnn.studies.run import dataset_of, materials
@@ -75,7 +75,7 @@ def _measure(data: Sequence[str] | None, report: Report) -> dict[str, Any]:
     return {"epochs": EPOCHS, "rows": rows}
 
 
-def _layout(content: Mapping[str, Any]) -> Layout:
+def _layout(content: Mapping[str, Any]) -> Table:
     """The shares, then the weights that they are of; one row for each layer."""
     rows = [BranchesRow(**row) for row in content["rows"]]
     orders = max(row.shares.shape[-1] for row in rows)
@@ -97,24 +97,24 @@ def _layout(content: Mapping[str, Any]) -> Layout:
         f"size of its output too. k-NN graphs, published hyperparameters, {content['epochs']} epochs, "
         f"{len(rows[0].seeds)} seeds; test accuracy {trained}."
     )
-    return Layout("", header, blocks, (in_words(rows), note))
+    return Table("", header, blocks, (in_words(rows), note))
 
 
-def _lines(row: BranchesRow, values: NDArray[np.float64], orders: int, digits: int) -> list[tuple[Entry, ...]]:
+def _lines(row: BranchesRow, values: NDArray[np.float64], orders: int, digits: int) -> list[tuple[Cell, ...]]:
     """One line of a table for each layer of `values` (seeds, layers, α + 1)."""
     lines = []
     for layer in range(values.shape[1]):
         found = values[:, layer]  # (seeds, alpha + 1)
         largest = int(found.mean(axis=0).argmax())
         entries = [
-            Entry(
+            Cell(
                 f"{column.mean():.{digits}f} ({column.min():.{digits}f} to {column.max():.{digits}f})",
                 1 if rho == largest else None,
             )
             for rho, column in enumerate(found.T)
         ]
-        missing = [Entry("–")] * (orders - len(entries))
-        lines.append((Entry(f"{row.data}, {row.fusion}"), Entry(str(layer + 1)), *entries, *missing))
+        missing = [Cell("–")] * (orders - len(entries))
+        lines.append((Cell(f"{row.data}, {row.fusion}"), Cell(str(layer + 1)), *entries, *missing))
     return lines
 
 

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from s2gnn.layout import Block, Entry, Layout
 from s2gnn.pictures import PALETTE, bare
+from s2gnn.render import Block, Cell, Table
 
 Row = Mapping[str, Any]
 
@@ -45,7 +45,7 @@ QUANTITIES = (
 OURS, FIRST_ORDER, NO_GRAPH = "s2gnn", "gcn", "mlp"
 
 
-def lay_out_cost(content: Mapping[str, Any]) -> Layout:
+def lay_out_cost(content: Mapping[str, Any]) -> Table:
     """A block for each quantity, a row for each network, a column for each N: from the least p to the greatest."""
     rows = content["rows"]
     columns = list(dict.fromkeys(row["nodes"] for row in rows))
@@ -53,14 +53,14 @@ def lay_out_cost(content: Mapping[str, Any]) -> Layout:
         Block(
             f"{quantity.title} ({quantity.unit})",
             tuple(
-                (Entry(model), *(Entry(_range(quantity, _curve(rows, model, nodes))) for nodes in columns))
+                (Cell(model), *(Cell(_range(quantity, _curve(rows, model, nodes))) for nodes in columns))
                 for model in content["models"]
             ),
         )
         for quantity in QUANTITIES
     )
     notes = (*_comparison(rows), _method(content), *_gaps(rows, content["seeds"], content["enough_seconds"]))
-    return Layout("", ("network", *(f"N = {nodes:,}" for nodes in columns)), blocks, notes)
+    return Table("", ("network", *(f"N = {nodes:,}" for nodes in columns)), blocks, notes)
 
 
 def _curve(rows: Sequence[Row], model: str, nodes: int | None = None) -> list[Row]:

@@ -7,7 +7,7 @@ from typing import Any
 from s2gnn.data import CATALOGUE, dataset_graph, load_dataset, statistics
 from s2gnn.data.catalogue import Kind, entry, graph_title
 from s2gnn.data.statistics import Statistic
-from s2gnn.layout import Block, Entry, Layout
+from s2gnn.render import Block, Cell, Table
 from s2gnn.studies.measured import MeasuredStudy, Report
 
 # ogbn-proteins is a large download that needs gigabytes of memory to be converted: s2gnn data info measures it.
@@ -33,7 +33,7 @@ def _kinds(data: str) -> tuple[Kind, ...]:
     return ("knn", "smooth") if kind == "knn" else (kind,)
 
 
-def _layout(content: Mapping[str, Any]) -> Layout:
+def _layout(content: Mapping[str, Any]) -> Table:
     """One row for each data set and graph; a figure that differs from the paper's is followed by the paper's."""
     rows = tuple(_row(row) for row in content["rows"])
     note = (
@@ -41,14 +41,14 @@ def _layout(content: Mapping[str, Any]) -> Layout:
         "paper's, but for homophily, which that table does not have. Which 3,000 rows of HAR, Isolet and 20News the "
         "paper drew is not published."
     )
-    return Layout("", ("data set", "graph", *_FIGURES, "homophily"), (Block("Measured (paper)", rows),), (note,))
+    return Table("", ("data set", "graph", *_FIGURES, "homophily"), (Block("Measured (paper)", rows),), (note,))
 
 
-def _row(row: Mapping[str, Any]) -> tuple[Entry, ...]:
+def _row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
     figures = {figure["name"]: Statistic(**figure) for figure in row["figures"]}
     homophily = f"{figures['homophily'].measured:.4f}" if "homophily" in figures else "–"
     graph = graph_title(row["graph"], row["k"])
-    return tuple(map(Entry, (row["data"], graph, *(_figure(figures[name]) for name in _FIGURES), homophily)))
+    return tuple(map(Cell, (row["data"], graph, *(_figure(figures[name]) for name in _FIGURES), homophily)))
 
 
 def _figure(figure: Statistic) -> str:

@@ -19,23 +19,23 @@ from sklearn.svm import SVC
 
 from s2gnn.data import load_dataset
 from s2gnn.estimator import S2GNNClassifier
-from s2gnn.layout import Block, Entry, Layout
 from s2gnn.learning.metrics import bootstrap_confidence
+from s2gnn.render import Block, Cell, Table
 from s2gnn.studies.measured import MeasuredStudy, Report
 
 LABELS_PER_CLASS = 8
 # The defaults of the estimator were chosen on draws from 100 on.
 DRAWS = (0, 1, 2, 3, 4)
 
-Table = tuple[NDArray[np.float64], NDArray[np.int64]]
+Samples = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
-def _histology(name: str) -> Table:
+def _histology(name: str) -> Samples:
     dataset = load_dataset(name)
     return np.asarray(dataset.x, dtype=np.float64), np.asarray(dataset.y, dtype=np.int64)
 
 
-DATA: Mapping[str, Callable[[], Table]] = MappingProxyType(
+DATA: Mapping[str, Callable[[], Samples]] = MappingProxyType(
     {
         "iris": lambda: load_iris(return_X_y=True),
         "wine": lambda: load_wine(return_X_y=True),
@@ -116,23 +116,23 @@ def _measure(data: Sequence[str] | None, report: Report) -> dict[str, Any]:
     return {"labels_per_class": LABELS_PER_CLASS, "draws": DRAWS, "defaults": defaults, "rows": rows}
 
 
-def _layout(content: Mapping[str, Any]) -> Layout:
+def _layout(content: Mapping[str, Any]) -> Table:
     """One row for each data set, and the mean over them."""
     rows = [FewLabelsRow(**row) for row in content["rows"]]
     means = [float(np.mean([np.mean(row.accuracies[method]) for row in rows])) for method in METHODS]
     lines = [_line(f"{row.data} ({row.rows:,} rows, {row.classes} classes)", row) for row in rows]
-    lines.append((Entry("mean"), *map(Entry, (f"{100 * mean:.1f}" for mean in means), ranks(means))))
+    lines.append((Cell("mean"), *map(Cell, (f"{100 * mean:.1f}" for mean in means), ranks(means))))
     note = (
         f"Mean over {len(content['draws'])} draws of the labels ± 95 % half-width, on the rows without a label. Every "
         "method has its defaults and sees standardised columns."
     )
-    return Layout("", ("data set", *METHODS), (Block("", tuple(lines)),), (note,))
+    return Table("", ("data set", *METHODS), (Block("", tuple(lines)),), (note,))
 
 
-def _line(name: str, row: FewLabelsRow) -> tuple[Entry, ...]:
+def _line(name: str, row: FewLabelsRow) -> tuple[Cell, ...]:
     scores = [bootstrap_confidence(row.accuracies[method]) for method in METHODS]
     texts = (f"{100 * score.mean:.1f} ± {100 * score.half_width:.1f}" for score in scores)
-    return Entry(name), *map(Entry, texts, ranks([score.mean for score in scores]))
+    return Cell(name), *map(Cell, texts, ranks([score.mean for score in scores]))
 
 
 def ranks(scores: list[float]) -> list[int | None]:

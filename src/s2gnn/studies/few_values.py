@@ -26,8 +26,8 @@ from sklearn.svm import SVR
 
 from s2gnn.data import load_dataset
 from s2gnn.estimator import S2GNNRegressor
-from s2gnn.layout import Block, Entry, Layout
 from s2gnn.learning.metrics import bootstrap_confidence
+from s2gnn.render import Block, Cell, Table
 from s2gnn.studies.few_labels import ranks
 from s2gnn.studies.measured import MeasuredStudy, Report
 
@@ -35,21 +35,21 @@ KNOWN = 50
 # The defaults of the estimator were chosen on draws from 100 on.
 DRAWS = (0, 1, 2, 3, 4)
 
-Table = tuple[NDArray[np.float64], NDArray[np.float64]]
+Samples = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-def _column(table: Any, name: str) -> Table:
+def _column(table: Any, name: str) -> Samples:
     """One column of a table that comes with scikit-learn, from all others."""
     place = list(table.feature_names).index(name)
     return np.delete(table.data, place, axis=1), table.data[:, place]
 
 
-def _histology() -> Table:
+def _histology() -> Samples:
     features = np.asarray(load_dataset("cancer-b").x, dtype=np.float64)
     return features[:, 1:], features[:, 0]
 
 
-DATA: Mapping[str, Callable[[], Table]] = MappingProxyType(
+DATA: Mapping[str, Callable[[], Samples]] = MappingProxyType(
     {
         "diabetes": lambda: load_diabetes(return_X_y=True),
         "wine alcohol": lambda: _column(load_wine(), "alcohol"),
@@ -124,24 +124,24 @@ def _measure(data: Sequence[str] | None, report: Report) -> dict[str, Any]:
     return {"known": KNOWN, "draws": DRAWS, "defaults": S2GNNRegressor().get_params(), "rows": rows}
 
 
-def _layout(content: Mapping[str, Any]) -> Layout:
+def _layout(content: Mapping[str, Any]) -> Table:
     """One row for each table, and the mean over them."""
     rows = [FewValuesRow(**row) for row in content["rows"]]
     lines = [_line(row) for row in rows]
     means = [float(np.mean([np.mean(row.scores[method]) for row in rows])) for method in METHODS]
-    lines.append((Entry("mean"), *map(Entry, (f"{mean:.3f}" for mean in means), ranks(means))))
+    lines.append((Cell("mean"), *map(Cell, (f"{mean:.3f}" for mean in means), ranks(means))))
     note = (
         f"Mean over {len(content['draws'])} draws of {content['known']} rows whose value is known ± 95 % half-width, "
         "on the other rows. Every method has its defaults and sees standardised columns and values. Alcohol and "
         "texture are columns of their tables, predicted from the others."
     )
-    return Layout("", ("table", *METHODS), (Block("", tuple(lines)),), (note,))
+    return Table("", ("table", *METHODS), (Block("", tuple(lines)),), (note,))
 
 
-def _line(row: FewValuesRow) -> tuple[Entry, ...]:
+def _line(row: FewValuesRow) -> tuple[Cell, ...]:
     scores = [bootstrap_confidence(row.scores[method]) for method in METHODS]
     texts = (f"{score.mean:.3f} ± {score.half_width:.3f}" for score in scores)
-    return Entry(f"{row.data} ({row.rows:,} × {row.columns})"), *map(Entry, texts, ranks([s.mean for s in scores]))
+    return Cell(f"{row.data} ({row.rows:,} × {row.columns})"), *map(Cell, texts, ranks([s.mean for s in scores]))
 
 
 STUDY = MeasuredStudy("few-values", "R² with 50 known values", "not in the paper", tuple(DATA), _measure, _layout)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from s2gnn.layout import Block, Entry, Layout, rendered
+from s2gnn.render import Block, Cell, Table, render
 from s2gnn.studies.made_by import commits_text
 from s2gnn.studies.registry import stored_table
 from s2gnn.studies.results import LEVEL, TableResult, verdict
@@ -24,14 +24,14 @@ def findings(folder: Path) -> str:
     tables = sorted(map(load_table, table_names()), key=lambda table: table.paper.startswith("appendix"))  # these last
     comparisons = (t.name for t in tables if t.variant is None and t.printed and t.metric == "test_accuracy")
     results = [stored_table(name, folder) for name in comparisons]
-    return "\n".join(f"{_first_places(result)}\n\n{rendered(_leads(result), 'markdown')}" for result in results)
+    return "\n".join(f"{_first_places(result)}\n\n{render(_leads(result), 'markdown')}" for result in results)
 
 
 def headline(folder: Path) -> str:
     """One small table in Markdown: the models that all data sets have, under the fair protocols, on common seeds."""
     results = [stored_table(name, folder) for name in _HEADLINE_TABLES]
     columns = [_HeadlineColumn.of(result, column) for result in results for column in result.table.columns]
-    rows = tuple((Entry(model), *(column.entry(model) for column in columns)) for model in _HEADLINE_MODELS)
+    rows = tuple((Cell(model), *(column.entry(model) for column in columns)) for model in _HEADLINE_MODELS)
     header = ("accuracy (%)", *(column.data for column in columns))
     seeds = [column.seeds for column in columns if column.seeds]
     budgets = dict.fromkeys(column.budget for column in columns if column.budget)
@@ -40,7 +40,7 @@ def headline(folder: Path) -> str:
         commits = commits_text(record for result in results for record in result.records)
         made = f"{span(seeds)} seeds that all have, budget {', '.join(budgets)}, {commits}"
     note = f"`s2gnn study run table2-knn` and `table3`, {made}."
-    return rendered(Layout("", header, (Block("", rows),), (note,)), "markdown")
+    return render(Table("", header, (Block("", rows),), (note,)), "markdown")
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,12 @@ class _HeadlineColumn:
         means = {model: float(np.mean([of[seed] for seed in seeds])) for model, of in found.items()} if seeds else {}
         return cls(column.data, budget, len(seeds), means)
 
-    def entry(self, model: str) -> Entry:
+    def entry(self, model: str) -> Cell:
         if model not in self.means:
-            return Entry("–")
+            return Cell("–")
         texts = {name: f"{mean:.1f}" for name, mean in self.means.items()}
         best = f"{max(self.means.values()):.1f}"
-        return Entry(texts[model], 1 if texts[model] == best else None)  # what reads alike is marked alike
+        return Cell(texts[model], 1 if texts[model] == best else None)  # what reads alike is marked alike
 
 
 def _first_places(result: TableResult) -> str:
@@ -118,7 +118,7 @@ def _first_in_paper(result: TableResult, column: Column) -> bool:
     return max(scores, key=lambda model: scores[model]) == "s2gnn"
 
 
-def _leads(result: TableResult) -> Layout:
+def _leads(result: TableResult) -> Table:
     table = result.table
     fair = table.protocols[-1]
     header = (
@@ -133,10 +133,10 @@ def _leads(result: TableResult) -> Layout:
         "Lead of S2-GNN in points of accuracy, mean over the data sets where both were run under both protocols; "
         f"ahead and behind by the paired t-test on common seeds (p < {LEVEL:g}, not corrected for their number)."
     )
-    return Layout(table.title, header, (Block(table.title, rows),), (note,))
+    return Table(table.title, header, (Block(table.title, rows),), (note,))
 
 
-def _row(result: TableResult, model: str) -> tuple[Entry, ...]:
+def _row(result: TableResult, model: str) -> tuple[Cell, ...]:
     table = result.table
     leads = {column: [result.lead(column, under, model) for under in table.protocols] for column in table.columns}
     common = {column: [lead for lead in found if lead] for column, found in leads.items() if all(found)}
@@ -147,7 +147,7 @@ def _row(result: TableResult, model: str) -> tuple[Entry, ...]:
     ]
     verdicts = [verdict(found[-1]) for found in common.values()]
     counts = " / ".join(str(verdicts.count(sign)) for sign in (1, 0, -1)) if verdicts else "–"
-    return tuple(map(Entry, (model, _mean(printed), *means, str(len(common)), counts)))
+    return tuple(map(Cell, (model, _mean(printed), *means, str(len(common)), counts)))
 
 
 def _mean(values: Sequence[float]) -> str:

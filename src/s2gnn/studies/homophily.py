@@ -6,7 +6,7 @@ from typing import Any
 from s2gnn.data import dataset_graph, load_dataset
 from s2gnn.data.catalogue import Kind, graph_title
 from s2gnn.graphs import node_homophily
-from s2gnn.layout import Block, Entry, Layout
+from s2gnn.render import Block, Cell, Table
 from s2gnn.studies.measured import MeasuredStudy, Report
 
 NEIGHBOURS = (10, 20, 30, 40)
@@ -36,7 +36,7 @@ def _measure(data: Sequence[str] | None, report: Report) -> dict[str, Any]:
     return {"rows": rows}
 
 
-def _layout(content: Mapping[str, Any]) -> Layout:
+def _layout(content: Mapping[str, Any]) -> Table:
     header = ("data set", "graph", *(f"k = {k}" for k in NEIGHBOURS))
     rows = []
     for row in content["rows"]:
@@ -45,13 +45,13 @@ def _layout(content: Mapping[str, Any]) -> Layout:
             f"{value['homophily']:.4f}" + (f" ({printed[position]:.4f})" if printed else "")
             for position, value in enumerate(row["values"])
         ]
-        rows.append(tuple(map(Entry, (row["data"], row["graph"], *texts))))
+        rows.append(tuple(map(Cell, (row["data"], row["graph"], *texts))))
     note = (
         "The share of a node's neighbours that have its label, mean over nodes. Cancer-B and Cancer-M are the paper's "
         "rows, the others another sample. The published Cancer-B learned at k = 10 is a run that was stopped before it "
         "had converged (docs/graphs.md)."
     )
-    return Layout("", header, (Block("H(G), measured (paper)", tuple(rows)),), (note,))
+    return Table("", header, (Block("H(G), measured (paper)", tuple(rows)),), (note,))
 
 
 STUDY = MeasuredStudy("homophily", "Homophily of the constructed graphs", "appendix", tuple(_PAPER), _measure, _layout)

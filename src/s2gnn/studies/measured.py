@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from s2gnn import provenance
 from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
-from s2gnn.layout import Layout
 from s2gnn.pictures import picture
+from s2gnn.render import Table
 from s2gnn.studies.budget import Budget
 from s2gnn.studies.part import check_names
 
@@ -45,7 +45,7 @@ class MeasuredStudy:
     paper: str
     data: tuple[str, ...]
     measure: Measure
-    layout: Callable[[Mapping[str, Any]], Layout]
+    layout: Callable[[Mapping[str, Any]], Table]
     draw: Callable[[Mapping[str, Any]], Figure] | None = None
     measure_within: Callable[[Budget], Measure] | None = None
     usual: tuple[str, ...] | None = None
@@ -84,15 +84,15 @@ class MeasuredStudy:
             raise InputError(f"{path} is damaged ({error}): make it anew with s2gnn study run {self.name}") from error
         return record
 
-    def stored(self, folder: Path) -> Layout:
+    def stored(self, folder: Path) -> Table:
         """The stored numbers as a table that says what made them."""
         record = self.read(folder)
         title = f"{self.title} ({self.paper})"
         if record is None:
-            return Layout(title, ("",), (), (f"No record yet: s2gnn study run {self.name}",))
+            return Table(title, ("",), (), (f"No record yet: s2gnn study run {self.name}",))
         layout = self.layout(record["content"])
         made = f"{record['command']}; commit {record['commit']}."
-        return Layout(title, layout.header, layout.blocks, (*layout.notes, made))
+        return Table(title, layout.header, layout.blocks, (*layout.notes, made))
 
 
 def made_record(command: str, content: Content) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def write_record(
     folder: Path,
     name: str,
     record: Mapping[str, Any],
-    layout: Callable[[Content], Layout],
+    layout: Callable[[Content], Table],
     draw: Callable[[Content], Figure] | None = None,
 ) -> None:
     """Write a record as NAME.json, its content as a table NAME.csv and, where it is drawn, as NAME.png and NAME.svg."""
@@ -118,7 +118,7 @@ def write_record(
     write_atomically(folder / f"{name}.json", f"{json.dumps(record, indent=1)}\n".encode())
 
 
-def _csv(layout: Layout) -> bytes:
+def _csv(layout: Table) -> bytes:
     """The rows of a table, the heading of their block first."""
     stream = io.StringIO()
     writer = csv.writer(stream)

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from s2gnn.errors import InputError
-from s2gnn.layout import Layout
 from s2gnn.learning.records import RecordsFolder
+from s2gnn.render import Table
 from s2gnn.studies import (
     branches,
     cost,
@@ -65,7 +65,7 @@ class TrainedKind(Generic[Result]):
     """
 
     stored: Callable[[str, Path, Part], Result]
-    layout: Callable[[Result], Layout]
+    layout: Callable[[Result], Table]
     json: Callable[[Result], dict[str, Any]]
 
 
@@ -125,7 +125,7 @@ def trained_kind(name: str) -> TrainedKind[Any]:
     return SWEEP if name in SWEEPS else TABLE
 
 
-def study_layout(name: str, folder: Path, part: Part = WHOLE) -> Layout:
+def study_layout(name: str, folder: Path, part: Part = WHOLE) -> Table:
     """A study from what `folder` has stored of it; a study that is measured at once has no parts."""
     check_study(name)
     if name in MEASURED:

@@ -5,7 +5,7 @@ from typing import Any
 
 from s2gnn.data import dataset_graph, load_dataset
 from s2gnn.graphs import sparsity
-from s2gnn.layout import Block, Entry, Layout
+from s2gnn.render import Block, Cell, Table
 from s2gnn.studies.measured import MeasuredStudy, Report
 
 ORDERS = (1, 2, 3, 4, 5)
@@ -29,13 +29,11 @@ def _measure(data: Sequence[str] | None, report: Report) -> dict[str, Any]:
     return {"rows": rows}
 
 
-def _layout(content: Mapping[str, Any]) -> Layout:
+def _layout(content: Mapping[str, Any]) -> Table:
     header = ("data set", *(f"ρ = {rho}" for rho in ORDERS))
-    measured = tuple(
-        tuple(map(Entry, (row["data"], *(f"{v:.2f}" for v in row["sparsity"])))) for row in content["rows"]
-    )
+    measured = tuple(tuple(map(Cell, (row["data"], *(f"{v:.2f}" for v in row["sparsity"])))) for row in content["rows"])
     printed = tuple(
-        tuple(map(Entry, (row["data"], *_PAPER[row["data"]]))) for row in content["rows"] if row["data"] in _PAPER
+        tuple(map(Cell, (row["data"], *_PAPER[row["data"]]))) for row in content["rows"] if row["data"] in _PAPER
     )
     blocks = (
         Block("Share of zeros (%) in (L + εI)^ρ, measured", measured),
@@ -46,7 +44,7 @@ def _layout(content: Mapping[str, Any]) -> Layout:
         "it prints 53.82 for Cancer-B at ρ = 3, where no count of the pattern gives more than 53.8147. The rows of "
         "20News, HAR and Isolet are another sample."
     )
-    return Layout("", header, blocks, (note,))
+    return Table("", header, blocks, (note,))
 
 
 STUDY = MeasuredStudy("sparsity", "How regular powers fill up", "Table IV", tuple(_PAPER), _measure, _layout)

@@ -10,8 +10,8 @@ from s2gnn.analysis import conditioning, kronecker_form, penalisation
 from s2gnn.analysis.spectrum import EXACT_NODES
 from s2gnn.data import dataset_graph, load_dataset
 from s2gnn.graphs import Graph
-from s2gnn.layout import Block, Entry, Layout
 from s2gnn.pictures import PALETTE, bare
+from s2gnn.render import Block, Cell, Table
 from s2gnn.studies.measured import MeasuredStudy, Report
 
 ORDERS = (1, 2, 3, 4, 5)
@@ -69,21 +69,21 @@ def _first_nodes(graph: Graph) -> Graph:
     return Graph.from_scipy(graph.to_scipy()[:_PART, :_PART])
 
 
-def spectrum_layout(content: Mapping[str, Any], kind: str | None = "k-NN") -> Layout:
+def spectrum_layout(content: Mapping[str, Any], kind: str | None = "k-NN") -> Table:
     """Distances, correlations and condition numbers by order, and what the theorems say; `kind` is of the graphs."""
     rows = content["rows"]
     orders = tuple(f"ρ = {rho}" for rho in content["orders"])
 
     def block(heading: str, key: str, form: str) -> Block:
-        return Block(heading, tuple(tuple(map(Entry, (r["data"], *(format(v, form) for v in r[key])))) for r in rows))
+        return Block(heading, tuple(tuple(map(Cell, (r["data"], *(format(v, form) for v in r[key])))) for r in rows))
 
     conditions = tuple(
-        tuple(map(Entry, (f"{row['data']}, ε = {epsilon:g}", *(_number(line[position]) for line in numbers))))
+        tuple(map(Cell, (f"{row['data']}, ε = {epsilon:g}", *(_number(line[position]) for line in numbers))))
         for row in _decomposed(content)
         for numbers in [row["conditioning"]["numbers"]]
         for position, epsilon in enumerate(content["epsilons"])
     )
-    return Layout(
+    return Table(
         "",
         ("graph" if kind is None else f"graph ({kind})", *orders),
         (

@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from s2gnn.analysis import StabilityBound, laplacian_bound, noise, perturbation, stability_bound
-from s2gnn.layout import Block, Entry, Layout
 from s2gnn.pictures import PALETTE, bare
+from s2gnn.render import Block, Cell, Table
 from s2gnn.studies.measured import MeasuredStudy, Report
 
 NODES, F0, F1, SEEDS = 10, 16, 2, 100
@@ -76,7 +76,7 @@ def _violations(found: list[StabilityBound], name: str) -> int:
     return sum(bound.distance > getattr(bound, name) * (1 + 1e-12) for bound in found)
 
 
-def _layout(content: Mapping[str, Any]) -> Layout:
+def _layout(content: Mapping[str, Any]) -> Table:
     header = ("SNR (dB)", "distance", "full bound", "first order", "as printed", "violated", "lemma violated")
     labels = list(dict.fromkeys((row["panel"], row["label"]) for row in content["rows"]))
     blocks = tuple(
@@ -92,13 +92,13 @@ def _layout(content: Mapping[str, Any]) -> Layout:
         "ρ = 2, p = 0.3, ε = 0.5 where nothing else is said; 10 nodes. The paper finds the distance to grow with ρ, p "
         "and ε and the bound to tighten with the ratio."
     )
-    return Layout("", header, blocks, (note,))
+    return Table("", header, blocks, (note,))
 
 
-def _row(row: Mapping[str, Any]) -> tuple[Entry, ...]:
+def _row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
     values = (f"{row[name]:.3g}" for name in ("distance", *_BOUNDS))
     counts = (" / ".join(str(row[key][name]) for name in _BOUNDS) for key in ("violations", "lemma_violations"))
-    return tuple(map(Entry, (str(row["snr"]), *values, *counts)))
+    return tuple(map(Cell, (str(row["snr"]), *values, *counts)))
 
 
 def _draw(content: Mapping[str, Any]) -> Figure:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from s2gnn.data.catalogue import graph_title
-from s2gnn.documents import markdown_table
 from s2gnn.learning.hyperparameters import Value, default_hyperparameters
 from s2gnn.learning.metrics import Confidence, bootstrap_confidence
 from s2gnn.learning.records import Record, Records
+from s2gnn.render import markdown_table
 from s2gnn.studies.made_by import commits_text
 from s2gnn.studies.table import paper_scores
 from s2gnn.studies.unfinished import most_are_late, unfinished_text

@@ -15,11 +15,12 @@ from s2gnn.data import Dataset
 from s2gnn.data.catalogue import entry
 from s2gnn.data.splits import TEST_SEEDS, dataset_split
 from s2gnn.graphs import Graph
-from s2gnn.layout import Block, Entry, Layout
 from s2gnn.learning import Run, fit_many, predict_logits
 from s2gnn.learning.metrics import accuracy
 from s2gnn.learning.protocol import FAIR
-from s2gnn.studies.cell import Cell, make_cell
+from s2gnn.render import Block, Cell, Table
+from s2gnn.studies.cell import Cell as Experiment
+from s2gnn.studies.cell import make_cell
 from s2gnn.studies.measured import MeasuredStudy, Report
 from s2gnn.studies.run import dataset_of, materials
 from s2gnn.studies.table import chosen_values
@@ -42,7 +43,7 @@ def _measure(data: Sequence[str] | None, report: Report) -> dict[str, Any]:
     return {"protocol": PROTOCOL.name, "training_seeds": TRAINING_SEEDS, "noise_seeds": NOISE_SEEDS, "rows": rows}
 
 
-def _row(cell: Cell, found: Sequence[NoiseStability]) -> dict[str, Any]:
+def _row(cell: Experiment, found: Sequence[NoiseStability]) -> dict[str, Any]:
     """What is stored of a model on a data set: by noise, then network, then draw."""
 
     def listed(measure: str, row: int) -> list[list[float]]:
@@ -65,7 +66,7 @@ def _row(cell: Cell, found: Sequence[NoiseStability]) -> dict[str, Any]:
     }
 
 
-def _networks(cell: Cell, report: Report) -> list[NoiseStability]:
+def _networks(cell: Experiment, report: Report) -> list[NoiseStability]:
     """Train the seeds of a cell and measure each network on the same noisy graphs, in the order of the seeds."""
     dataset, graph = dataset_of(cell)
     config, data = materials(cell, dataset, graph)
@@ -78,7 +79,7 @@ def _networks(cell: Cell, report: Report) -> list[NoiseStability]:
     return found
 
 
-def _stability(cell: Cell, run: Run, dataset: Dataset, graph: Graph) -> NoiseStability:
+def _stability(cell: Experiment, run: Run, dataset: Dataset, graph: Graph) -> NoiseStability:
     """One trained network: its logits, less their mean over classes, which changes no probability."""
     with torch.device("meta"):  # its parameters are those of the run
         model = cell.new_model(dataset.x.shape[1], len(dataset.class_names))
@@ -113,7 +114,7 @@ def _by_data(content: Mapping[str, Any]) -> dict[str, dict[str, Mapping[str, Any
     return found
 
 
-def _layout(content: Mapping[str, Any]) -> Layout:
+def _layout(content: Mapping[str, Any]) -> Table:
     columns = ("accuracy (%)", "drop (points)", "outputs change (%)", "classes change (%)")
     header = ("noise on the edges", *(f"{title}: {column}" for title in MODELS.values() for column in columns))
     blocks = []
@@ -132,10 +133,10 @@ def _layout(content: Mapping[str, Any]) -> Layout:
         "the hyperparameters of Table II) and not again. The weights change by E of the "
         "paper's set P, ‖A‖ / ‖E‖ being the ratio. Outputs are logits less their mean over classes: ‖Ŷ − Y‖ / ‖Y‖."
     )
-    return Layout("", header, tuple(blocks), (*_findings(content), note))
+    return Table("", header, tuple(blocks), (*_findings(content), note))
 
 
-def _line(label: str, rows: Mapping[str, Mapping[str, Any]], position: int | None) -> tuple[Entry, ...]:
+def _line(label: str, rows: Mapping[str, Mapping[str, Any]], position: int | None) -> tuple[Cell, ...]:
     texts = [label]
     for model in MODELS:
         row = rows[model]
@@ -150,7 +151,7 @@ def _line(label: str, rows: Mapping[str, Mapping[str, Any]], position: int | Non
             f"{changes.mean():.1f} ± {changes.std():.1f}",
             f"{100 * np.mean(noise['flips']):.1f}",
         ]
-    return tuple(map(Entry, texts))
+    return tuple(map(Cell, texts))
 
 
 def _findings(content: Mapping[str, Any]) -> tuple[str, ...]:

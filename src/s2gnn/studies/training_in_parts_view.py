@@ -7,9 +7,9 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from s2gnn.layout import Block, Entry, Layout
 from s2gnn.learning.metrics import bootstrap_confidence
 from s2gnn.pictures import PALETTE, bare
+from s2gnn.render import Block, Cell, Table
 
 OURS = "S2-GNN"
 MIB = 2**20
@@ -26,7 +26,7 @@ def _means(row: Mapping[str, Any], name: str) -> float:
     return float(mean(run[name] for run in row["runs"]))
 
 
-def lay_out_parts(content: Mapping[str, Any]) -> Layout:
+def lay_out_parts(content: Mapping[str, Any]) -> Table:
     """A block for each data set, a row for each network and division."""
     header = (
         "network",
@@ -49,7 +49,7 @@ def lay_out_parts(content: Mapping[str, Any]) -> Layout:
         "validated; every run has a process of its own. "
         f"Threads: {content['threads']}, kernel: {content['kernel']}."
     )
-    return Layout("", header, blocks, (*_findings(content), note))
+    return Table("", header, blocks, (*_findings(content), note))
 
 
 def _ours(content: Mapping[str, Any]) -> str:
@@ -58,7 +58,7 @@ def _ours(content: Mapping[str, Any]) -> str:
     return f"α = {values['alpha']} and the {values['fusion']} fusion of {OURS}"
 
 
-def _line(row: Mapping[str, Any]) -> tuple[Entry, ...]:
+def _line(row: Mapping[str, Any]) -> tuple[Cell, ...]:
     division = row["division"]
     score = bootstrap_confidence([run["test_accuracy"] for run in row["runs"]])
     divided = division["batches"] != "whole"
@@ -73,7 +73,7 @@ def _line(row: Mapping[str, Any]) -> tuple[Entry, ...]:
         f"{mean(run['seconds'] / run['epochs'] for run in row['runs']):.3f}",
         f"{_means(row, 'epochs'):.0f}",
     )
-    return tuple(map(Entry, texts))
+    return tuple(map(Cell, texts))
 
 
 def _findings(content: Mapping[str, Any]) -> tuple[str, ...]:

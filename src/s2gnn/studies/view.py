@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from s2gnn.data.catalogue import entry
-from s2gnn.layout import Block, Entry, Layout
 from s2gnn.learning.metrics import PairedComparison
 from s2gnn.learning.protocol import Protocol
+from s2gnn.render import Block, Cell, Table
 from s2gnn.studies.ablation import ablation, ablation_notes
 from s2gnn.studies.budget import BUDGETS
 from s2gnn.studies.made_by import made_by
@@ -20,7 +20,7 @@ from s2gnn.studies.unfinished import unfinished
 _NONE = "–"
 
 
-def table_layout(result: TableResult) -> Layout:
+def table_layout(result: TableResult) -> Table:
     """One block for each data set and graph, one row for each model."""
     table = result.table
     names = [protocol.name.split("-")[0] for protocol in table.protocols]
@@ -40,7 +40,7 @@ def table_layout(result: TableResult) -> Layout:
         blocks.append(Block(f"{column.title}: {entry(column.data).title}", tuple(rows)))
     found, late = ablation(result), unfinished(result)
     notes = (*(ablation_notes(found) if found else ()), *((late,) if late else ()), _legend(table), _made_by(result))
-    return Layout(f"{table.title} ({table.paper})", header, tuple(blocks), notes)
+    return Table(f"{table.title} ({table.paper})", header, tuple(blocks), notes)
 
 
 def _leaders(ranking: list[str]) -> list[str]:
@@ -48,7 +48,7 @@ def _leaders(ranking: list[str]) -> list[str]:
     return ranking[:2] if len(ranking) > 1 else []
 
 
-def _rows(result: TableResult, cell: TableCell, ranks: Mapping[Protocol, list[str]]) -> list[tuple[Entry, ...]]:
+def _rows(result: TableResult, cell: TableCell, ranks: Mapping[Protocol, list[str]]) -> list[tuple[Cell, ...]]:
     """A place as the other models of its column are shown; below it, without a mark, the budget with more seeds."""
     table = result.table
     protocols = table.protocols
@@ -70,8 +70,8 @@ def _row(
     places: Sequence[PlaceResult],
     marks: Sequence[int | None],
     lead: str,
-) -> tuple[Entry, ...]:
-    scores = [Entry(shown_score(place, table.folds), mark) for place, mark in zip(places, marks, strict=True)]
+) -> tuple[Cell, ...]:
+    scores = [Cell(shown_score(place, table.folds), mark) for place, mark in zip(places, marks, strict=True)]
     printed = "{:.2f} ± {:.2f}".format(*cell.paper) if cell.paper else _NONE
     texts = (
         *((printed, *(_difference(place, cell) for place in places)) if table.printed else ()),
@@ -80,7 +80,7 @@ def _row(
         _both([place.budget or _NONE for place in places]),
         cell.source,
     )
-    return (Entry(name), *scores, *map(Entry, texts))
+    return (Cell(name), *scores, *map(Cell, texts))
 
 
 def shown_score(place: PlaceResult, folds: int | None = None) -> str:

@@ -5,8 +5,8 @@ from importlib import resources
 import pytest
 
 from s2gnn import InputError
-from s2gnn.layout import rendered
 from s2gnn.learning.records import Record, Records
+from s2gnn.render import render
 from s2gnn.studies.budget import BUDGETS
 from s2gnn.studies.links import LINKS
 from s2gnn.studies.links.results import METRICS, links_json, links_layout, stored_links
@@ -48,7 +48,7 @@ def test_the_auto_encoder_stands_beside_what_its_authors_printed():
 
 
 def test_the_table_shows_what_is_on_record(tmp_path):
-    assert "No run yet: s2gnn study run links" in rendered(study_layout("links", tmp_path), "text")
+    assert "No run yet: s2gnn study run links" in render(study_layout("links", tmp_path), "text")
     write(tmp_path, row("s2gnn, linear fusion"), [93.0, 94.0, 95.0], validated=91.0)
     write(tmp_path, row("s2gnn, mlp fusion"), [96.0, 97.0, 98.0])  # better in the test, not in validation
     write(tmp_path, row("gcn"), [91.0, 93.0, 92.0])
@@ -59,7 +59,7 @@ def test_the_table_shows_what_is_on_record(tmp_path):
     lead = result.lead("cora", row("gcn"))
     assert (lead.n, lead.mean_difference) == (3, pytest.approx(2.0))
     assert result.lead("cora", row("s2gnn, mlp fusion")) is None
-    text = rendered(links_layout(result), "markdown")
+    text = render(links_layout(result), "markdown")
     ours = next(line for line in text.splitlines() if line.startswith("| gcn | given | dot"))
     assert "92.00 ± 1.00" in ours
     assert "| 91.0, 92.0 | +2.00 (3 seeds, p = 0.074) | 3 | quick |" in ours
@@ -69,7 +69,7 @@ def test_the_table_shows_what_is_on_record(tmp_path):
         "not corrected for their number)."
     ) in text
     assert "12 runs, 0.1 hours of training: s2gnn study run links --budget quick (3 seeds). Commit abc." in text
-    part = rendered(links_layout(stored_links(tmp_path, Part(["cora"], ["gcn"]))), "markdown")
+    part = render(links_layout(stored_links(tmp_path, Part(["cora"], ["gcn"]))), "markdown")
     assert ours in part
     assert "\n| mlp" not in part
     assert "3 runs, 0.0 hours of training" in part

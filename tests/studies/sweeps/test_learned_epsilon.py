@@ -1,7 +1,7 @@
 import pytest
 
-from s2gnn.layout import rendered
 from s2gnn.learning.records import Records
+from s2gnn.render import render
 from s2gnn.studies import run_cell
 from s2gnn.studies.budget import BUDGETS
 from s2gnn.studies.registry import study_layout
@@ -45,7 +45,7 @@ def test_the_table_shows_where_epsilon_ends(tmp_path):
     fixed(tmp_path, lambda value: [86.0, 87.0, 88.0])
     learned(tmp_path, lambda start: [86.5, 87.2, 87.9])
     write(tmp_path, STUDY, "isolet", "learned", {0.5: [1.0] * 3}, val_accuracy=0.8, epsilon=0.1)  # the first counts
-    text = rendered(study_layout("learned-epsilon", tmp_path), "markdown")
+    text = render(study_layout("learned-epsilon", tmp_path), "markdown")
     assert "| ε, or where it starts | s2gnn | learned |" in text
     assert "| 0.8 | **87.00 ± 1.00** | – |" in text
     assert "| 2 | 87.00 ± 1.00 | **87.20 ± 0.70 [ε 0.70]** |" in text

@@ -4,7 +4,7 @@ import json
 import numpy as np
 import pytest
 
-from s2gnn.layout import rendered
+from s2gnn.render import render
 from s2gnn.studies.registry import study_layout
 from s2gnn.studies.sweeps.stored import SWEEPS, stored_sweep
 from s2gnn.studies.sweeps.view import sweep_csv, sweep_json, sweep_layout
@@ -14,7 +14,7 @@ EPSILON, REACH, LABELS = (SWEEPS[name] for name in ("epsilon", "reach", "label-e
 
 
 def markdown(name, folder):
-    return rendered(study_layout(name, folder), "markdown")
+    return render(study_layout(name, folder), "markdown")
 
 
 @pytest.mark.parametrize("name", SWEEPS)
@@ -123,4 +123,4 @@ def test_the_numbers_as_csv_and_json(tmp_path):
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "html"])
 def test_every_format_shows_the_points(tmp_path, form):
     write(tmp_path, LABELS, "har", "s2gnn", {0.5: [61.25], 1: [72.5]})
-    assert "61.25" in rendered(sweep_layout(stored_sweep("label-efficiency", tmp_path)), form)
+    assert "61.25" in render(sweep_layout(stored_sweep("label-efficiency", tmp_path)), form)

@@ -7,10 +7,10 @@ from types import MappingProxyType
 from typing import Any
 
 from s2gnn.data.catalogue import entry
-from s2gnn.layout import Block, Entry, Layout
 from s2gnn.learning.metrics import PairedComparison
 from s2gnn.learning.records import Records, RecordsFolder
 from s2gnn.links.metrics import HITS_AT
+from s2gnn.render import Block, Cell, Table
 from s2gnn.studies.budget import BUDGETS, Budget
 from s2gnn.studies.links.table import LINKS, LinkRow, LinkTable
 from s2gnn.studies.made_by import made_by
@@ -91,7 +91,7 @@ def stored_links(folder: Path, part: Part = WHOLE) -> LinkResult:
     return whole.chosen(part.data, part.models)
 
 
-def links_layout(result: LinkResult) -> Layout:
+def links_layout(result: LinkResult) -> Table:
     """One block for each data set, one row for each auto-encoder."""
     table = result.table
     header = (
@@ -109,7 +109,7 @@ def links_layout(result: LinkResult) -> Layout:
         for data in table.data
     ]
     notes = (*_verdicts(result), _legend(), _made_by(result))
-    return Layout(f"{table.title} ({table.paper})", header, tuple(blocks), notes)
+    return Table(f"{table.title} ({table.paper})", header, tuple(blocks), notes)
 
 
 def _verdicts(result: LinkResult) -> list[str]:
@@ -144,9 +144,9 @@ def _made_by(result: LinkResult) -> str:
     return made_by(result.table.name, records, seeds)
 
 
-def _line(result: LinkResult, data: str, row: LinkRow) -> tuple[Entry, ...]:
+def _line(result: LinkResult, data: str, row: LinkRow) -> tuple[Cell, ...]:
     place = result.at(data, row)
-    scores = [Entry(shown_score(result.at(data, row, metric)), _rank(result, data, row, metric)) for metric in METRICS]
+    scores = [Cell(shown_score(result.at(data, row, metric)), _rank(result, data, row, metric)) for metric in METRICS]
     printed = row.published.get(data)
     texts = (
         ", ".join(f"{value:.1f}" for value in printed.values()) if printed else "–",
@@ -155,7 +155,7 @@ def _line(result: LinkResult, data: str, row: LinkRow) -> tuple[Entry, ...]:
         place.budget or "–",
     )
     names = (row.title, "–" if row.model == "mlp" else row.graph, row.decoder)
-    return (*map(Entry, names), *scores, *map(Entry, texts))
+    return (*map(Cell, names), *scores, *map(Cell, texts))
 
 
 def _rank(result: LinkResult, data: str, row: LinkRow, metric: str) -> int | None:

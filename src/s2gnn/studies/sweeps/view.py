@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from s2gnn.layout import Block, Entry, Layout
 from s2gnn.learning.metrics import bootstrap_confidence
+from s2gnn.render import Block, Cell, Table
 from s2gnn.studies.made_by import made_by
 from s2gnn.studies.span import counted, span
 from s2gnn.studies.sweeps.results import Panel, Point, SweepResult
@@ -16,12 +16,12 @@ from s2gnn.studies.sweeps.sweep import Line
 from s2gnn.studies.table import paper_scores, same_training
 
 
-def sweep_layout(result: SweepResult) -> Layout:
+def sweep_layout(result: SweepResult) -> Table:
     """One row for each value: of one line a column for each data set, of several a block for each data set."""
     sweep, lines = result.sweep, result.sweep.lines
     title = f"{sweep.title} ({sweep.paper})"
     if not result.panels:
-        return Layout(title, ("",), (), (f"No record yet: s2gnn study run {sweep.name}",))
+        return Table(title, ("",), (), (f"No record yet: s2gnn study run {sweep.name}",))
     if len(lines) == 1:
         names = [panel.data for panel in result.panels]
         heading = f"Accuracy of {lines[0].label} (%), {runs_title(result.panels)}"
@@ -37,7 +37,7 @@ def sweep_layout(result: SweepResult) -> Layout:
         ]
     printed = f"The paper: {sweep.printed} {_table2(result)}"
     notes = (_legend(result), printed, *sweep.conclude(result).splitlines(), _made_by(result))
-    return Layout(title, (sweep.axis, *names), tuple(blocks), notes)
+    return Table(title, (sweep.axis, *names), tuple(blocks), notes)
 
 
 def runs_title(panels: Sequence[Panel]) -> str:
@@ -49,7 +49,7 @@ def runs_title(panels: Sequence[Panel]) -> str:
 
 def _rows(
     result: SweepResult, columns: Sequence[tuple[Panel, Line]], *, compare_values: bool
-) -> tuple[tuple[Entry, ...], ...]:
+) -> tuple[tuple[Cell, ...], ...]:
     """The entries of all values (rows) and columns; the best of each column, or else of each row, is marked."""
     values = result.sweep.values
     means = np.array([[panel.points[line, value].mean for panel, line in columns] for value in values], dtype=float)
@@ -57,8 +57,8 @@ def _rows(
     rows = []
     for value, marks in zip(values, best, strict=True):
         texts = (_text(result, panel, line, value) for panel, line in columns)
-        entries = (Entry(text, 1 if mark else None) for text, mark in zip(texts, marks, strict=True))
-        rows.append((Entry(f"{value:g}"), *entries))
+        entries = (Cell(text, 1 if mark else None) for text, mark in zip(texts, marks, strict=True))
+        rows.append((Cell(f"{value:g}"), *entries))
     return tuple(rows)
 
 

@@ -3,22 +3,22 @@ import re
 import pytest
 
 from s2gnn import InputError
-from s2gnn.layout import Block, Entry, Layout, rendered
+from s2gnn.render import Block, Cell, Table, render
 from tests.pages import Outline
 
-LAYOUT = Layout(
+LAYOUT = Table(
     "Scores & more",
     ("model", "accuracy (%)"),
     (
-        Block("data_1", ((Entry("a<b"), Entry("90.00 ± 1.00", 1)), (Entry("c"), Entry("80.00", 2)))),
-        Block("two", ((Entry("d"), Entry("–")),)),
+        Block("data_1", ((Cell("a<b"), Cell("90.00 ± 1.00", 1)), (Cell("c"), Cell("80.00", 2)))),
+        Block("two", ((Cell("d"), Cell("–")),)),
     ),
     ("50 % of α",),
 )
 
 
 def test_text_marks_the_two_best_by_asterisks():
-    text = rendered(LAYOUT, "text")
+    text = render(LAYOUT, "text")
     assert "90.00 ± 1.00** │" in text
     assert "80.00* │" in text
     assert text.rstrip().endswith("50 % of α")
@@ -26,12 +26,12 @@ def test_text_marks_the_two_best_by_asterisks():
 
 
 def test_text_is_never_cut_off():
-    wide = Layout("wide", tuple("x" * 40 for _ in range(9)), (Block("", (tuple(Entry("y" * 50) for _ in range(9)),)),))
-    assert rendered(wide, "text").count("y" * 50) == 9
+    wide = Table("wide", tuple("x" * 40 for _ in range(9)), (Block("", (tuple(Cell("y" * 50) for _ in range(9)),)),))
+    assert render(wide, "text").count("y" * 50) == 9
 
 
 def test_markdown_has_a_table_for_each_block():
-    text = rendered(LAYOUT, "markdown")
+    text = render(LAYOUT, "markdown")
     assert (
         "**data_1**\n\n| model | accuracy (%) |\n| --- | ---: |\n| a<b | **90.00 ± 1.00** |\n| c | *80.00* |\n" in text
     )
@@ -39,7 +39,7 @@ def test_markdown_has_a_table_for_each_block():
 
 
 def test_latex_escapes_what_has_a_meaning_there():
-    text = rendered(LAYOUT, "latex")
+    text = render(LAYOUT, "latex")
     assert r"\caption{Scores \& more}" in text
     assert r"a$<$b & \textbf{90.00 $\pm$ 1.00} \\" in text
     assert r"c & \underline{80.00} \\" in text
@@ -50,7 +50,7 @@ def test_latex_escapes_what_has_a_meaning_there():
 
 
 def test_html_is_one_sound_page_without_a_network():
-    text = rendered(LAYOUT, "html")
+    text = render(LAYOUT, "html")
     page = Outline(text)
     assert {"a<b", "90.00 ± 1.00", "80.00", "50 % of α", "Scores & more"} <= set(page.text)
     assert ("td", {"class": "second"}) in page.seen
@@ -59,10 +59,10 @@ def test_html_is_one_sound_page_without_a_network():
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_a_wide_table_scrolls_by_itself_on_a_phone(browser, tmp_path, dark):
-    row = (Entry("model"), *(Entry("90.00 ± 1.00") for _ in range(9)))
-    wide = Layout("Scores", tuple(f"column {place}" for place in range(10)), (Block("a heading " * 9, (row,)),))
+    row = (Cell("model"), *(Cell("90.00 ± 1.00") for _ in range(9)))
+    wide = Table("Scores", tuple(f"column {place}" for place in range(10)), (Block("a heading " * 9, (row,)),))
     page = tmp_path / "table.html"
-    page.write_text(rendered(wide, "html"))
+    page.write_text(render(wide, "html"))
     browser.open(page, width=390, dark=dark)
     assert browser.complaints() == []
     assert browser.requests() == [page.as_uri()]
@@ -75,4 +75,4 @@ def test_a_wide_table_scrolls_by_itself_on_a_phone(browser, tmp_path, dark):
 
 def test_an_unknown_format_is_refused():
     with pytest.raises(InputError, match="the format is 'pdf', but it must be one of text, markdown, latex, html"):
-        rendered(LAYOUT, "pdf")
+        render(LAYOUT, "pdf")

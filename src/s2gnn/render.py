@@ -1,27 +1,29 @@
-"""Tables of results as text, Markdown, LaTeX or a page of HTML, from one description."""
+"""Tables of results as text, Markdown, LaTeX or HTML, and the generated sections of Markdown documents."""
 
 import html
 import io
+import re
 import textwrap
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
-from s2gnn.documents import markdown_table
 from s2gnn.errors import InputError
 from s2gnn.webpage import webpage
 
+_SECTION = re.compile(r"(<!-- record: (?P<name>[\w.-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _WIDEST = 1000  # characters; no number is ever cut off
 
 FormatName = Literal["text", "markdown", "latex", "html"]
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One place of a table; `rank` 1 is marked as the best of its kind, 2 as the second best."""
+class Cell:
+    """One cell of a table; `rank` 1 is marked as the best of its kind, 2 as the second best."""
 
     text: str
     rank: int | None = None
@@ -32,11 +34,11 @@ class Block:
     """Rows under a heading of their own."""
 
     heading: str
-    rows: tuple[tuple[Entry, ...], ...]
+    rows: tuple[tuple[Cell, ...], ...]
 
 
 @dataclass(frozen=True)
-class Layout:
+class Table:
     """A table to look at.
 
     Attributes:
@@ -52,64 +54,64 @@ class Layout:
     notes: tuple[str, ...] = ()
 
 
-def rendered(layout: Layout, form: FormatName) -> str:
+def render(table: Table, form: FormatName) -> str:
     """The table in one of the formats."""
     formats = {"text": as_text, "markdown": as_markdown, "latex": as_latex, "html": as_html}
     if form not in formats:
         raise InputError(f"the format is {form!r}, but it must be one of {', '.join(formats)}")
-    return formats[form](layout)
+    return formats[form](table)
 
 
-def as_text(layout: Layout) -> str:
+def as_text(table: Table) -> str:
     """For a terminal: the best is marked by **, the second best by *."""
     stream = io.StringIO()
     console = Console(file=stream, highlight=False, width=_WIDEST)
-    console.print(Text(layout.title))
-    for block in layout.blocks:
-        table = Table(title=block.heading or None, title_justify="left")
-        for position, name in enumerate(layout.header):
-            table.add_column(name, justify="right" if position else "left", no_wrap=True)
+    console.print(Text(table.title))
+    for block in table.blocks:
+        grid = RichTable(title=block.heading or None, title_justify="left")
+        for position, name in enumerate(table.header):
+            grid.add_column(name, justify="right" if position else "left", no_wrap=True)
         for row in block.rows:
-            table.add_row(*(Text(entry.text + "*" * (3 - entry.rank if entry.rank else 0)) for entry in row))
-        console.print(table)
-    notes = "\n".join(textwrap.fill(note, 120) for note in layout.notes)
+            grid.add_row(*(Text(entry.text + "*" * (3 - entry.rank if entry.rank else 0)) for entry in row))
+        console.print(grid)
+    notes = "\n".join(textwrap.fill(note, 120) for note in table.notes)
     return "\n".join(line.rstrip() for line in f"{stream.getvalue()}{notes}".splitlines()) + "\n"
 
 
-def as_markdown(layout: Layout) -> str:
+def as_markdown(table: Table) -> str:
     """The best in bold, the second best in italics."""
     marks = {None: "", 1: "**", 2: "*"}
     blocks = [
         (f"**{block.heading}**\n\n" if block.heading else "")
         + markdown_table(
-            layout.header,
+            table.header,
             [[f"{marks[entry.rank]}{entry.text}{marks[entry.rank]}" for entry in row] for row in block.rows],
         )
-        for block in layout.blocks
+        for block in table.blocks
     ]
-    return "\n".join([*blocks, *(f"{note}\n" for note in layout.notes)])
+    return "\n".join([*blocks, *(f"{note}\n" for note in table.notes)])
 
 
-def as_latex(layout: Layout) -> str:
+def as_latex(table: Table) -> str:
     """A `table*` for the packages booktabs and graphicx, no wider than text; the best bold, the second underlined."""
-    columns = f"l{'r' * (len(layout.header) - 1)}"
+    columns = f"l{'r' * (len(table.header) - 1)}"
     lines = [
         r"\begin{table*}",
         r"\centering",
-        rf"\caption{{{_latex(layout.title)}}}",
+        rf"\caption{{{_latex(table.title)}}}",
         r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%",
         rf"\begin{{tabular}}{{{columns}}}",
     ]
-    lines += [r"\toprule", rf"{' & '.join(map(_latex, layout.header))} \\"]
-    for block in layout.blocks:
-        lines += [r"\midrule", rf"\multicolumn{{{len(layout.header)}}}{{l}}{{\textbf{{{_latex(block.heading)}}}}} \\"]
+    lines += [r"\toprule", rf"{' & '.join(map(_latex, table.header))} \\"]
+    for block in table.blocks:
+        lines += [r"\midrule", rf"\multicolumn{{{len(table.header)}}}{{l}}{{\textbf{{{_latex(block.heading)}}}}} \\"]
         lines += [rf"{' & '.join(map(_latex_entry, row))} \\" for row in block.rows]
     lines += [r"\bottomrule", r"\end{tabular}}"]
-    lines += [rf"\par\footnotesize {_latex(note)}" for note in layout.notes]
+    lines += [rf"\par\footnotesize {_latex(note)}" for note in table.notes]
     return "\n".join([*lines, r"\end{table*}", ""])
 
 
-def _latex_entry(entry: Entry) -> str:
+def _latex_entry(entry: Cell) -> str:
     text = _latex(entry.text)
     return {None: text, 1: rf"\textbf{{{text}}}", 2: rf"\underline{{{text}}}"}[entry.rank]
 
@@ -127,24 +129,37 @@ def _latex(text: str) -> str:
     return text.translate(_LATEX)
 
 
-def as_html(layout: Layout) -> str:
+def as_html(table: Table) -> str:
     """One page that needs nothing else; the best in bold, the second best underlined."""
-    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in layout.header)
+    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in table.header)
     bodies = []
-    for block in layout.blocks:
+    for block in table.blocks:
         said = f"<span>{html.escape(block.heading)}</span>"
-        heading = f'<tr><th scope="rowgroup" colspan="{len(layout.header)}">{said}</th></tr>'
+        heading = f'<tr><th scope="rowgroup" colspan="{len(table.header)}">{said}</th></tr>'
         rows = "\n".join(f"<tr>{''.join(map(_html_entry, row))}</tr>" for row in block.rows)
         bodies.append(f"<tbody>\n{heading}\n{rows}\n</tbody>")
-    notes = "\n".join(f"<p>{html.escape(note)}</p>" for note in layout.notes)
-    title = html.escape(layout.title)
+    notes = "\n".join(f"<p>{html.escape(note)}</p>" for note in table.notes)
+    title = html.escape(table.title)
     body = (
         f'<h1>{title}</h1>\n<div class="scroll" tabindex="0" role="region" aria-label="{title}">\n<table>\n'
         f"<thead><tr>{head}</tr></thead>\n" + "\n".join(bodies) + f"\n</table>\n</div>\n{notes}"
     )
-    return webpage(layout.title, body)
+    return webpage(table.title, body)
 
 
-def _html_entry(entry: Entry) -> str:
+def _html_entry(entry: Cell) -> str:
     text = html.escape(entry.text)
     return {None: f"<td>{text}</td>", 1: f"<td><b>{text}</b></td>", 2: f'<td class="second">{text}</td>'}[entry.rank]
+
+
+def fill_sections(text: str, render: Callable[[str], str]) -> str:
+    """`text` with `render(NAME)` after every `<!-- record: NAME -->`, up to `<!-- end -->`."""
+    if not _SECTION.search(text):
+        raise InputError("the document has no section for a record: <!-- record: NAME --> and <!-- end -->")
+    return _SECTION.sub(lambda block: f"{block[1]}\n{render(block['name'])}\n{block[3]}", text)
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table whose columns after the first are aligned to the right."""
+    lines = [header, ("---", *("---:",) * (len(header) - 1)), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
