@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 from torch import nn
 
 from s2gnn import S2GNN, Graph, InputError, NonFiniteLossError, SobolevOperator, knn_graph
-from s2gnn.learning import FitConfig, fit, predict_logits, seeded
+from s2gnn.learning import FitConfig, fit, predict_logits, seeded, train_network
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +48,20 @@ def test_same_seed_same_bits_and_the_callers_generator_is_untouched(blobs):
         states.append(torch.cat([p.flatten() for p in model.parameters()]))
     assert torch.equal(states[0], states[1])
     assert not torch.equal(states[0], states[2])
+
+
+def test_a_network_trained_from_a_seed_has_the_bits_of_fit(blobs):
+    x, op, y = blobs
+    before = torch.random.get_rng_state()
+    epochs = []
+    trained = train_network(new_model, x, op, y, TRAIN, VAL, config=FitConfig(epochs=5), seed=3, on_epoch=epochs.append)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    model = new_model()
+    result = fit(model, x, op, y, TRAIN, VAL, config=FitConfig(epochs=5), seed=3)
+    assert epochs == [0, 1, 2, 3, 4]
+    assert trained.result.history == result.history
+    assert torch.equal(trained.logits, predict_logits(model, x, op))
+    assert torch.equal(trained.logits, predict_logits(trained.network, x, op))
 
 
 @pytest.mark.parametrize("monitor", ["accuracy", "loss"])

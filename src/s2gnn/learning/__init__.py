@@ -3,7 +3,7 @@
 from s2gnn.learning.checkpoint import Checkpoint
 from s2gnn.learning.config import FitConfig
 from s2gnn.learning.epochs import FitResult
-from s2gnn.learning.fit import fit, predict_logits
+from s2gnn.learning.fit import TrainedNetwork, fit, predict_logits, train_network
 from s2gnn.learning.group import ALONE, Group, joined_group
 from s2gnn.learning.many import Run, RunConfig, RunData, fit_many
 from s2gnn.learning.seeding import seeded
@@ -19,9 +19,11 @@ __all__ = [
     "Run",
     "RunConfig",
     "RunData",
+    "TrainedNetwork",
     "fit",
     "fit_many",
     "joined_group",
     "predict_logits",
     "seeded",
+    "train_network",
 ]

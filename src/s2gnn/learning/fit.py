@@ -3,8 +3,9 @@
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import torch
 from numpy.typing import ArrayLike
@@ -122,6 +123,64 @@ def fit(
         checkpoint=checkpoint,
         settings={} if checkpoint is None else _settings(x, targets),
     )
+
+
+class FitOptions(TypedDict, total=False):
+    """The options of `fit` that `train_network` passes on."""
+
+    loss: LossName
+    class_weight: ArrayLike | Tensor | None
+    on_epoch: Callable[[int], None] | None
+    group: Group
+    checkpoint: Checkpoint | None
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedNetwork:
+    """The outcome of `train_network`.
+
+    Attributes:
+        network: with the weights that `fit` chose, in evaluation mode.
+        logits: of all nodes, (N, C).
+        result: what `fit` returned.
+    """
+
+    network: nn.Module
+    logits: Tensor
+    result: FitResult
+
+
+def train_network(
+    new_network: Callable[[], nn.Module],
+    x: Any,
+    op: Any,
+    y: ArrayLike | Tensor,
+    train: ArrayLike | Tensor,
+    val: ArrayLike | Tensor | None = None,
+    *,
+    config: FitConfig | None = None,
+    seed: int = 0,
+    **options: Unpack[FitOptions],
+) -> TrainedNetwork:
+    """Build a network from `seed`, train it with `fit` and compute its logits; the arguments are those of `fit`.
+
+    The caller's random generator is left as it was. The same seed and number of threads give the same bits.
+
+    Args:
+        new_network: makes a network, for instance `functools.partial(S2GNN, 38, 32, 2, alpha=6)`.
+        x: node features, or what the network's `prepare` made of them.
+        op: the operator handed to the network.
+        y: labels or values.
+        train: training nodes.
+        val: validation nodes.
+        config: how to train.
+        seed: random seed.
+        **options: the other options of `fit`.
+    """
+    with seeded(seed):
+        network = new_network()
+    result = fit(network, x, op, y, train, val, config=config, seed=seed, **options)
+    return TrainedNetwork(network, predict_logits(network, x, op), result)
 
 
 @torch.no_grad()

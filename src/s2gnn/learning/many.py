@@ -15,9 +15,8 @@ from s2gnn.data.splits import Split
 from s2gnn.errors import InputError, SeedError
 from s2gnn.learning.config import FitConfig
 from s2gnn.learning.epochs import FitResult
-from s2gnn.learning.fit import fit, predict_logits
+from s2gnn.learning.fit import train_network
 from s2gnn.learning.pool import failure, in_processes
-from s2gnn.learning.seeding import seeded
 from s2gnn.learning.sharing import Shared
 from s2gnn.nn.arguments import positive_integer
 
@@ -157,11 +156,9 @@ class _Outcome:
 
 
 def _fit_seed(config: RunConfig, data: RunData, seed: int, split: Split) -> _Outcome:
-    with seeded(seed):
-        model = config.model()
-    result = fit(model, data.x, data.op, data.y, split.train, split.val, config=config.fit, seed=seed)
-    state = {name: tensor.cpu().numpy() for name, tensor in model.state_dict().items()}
-    return _Outcome(seed, state, predict_logits(model, data.x, data.op).cpu().numpy(), result)
+    trained = train_network(config.model, data.x, data.op, data.y, split.train, split.val, config=config.fit, seed=seed)
+    state = {name: tensor.cpu().numpy() for name, tensor in trained.network.state_dict().items()}
+    return _Outcome(seed, state, trained.logits.cpu().numpy(), trained.result)
 
 
 def _as_run(outcome: _Outcome) -> Run:
