@@ -12,9 +12,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import column_or_1d
 
 from s2gnn.errors import InputError
-from s2gnn.estimator.holdout import Fraction
 from s2gnn.estimator.labels import is_unlabelled, read_labels
-from s2gnn.estimator.training import NetworkCount, Task, WeightDecay
+from s2gnn.estimator.training import Fraction, NetworkCount, Objective, WeightDecay
 from s2gnn.estimator.transductive import Trained, TransductiveEstimator
 from s2gnn.nn.conv import NormName
 from s2gnn.nn.epsilon import EpsilonName
@@ -141,7 +140,7 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
             weights = compute_class_weight(
                 self.class_weight, classes=labels.classes, y=labels.classes[labels.codes[rows]]
             )
-        task = Task(labels.codes, rows, len(labels.classes), class_weight=weights)
+        task = Objective(labels.codes, rows, len(labels.classes), class_weight=weights)
         return self._restore(labels.classes, self._train(X, task, adjacency))
 
     def _restore(self, classes: NDArray[Any], trained: Trained) -> "S2GNNClassifier":

@@ -17,10 +17,10 @@ from s2gnn.errors import InputError
 from s2gnn.estimator.archive import packed, unpacked
 from s2gnn.estimator.attachment import Attachment, GaussianAttachment, LearnedAttachment
 from s2gnn.estimator.classifier import S2GNNClassifier
+from s2gnn.estimator.frozen import Networks, layer_inputs
 from s2gnn.estimator.regressor import S2GNNRegressor
 from s2gnn.estimator.scaling import Scaling
 from s2gnn.estimator.seen_rows import DIGEST_SIZE, SeenRows
-from s2gnn.estimator.training import Networks, layer_inputs
 from s2gnn.estimator.transductive import Trained
 from s2gnn.graphs import Graph
 from s2gnn.learning import History

@@ -10,10 +10,37 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
-from s2gnn.estimator.training import Networks
 from s2gnn.graphs import Graph
+from s2gnn.learning import History
+from s2gnn.nn import S2GNN
 from s2gnn.nn.conv import by_branch
 from s2gnn.operators.shifts import hadamard_factors
+
+
+@dataclass(frozen=True)
+class Networks:
+    """Trained networks and what they know of the training rows.
+
+    Attributes:
+        models: in evaluation mode.
+        states: for each model the inputs of its layers after the first, see `layer_inputs`.
+        logits: of the training rows, (number of models, N, outputs).
+        histories: one for each model.
+        kept_epochs: the epoch, counted from 0, whose weights each model has.
+    """
+
+    models: tuple[S2GNN, ...]
+    states: tuple[tuple[NDArray[np.float32], ...], ...]
+    logits: NDArray[np.float64]
+    histories: tuple[History, ...]
+    kept_epochs: tuple[int, ...]
+
+
+@torch.no_grad()
+def layer_inputs(model: S2GNN, x: Any, op: Any) -> tuple[NDArray[np.float32], ...]:
+    """What the layers after the first were given of the training rows, each (N, hidden); `x`, `op` of `prepare`."""
+    model.eval()
+    return tuple(output.numpy() for output in model.layer_outputs(x, op)[:-1])
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import numpy as np
 
 from s2gnn.errors import InputError
 from s2gnn.estimator.classifier import S2GNNClassifier
+from s2gnn.estimator.frozen import layer_inputs
 from s2gnn.estimator.regressor import S2GNNRegressor
-from s2gnn.estimator.training import layer_inputs
 from s2gnn.estimator.transductive import Trained
 from s2gnn.graphs import Graph
 from s2gnn.learning import predict_logits

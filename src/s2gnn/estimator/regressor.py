@@ -10,9 +10,8 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import column_or_1d
 
 from s2gnn.errors import InputError
-from s2gnn.estimator.holdout import Fraction
 from s2gnn.estimator.labels import is_missing
-from s2gnn.estimator.training import NetworkCount, Task, WeightDecay
+from s2gnn.estimator.training import Fraction, NetworkCount, Objective, WeightDecay
 from s2gnn.estimator.transductive import Trained, TransductiveEstimator
 from s2gnn.nn.arguments import positive_integer
 from s2gnn.nn.conv import NormName
@@ -103,7 +102,7 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
         centre, width = float(values[known].mean()), float(values[known].std()) or 1.0
         outputs = positive_integer(self.hidden_channels, "hidden_channels")
         signal = np.broadcast_to((values[:, None] - centre) / width, (len(values), outputs))
-        task = Task(signal, known, outputs, loss="squared-error")
+        task = Objective(signal, known, outputs, loss="squared-error")
         return self._restore(centre, width, self._train(X, task, adjacency))
 
     def _restore(self, centre: float, width: float, trained: Trained) -> "S2GNNRegressor":

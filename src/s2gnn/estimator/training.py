@@ -1,39 +1,45 @@
-"""Training of an estimator's networks: the same network from several starts, on one graph."""
+"""Training of an ensemble: the same network from several seeds, each with its own validation rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
+from torch import nn
 
-from s2gnn.estimator.holdout import Fraction, hold_out
+from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 from s2gnn.learning import FitConfig, History, fit, predict_logits, seeded
 from s2gnn.learning.targets import LossName
-from s2gnn.nn import S2GNN, S2GNNConfig
 from s2gnn.nn.arguments import positive_integer
 
+Fraction = float | Literal["auto"] | None
 WeightDecay = float | Literal["auto"]
 NetworkCount = int | Literal["auto"]
+Network = TypeVar("Network", bound=nn.Module)
 
 AUTO_DECAY = 0.5
 AUTO_NETWORKS = 3
-# Beyond, a network takes minutes, and there are mostly labels enough for the start to matter little.
-AUTO_ROWS = 20_000
+# Beyond, a network takes minutes, and there are usually enough labels for the seed to matter little.
+AUTO_NETWORKS_ROWS = 20_000
+AUTO_FRACTION = 0.2
+# With fewer labelled rows, per class or for a number, validation rows are too few to choose by and are missed in
+# training: with 24 to 60 labels per class, tables lose up to a few points.
+AUTO_FRACTION_ROWS_PER_CLASS = 100
+AUTO_FRACTION_ROWS = 200
 
 
 @dataclass(frozen=True)
-class Task:
-    """What is to be learned.
+class Objective:
+    """What the networks are trained to predict.
 
     Attributes:
-        y: classes 0..C−1, (N,), or numbers, (N, outputs); what stands at rows that are not labelled is not looked at.
+        y: classes 0..C−1, (N,), or numbers, (N, outputs) or (N,); values at unlabelled rows are ignored.
         labelled: the rows whose `y` is known.
         n_outputs: width of the network's output.
-        loss: of `fit`.
-        class_weight: of `fit`.
+        loss: see `fit`.
+        class_weight: see `fit`.
     """
 
     y: NDArray[Any]
@@ -44,87 +50,119 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Networks:
-    """Trained networks and what they know of the training rows.
+class Ensemble(Generic[Network]):
+    """Trained networks.
 
     Attributes:
-        models: in evaluation mode.
-        states: for each model the inputs of its layers after the first, see `layer_inputs`.
-        logits: of the training rows, (number of models, N, outputs).
-        histories: one for each model.
-        kept_epochs: the epoch, counted from 0, whose weights each model has.
+        networks: in evaluation mode.
+        logits: of all rows, (number of networks, N, outputs).
+        histories: one for each network.
+        kept_epochs: the epoch, counted from 0, whose weights each network has.
     """
 
-    models: tuple[S2GNN, ...]
-    states: tuple[tuple[NDArray[np.float32], ...], ...]
+    networks: tuple[Network, ...]
     logits: NDArray[np.float64]
     histories: tuple[History, ...]
     kept_epochs: tuple[int, ...]
 
 
-def weight_decay_for(wanted: WeightDecay, n_labelled: int) -> float:
-    """The weight decay that is wanted; "auto" is 0.5 divided by the number of labelled rows.
+def train_ensemble(
+    make: Callable[[], Network],
+    X: Any,
+    graph: Graph | None,
+    objective: Objective,
+    config: FitConfig,
+    *,
+    seeds: Sequence[int],
+    validation_fraction: Fraction = "auto",
+    on_progress: Callable[[float], None] = lambda _: None,
+) -> Ensemble[Network]:
+    """Train a network from each of `seeds`, which also draws its validation rows.
 
-    The loss is the mean over these rows: so the penalty stays the same beside the sum over them, however many they are.
+    Args:
+        make: gives a new network; all have the same shape, so that one `prepare` serves all.
+        X: features (N, M).
+        graph: of the rows; `None` for networks that use none.
+        objective: what to learn.
+        config: how to train.
+        seeds: one for each network.
+        validation_fraction: see `hold_out`.
+        on_progress: called with the share of the epochs that is done.
+    """
+    strata = None if objective.loss == "squared-error" else objective.y[objective.labelled]
+    inputs: tuple[Any, Any] | None = None
+    networks, logits, histories, kept_epochs = [], [], [], []
+    for number, seed in enumerate(seeds):
+        with seeded(seed):  # the constructor draws random numbers; the caller's generator stays unchanged
+            network = make()
+        inputs = inputs or network.prepare(X, graph)  # type: ignore[operator]
+        x, op = inputs
+        train, val = hold_out(objective.labelled, strata, validation_fraction, np.random.default_rng(seed))
+
+        def report(epoch: int, number: int = number) -> None:
+            on_progress((number + (epoch + 1) / config.epochs) / len(seeds))
+
+        result = fit(
+            network,
+            x,
+            op,
+            objective.y,
+            train,
+            val,
+            config=config,
+            seed=seed,
+            loss=objective.loss,
+            class_weight=objective.class_weight,
+            on_epoch=report,
+        )
+        networks.append(network)
+        logits.append(predict_logits(network, x, op).double().numpy())
+        histories.append(result.history)
+        kept_epochs.append(result.best_epoch)
+    return Ensemble(tuple(networks), np.stack(logits), tuple(histories), tuple(kept_epochs))
+
+
+def hold_out(
+    rows: NDArray[np.int64], strata: NDArray[np.int64] | None, fraction: Fraction, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Split the labelled `rows` into training rows and validation rows, which may be none.
+
+    Args:
+        rows: labelled rows, (n,).
+        strata: their classes, (n,), each of which keeps its share and at least one training row; `None` for no classes.
+        fraction: the share to hold out; `None` or 0 for none; "auto" holds out a fifth of at least 100 rows per class,
+            or of at least 200 without classes, and nothing of fewer.
+        rng: draws the rows.
+    """
+    groups = np.zeros(len(rows), dtype=np.int64) if strata is None else strata
+    if fraction == "auto":
+        enough = AUTO_FRACTION_ROWS if strata is None else AUTO_FRACTION_ROWS_PER_CLASS * len(np.unique(groups))
+        fraction = AUTO_FRACTION if len(rows) >= enough else 0.0
+    held = np.zeros(len(rows), dtype=np.bool_)
+    for group in np.unique(groups):
+        members = rng.permutation(np.flatnonzero(groups == group))
+        held[members[: min(round(len(members) * (fraction or 0.0)), len(members) - 1)]] = True
+    return rows[~held], rows[held]
+
+
+def check_fraction(fraction: Fraction) -> None:
+    """Raise unless `fraction` is "auto", `None` or a number in [0, 1)."""
+    if fraction is None or fraction == "auto":
+        return
+    if isinstance(fraction, bool) or not isinstance(fraction, int | float | np.number) or not 0 <= fraction < 1:
+        raise InputError(f'validation_fraction is {fraction!r}, but it must be "auto", None or a number in [0, 1)')
+
+
+def weight_decay_for(wanted: WeightDecay, n_labelled: int) -> float:
+    """The weight decay; "auto" is 0.5 divided by the number of labelled rows.
+
+    The loss is a mean over these rows, so this is the same penalty relative to their sum for any number of rows.
     """
     return AUTO_DECAY / n_labelled if wanted == "auto" else wanted
 
 
 def number_of_networks(wanted: NetworkCount, n_rows: int) -> int:
-    """How many networks learn from a table of `n_rows`: as many as are wanted; "auto" is 3, beyond 20,000 rows 1."""
+    """The number of networks for a table of `n_rows`; "auto" is 3, and 1 beyond 20,000 rows."""
     if wanted == "auto":
-        return AUTO_NETWORKS if n_rows <= AUTO_ROWS else 1
+        return AUTO_NETWORKS if n_rows <= AUTO_NETWORKS_ROWS else 1
     return positive_integer(wanted, "n_networks")
-
-
-def train_networks(
-    task: Task,
-    X: Any,
-    graph: Graph,
-    config: S2GNNConfig,
-    training: FitConfig,
-    validation_fraction: Fraction,
-    seeds: list[int],
-    on_progress: Callable[[float], None],
-) -> Networks:
-    """Train a network from each of `seeds`, which also draws the rows that it is validated on.
-
-    `on_progress` is called with the share of the epochs that is done.
-    """
-    models, states, logits, histories, kept = [], [], [], [], []
-    strata = None if task.loss == "squared-error" else task.y[task.labelled]
-    inputs = None
-    for number, seed in enumerate(seeds):
-        with seeded(seed):  # the constructor draws, and the caller's generator is to stay as it is
-            model = S2GNN.from_config(config)
-        inputs = inputs or model.prepare(X, graph)
-        train, val = hold_out(task.labelled, strata, validation_fraction, np.random.default_rng(seed))
-
-        def report(epoch: int, number: int = number) -> None:
-            on_progress((number + (epoch + 1) / training.epochs) / len(seeds))
-
-        result = fit(
-            model,
-            *inputs,
-            task.y,
-            train,
-            val,
-            config=training,
-            seed=seed,
-            loss=task.loss,
-            class_weight=task.class_weight,
-            on_epoch=report,
-        )
-        models.append(model)
-        states.append(layer_inputs(model, *inputs))
-        logits.append(predict_logits(model, *inputs).double().numpy())
-        histories.append(result.history)
-        kept.append(result.best_epoch)
-    return Networks(tuple(models), tuple(states), np.stack(logits), tuple(histories), tuple(kept))
-
-
-@torch.no_grad()
-def layer_inputs(model: S2GNN, x: Any, op: Any) -> tuple[NDArray[np.float32], ...]:
-    """What the layers after the first were given of the training rows, each (N, hidden); `x`, `op` of `prepare`."""
-    model.eval()
-    return tuple(output.numpy() for output in model.layer_outputs(x, op)[:-1])

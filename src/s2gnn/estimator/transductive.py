@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,17 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from s2gnn.errors import InputError
 from s2gnn.estimator.attachment import Attachment
-from s2gnn.estimator.frozen import FrozenDegrees, frozen_logits
-from s2gnn.estimator.holdout import Fraction, check_fraction
+from s2gnn.estimator.frozen import FrozenDegrees, Networks, frozen_logits, layer_inputs
 from s2gnn.estimator.scaling import Scaling
 from s2gnn.estimator.seen_rows import SeenRows
 from s2gnn.estimator.training import (
+    Fraction,
     NetworkCount,
-    Networks,
-    Task,
+    Objective,
     WeightDecay,
+    check_fraction,
     number_of_networks,
-    train_networks,
+    train_ensemble,
     weight_decay_for,
 )
 from s2gnn.estimator.training_graph import training_graph, varies
@@ -133,7 +134,7 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
             check_consistent_length(X, y)
         return checked_features(X)
 
-    def _train(self, X: Any, task: Task, adjacency: Any) -> Trained:
+    def _train(self, X: Any, task: Objective, adjacency: Any) -> Trained:
         """Build the graph of `X` (N, M) and train on `task`."""
         check_fraction(self.validation_fraction)
         training = FitConfig(
@@ -163,9 +164,20 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         )
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_networks).tolist()
         with progress_bar("training", shown=bool(self.verbose)) as show:
-            networks = train_networks(
-                task, features, built.graph, config, training, self.validation_fraction, seeds, show
+            ensemble = train_ensemble(
+                partial(S2GNN.from_config, config),
+                features,
+                built.graph,
+                task,
+                training,
+                seeds=seeds,
+                validation_fraction=self.validation_fraction,
+                on_progress=show,
             )
+        models = ensemble.networks
+        inputs = models[0].prepare(features, built.graph)
+        states = tuple(layer_inputs(model, *inputs) for model in models)
+        networks = Networks(models, states, ensemble.logits, ensemble.histories, ensemble.kept_epochs)
         return Trained(networks, built.graph, built.attachment, features, scaling, SeenRows.of(X), len(task.labelled))
 
     def _keep(self, trained: Trained) -> NDArray[np.float64]:

@@ -10,9 +10,8 @@ from scipy.special import softmax
 from scipy.stats import binomtest, wilcoxon
 from sklearn.utils import check_random_state
 
-from s2gnn.estimator.holdout import hold_out
-from s2gnn.estimator.training import weight_decay_for
-from s2gnn.learning import FitConfig, fit, predict_logits, seeded
+from s2gnn.estimator.training import Objective, train_ensemble, weight_decay_for
+from s2gnn.learning import FitConfig
 from s2gnn.learning.metrics import bootstrap_confidence
 from s2gnn.learning.yardsticks import LabelSpreading
 from s2gnn.nn import MLP
@@ -115,24 +114,20 @@ def _mlp(subject: Subject, given: NDArray[np.bool_], rows: NDArray[np.int64]) ->
         monitor="loss",
     )
     outputs, n_layers = len(subject.classes or (1,)), max(2, config.num_layers)  # a single layer would be linear
-    with seeded(0):  # the constructor draws, and the caller's generator is to stay as it is
-        network = MLP(config.in_channels, config.hidden_channels, outputs, n_layers, dropout=config.dropout)
-    inputs = network.prepare(subject.features[np.concatenate([known, rows])])
     seeds = check_random_state(estimator.random_state).randint(np.iinfo(np.int32).max, size=len(estimator.networks_))
-    logits = []
-    for seed in seeds.tolist():
-        train, val = hold_out(
-            np.arange(len(known)), targets if classifies else None, estimator.validation_fraction,
-            np.random.default_rng(seed),
-        )  # fmt: skip
-        fit(
-            network, *inputs, y, train, val,
-            config=training, seed=seed, loss="cross-entropy" if classifies else "squared-error",
-        )  # fmt: skip
-        logits.append(predict_logits(network, *inputs).double().numpy()[len(known) :])
+    trained = train_ensemble(
+        lambda: MLP(config.in_channels, config.hidden_channels, outputs, n_layers, dropout=config.dropout),
+        subject.features[np.concatenate([known, rows])],
+        None,
+        Objective(y, np.arange(len(known)), outputs, "cross-entropy" if classifies else "squared-error"),
+        training,
+        seeds=seeds.tolist(),
+        validation_fraction=estimator.validation_fraction,
+    )
+    logits = trained.logits[:, len(known) :]
     if classifies:
-        return np.asarray(softmax(np.stack(logits), axis=2).mean(axis=0).argmax(axis=1))
-    return np.asarray(centre + width * np.mean(logits, axis=0)[:, 0])
+        return np.asarray(softmax(logits, axis=2).mean(axis=0).argmax(axis=1))
+    return np.asarray(centre + width * logits.mean(axis=0)[:, 0])
 
 
 def _spread_classes(

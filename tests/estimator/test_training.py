@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 
 from s2gnn import InputError
-from s2gnn.estimator.holdout import check_fraction, hold_out
+from s2gnn.estimator.training import Objective, check_fraction, hold_out, train_ensemble
+from s2gnn.learning import FitConfig, fit, predict_logits
+from s2gnn.nn import MLP
 
 
 def split(n_by_class, fraction, seed=0):
@@ -41,3 +43,22 @@ def test_without_classes_and_by_seed():
 def test_fractions_are_checked(fraction):
     with pytest.raises(InputError, match="validation_fraction is"):
         check_fraction(fraction)
+
+
+def test_an_ensemble_of_any_network():
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = rng.normal(size=(40, 3)) + 2 * y[:, None]
+    objective, config, shares = Objective(y, np.arange(30), 2), FitConfig(epochs=5), []
+    trained = train_ensemble(
+        lambda: MLP(3, 4, 2), X, None, objective, config, seeds=[3, 7], validation_fraction=None,
+        on_progress=shares.append,
+    )  # fmt: skip
+    assert shares == pytest.approx(np.arange(1, 11) / 10)
+    assert trained.kept_epochs == (4, 4)
+    for network, logits, seed in zip(trained.networks, trained.logits, (3, 7), strict=True):
+        alone = MLP(3, 4, 2)
+        inputs = alone.prepare(X)
+        fit(alone, *inputs, y, np.arange(30), config=config, seed=seed)
+        np.testing.assert_array_equal(logits, predict_logits(alone, *inputs).double().numpy())
+        np.testing.assert_array_equal(logits, predict_logits(network, *inputs).double().numpy())
