@@ -1,11 +1,26 @@
-from s2gnn.bench.timing import Way, fastest, race
+import time
+from itertools import groupby
+
+from s2gnn.bench.timing import Way, fastest, measure_machine, race
 
 
-def test_ways_take_turns_of_two_runs_after_one_to_warm_up():
+def test_ways_alternate_in_rounds_and_warm_up_in_each():
     calls = []
-    best = fastest({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, turns=2)
-    assert "".join(calls) == "abaabbaabb"
-    assert min(best.values()) > 0
+
+    def run(name):
+        calls.append(name)
+        time.sleep(0.002)
+
+    best = fastest({"a": lambda: run("a"), "b": lambda: run("b")}, rounds=2)
+    assert [name for name, _ in groupby(calls)] == ["a", "b", "a", "b"]
+    assert all(len(list(group)) >= 2 for _, group in groupby(calls))
+    assert 0.002 <= min(best.values()) <= max(best.values()) < 0.1
+
+
+def test_rates_of_the_machine_are_positive():
+    machine = measure_machine(floats=2**12, order=32, rounds=1)
+    assert machine.bandwidth > 0
+    assert machine.gemm > 0
 
 
 def test_a_way_that_does_not_fit_or_is_not_installed_is_not_run():

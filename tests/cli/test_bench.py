@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from s2gnn.bench import scale
-from s2gnn.bench.machine import measure_machine
+from s2gnn.bench import speed
 from s2gnn.bench.report import tables
-from s2gnn.bench.scale import LargeTask
-from s2gnn.bench.workloads import SIZES
+from s2gnn.bench.tasks import SIZES, LargeTask
+from s2gnn.bench.timing import measure_machine
 from s2gnn.cli import bench
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -81,7 +80,7 @@ def test_memory(s2gnn, monkeypatch, tmp_path):
 
 
 def test_scale(s2gnn, small, monkeypatch):
-    monkeypatch.setattr(scale, "NODES", (100,))
+    monkeypatch.setattr(speed, "NODES", (100,))
     monkeypatch.setitem(SIZES, "random-132000", SIZES["small"])
     monkeypatch.setattr(bench, "LargeTask", partial(LargeTask, nodes=100, edges=400, labels=5, hidden=4))
     arguments = ("scale", "--repetitions", "1", "--epochs", "1", "--ways", "ours")
@@ -125,7 +124,7 @@ def test_info(s2gnn, small):
     [
         (["epoch", "--tasks", "mnist"], "there is no task 'mnist': choose from cancer-b, cancer-m, har, pubmed"),
         (["operator", "--graphs", "cora"], "there is no graph 'cora': choose from cancer-b"),
-        (["operator", "--widths", "64,x"], "--widths has 'x', but it wants whole numbers of at least 1, such as 64,16"),
+        (["operator", "--widths", "64,x"], "--widths has 'x', but expects integers of at least 1, such as 64,16"),
         (["baselines", "--models", "gin"], "there is no baseline 'gin': choose from gcn, cheby, sgc, clustergcn, gat"),
         (["memory", "--graphs", ""], "there is no graph ''"),
         (["cost", "--nodes", "10", "--edges", "46"], "10 nodes have at most 45 edges, not 46"),

@@ -1,1 +1,1 @@
-"""Benchmarks: ours and the peers in one run."""
+"""Benchmarks: ours and its alternatives in one run."""

@@ -1,265 +1,323 @@
-"""What full-batch training of S2-GNN takes on a graph of any size: bytes by formula, seconds by measured rates.
+"""What full-batch training costs on a graph of any size: bytes by formula, seconds by rates fitted to records."""
 
-E is the number of stored directions, twice that of the edges. An epoch is a step and an evaluation. The networks are
-those of the benchmarks: MLP fusion, float32, dense features.
-"""
-
+import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import accumulate, pairwise
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-import torch
+from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from s2gnn.bench.cost import PROCESS, Size
+from s2gnn.bench.cost import (
+    CACHED_SIGNAL,
+    GIB,
+    Size,
+    dense_flops,
+    fetched_in_epoch,
+    fetched_in_propagation,
+    most_nodes_propagated_once,
+    training_bytes,
+)
+from s2gnn.bench.report import table_of, titled_markdown
+from s2gnn.bench.tasks import LargeTask
+from s2gnn.bench.training import LargeTraining
 from s2gnn.errors import InputError
-from s2gnn.graphs.graph import LARGEST_INT32_POINTER
-from s2gnn.nn.plan import LARGEST_PREPARED_INPUT, LayerInput, Order, plan_input, plan_layer
-from s2gnn.operators import PreparedInput, SobolevOperator
-from s2gnn.operators.propagation import HadamardPowers
-from s2gnn.operators.shifts import BLOCK
+from s2gnn.render import Table
 
-CSR_BYTES = 8  # of each direction of the float32 matrix that a graph is made of
-CACHED_SIGNAL = 2**24  # bytes: half of the last cache, 32 MiB, of the machine of the records
-
-
-@dataclass(frozen=True)
-class Bytes:
-    """What is held at the peak of training.
-
-    Attributes:
-        building: while the graph is made of a CSR matrix: the matrix, the checked copy, its transpose or final form.
-        graph: indices and float64 weights.
-        preparing: while the operator is made of the graph: float64 numbers of the nodes and of some edges at a time.
-        operator: pattern, values, scalings.
-        features: the caller's.
-        copied: the network's own copy of the features, where it does not have them propagated once.
-        propagated: the features under every power, where the plan keeps these.
-        activations: what the forward pass keeps for the backward pass, and the gradients of the widest layer.
-    """
-
-    building: int
-    graph: int
-    preparing: int
-    operator: int
-    features: int
-    copied: int
-    propagated: int
-    activations: int
-
-    @property
-    def network(self) -> int:
-        """What training the network holds beside graph, operator and the caller's features."""
-        return self.copied + self.propagated + self.activations
-
-    @property
-    def peak_of_building(self) -> int:
-        """The largest resident memory of the process, itself included, until the graph is made."""
-        return PROCESS + self.features + self.building
-
-    @property
-    def peak(self) -> int:
-        """The largest resident memory of the process, itself included, until training ends."""
-        held = PROCESS + self.graph + self.features
-        return max(self.peak_of_building, held + self.preparing, held + self.operator + self.network)
-
-
-def index_bytes(size: Size) -> int:
-    """Of one index: 4, or 8 when the directions are too many for 32 bits, where the native kernel does not apply."""
-    return 4 if size.directions <= LARGEST_INT32_POINTER else 8
-
-
-def training_bytes(size: Size, widths: Sequence[int]) -> Bytes:
-    """The bytes of training a network of layers `widths`, the input first."""
-    index = index_bytes(size)
-    graph = (index + 8) * size.directions + index * (size.nodes + 1)
-    features = 4 * size.nodes * widths[0]
-    plan = _Plan(size, widths)
-    return Bytes(
-        building=CSR_BYTES * size.directions + 2 * graph,
-        graph=graph,
-        preparing=_making_operator(size),
-        operator=(index + 4) * size.directions + index * (size.nodes + 1) + 4 * (size.alpha + 1) * size.nodes,
-        features=features,
-        copied=0 if plan.is_propagated_once else features,
-        propagated=(size.alpha + 1) * features if plan.keeps_propagated_input else 0,
-        activations=4 * size.nodes * _numbers_alive(size.alpha, widths[1:]),
-    )
-
-
-def evaluation_bytes(size: Size, widths: Sequence[int]) -> int:
-    """The bytes of calling such a network on all nodes without gradients, beside its input and the operator."""
-    return 4 * size.nodes * _Plan(size, widths).numbers_in_evaluation()
-
-
-def most_nodes_propagated_once(alpha: int, features: int) -> int:
-    """The most nodes of a graph whose features the planner may propagate once for all epochs."""
-    return LARGEST_PREPARED_INPUT // (4 * (alpha + 1) * features)
-
-
-def _making_operator(size: Size) -> int:
-    """Beside the graph, until its factors are float32: b of all directions, and numbers of 8 bytes.
-
-    Of a block of directions three arrays, and three of the block before; of the nodes four, α degrees and, while the
-    blocks are added up, a vector of ones. At the end of it the roots, inverses and a mask of the degrees.
-    """
-    block = 8 * min(size.directions, BLOCK)
-    nodes, alpha = size.nodes, size.alpha
-    adding_up = 8 * (5 + alpha) * nodes + (3 if size.directions <= BLOCK else 6) * block
-    inverting = 8 * (4 + 3 * alpha) * nodes + alpha * nodes + 3 * block
-    return 4 * size.directions + max(adding_up, inverting)
-
-
-def _numbers_alive(alpha: int, outputs: Sequence[int]) -> int:
-    """For each node, at the worst layer of the backward pass.
-
-    Every layer up to it has its branches after the activation, and its result; it also has the gradients of its
-    branches before and after the activation.
-    """
-    return max(
-        (alpha + 1) * (kept + 2 * width) + kept for kept, width in zip(accumulate(outputs), outputs, strict=True)
-    )
-
-
-class Gather(NamedTuple):
-    """A sparse product: the bytes that it fetches, and those of the signal that it fetches rows of."""
-
-    fetched: int
-    signal: int
-
-
-def gathers_of_propagation(size: Size, width: int) -> list[Gather]:
-    """Of one signal (N, width) to α branches; every direction fetches index, value, scalings and a row."""
-    return [Gather(size.directions * (8 + 4 * size.alpha + 4 * width), 4 * size.nodes * width)]
-
-
-def gathers_of_branches(size: Size, width: int) -> list[Gather]:
-    """Of α signals of that width, each by its own power; every direction fetches α rows that lie side by side."""
-    fetched = size.directions * (8 + 4 * size.alpha + 4 * size.alpha * width)
-    return [Gather(fetched, 4 * (size.alpha + 1) * size.nodes * width)]
-
-
-def gathers_of_epoch(size: Size, widths: Sequence[int]) -> list[Gather]:
-    """Of a network of layers `widths`, the input first."""
-    return list(_Plan(size, widths).gathers())
-
-
-class _Plan:
-    """The orders in which the layers of a network multiply on a graph of this size, as the planner chooses them."""
-
-    def __init__(self, size: Size, widths: Sequence[int]) -> None:
-        self._size = size
-        self._layers = list(pairwise(widths))
-        op = _without_numbers(size)
-        prepared = plan_input(op, widths[0], widths[1], size.nodes * widths[0]) == "prepared"
-        first: LayerInput = PreparedInput(torch.empty(0), op) if prepared else torch.empty(0)
-        inputs = [first, *[torch.empty(0, requires_grad=True)] * (len(self._layers) - 1)]
-        steps = list(zip(inputs, self._layers, strict=True))
-        with torch.enable_grad():
-            self._training = [plan_layer(x, op, *layer).order for x, layer in steps]
-        with torch.no_grad():
-            self._evaluation = [plan_layer(x, op, *layer).order for x, layer in steps]
-        self.is_propagated_once = prepared
-        self.keeps_propagated_input = prepared or self._training[0] == "aggregate"
-
-    def gathers(self) -> Iterator[Gather]:
-        """The sparse products of every layer: in the step, in the evaluation and in the backward pass."""
-        for layer, (width_in, width_out) in enumerate(self._layers):
-            branches = gathers_of_branches(self._size, width_out)
-            products: dict[Order, list[Gather]] = {
-                "prepared": [],
-                "aggregate": gathers_of_propagation(self._size, width_in),
-                "transform": branches,
-            }
-            training = self._training[layer]
-            yield from products[training]
-            yield from products[self._evaluation[layer]]
-            # Only the weights behind an input that was propagated, and has no gradient, need nothing sparse.
-            if layer > 0 or training == "transform":
-                yield from branches
-
-    def numbers_in_evaluation(self) -> int:
-        """For each node, at the worst layer of an evaluation.
-
-        It has the results of the layers before it, and its branches either with the propagated input that they are
-        made of, or before and after the activation with the result.
-        """
-        before, worst, branches = 0, 0, self._size.alpha + 1
-        for order, (width_in, width_out) in zip(self._evaluation, self._layers, strict=True):
-            aggregated = branches * (width_in + width_out) if order == "aggregate" else 0
-            worst = max(worst, before + max(aggregated, 2 * branches * width_out + width_out))
-            before += width_out
-        return worst
-
-
-def _without_numbers(size: Size) -> SobolevOperator:
-    """An operator that can be planned with and takes no memory."""
-    op = SobolevOperator.__new__(SobolevOperator)
-    op.alpha, op.n_nodes, op.device = size.alpha, size.nodes, torch.device("cpu")
-    indices, b = (torch.empty(size.directions, dtype=kind, device="meta") for kind in (torch.int32, torch.float32))
-    op.powers = HadamardPowers(indices[:0], indices, b, b[:0], b[:0], 1)
-    return op
+EDGES_PER_NODE = 20  # about those of a k-NN graph with k = 30
+WIDE = LargeTask(nodes=500_000, edges=10_000_000, features=128, labels=10, hidden=64, layers=2, alpha=6)
+NARROW = replace(WIDE, hidden=16, alpha=3)
+EDGES = (10_000_000, 100_000_000, 1_000_000_000)
+FEWEST_DIRECTIONS = 100_000  # below, the overhead of calls dominates an epoch
+RECORDS = ("epoch", "operator", "scale", "memory", "cost", "cost-kept")
+LABELS = {
+    "building": "while the graph is built",
+    "graph": "graph",
+    "preparing": "while the operator is built",
+    "operator": "operator",
+    "features": "features",
+    "copied": "the network's copy of them, unless they are propagated once",
+    "propagated": "features under every power, if the plan keeps them",
+    "activations": "activations and gradients",
+    "peak": "peak of the process",
+}
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The seconds of an epoch or of a propagation, and the work that was done in them.
+    """A measured epoch or propagation.
 
     Attributes:
-        name: of what was measured.
-        directions: of the graph.
-        dense_floor: seconds of its dense products at the rate of a large one in the same run; 0 without any.
-        gathers: its sparse products.
-        seconds: that it took.
+        work: seconds of its dense products at the rate of a large one; bytes fetched from cached and from larger
+            signals, (3,).
     """
 
     name: str
     directions: int
-    dense_floor: float
-    gathers: Sequence[Gather]
+    work: NDArray[np.float64]
     seconds: float
 
 
 @dataclass(frozen=True)
-class Rates:
-    """How fast work is done.
+class EpochEstimate:
+    """The seconds of an epoch on the machine of the records, and the range that the records suggest."""
+
+    seconds: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{_short(self.low)} to {_short(self.high)}"
+
+
+class CostModel:
+    """Seconds by three rates, fitted to the records in the folder `results`.
 
     Attributes:
-        slowdown: of the dense products of a network against one large product, elementwise work included.
-        cached: bytes a second that a sparse product fetches from signals that stay in the caches.
-        memory: the same from larger ones.
+        records: by name, see `RECORDS`.
+        gemm: floating-point operations per second of a large dense product, mean over the runs that measured epochs.
+        fitted: epochs and propagations that the rates are fitted to.
+        held_out: an epoch that they are not fitted to, with pages returned to the system and with pages kept.
+        costs: slowdown of a network's dense products against a large one; seconds per byte fetched from signals
+            that stay in the caches, and from larger ones, (3,).
+        low, high: the range of measured ÷ modelled epochs.
     """
 
-    slowdown: float
-    cached: float
-    memory: float
-
-    def seconds(self, dense_floor: float, gathers: Sequence[Gather]) -> float:
-        """Of work with these dense and sparse products."""
-        cached, memory = _fetched(gathers)
-        return self.slowdown * dense_floor + cached / self.cached + memory / self.memory
+    def __init__(self, results: Path) -> None:
+        self.records = {name: _read_record(results / f"bench-{name}.json") for name in RECORDS}
+        self.gemm = sum(float(self.records[name]["machine"]["gemm"]) for name in ("epoch", "scale")) / 2
+        epochs = [one for one in self._epochs() if one.directions >= FEWEST_DIRECTIONS]
+        propagations = [one for one in self._propagations() if one.directions >= FEWEST_DIRECTIONS]
+        self.fitted = [*epochs, *propagations]
+        self.held_out = [
+            self._large_epoch("cost", self.gemm, "epoch, not fitted", ", new pages"),
+            self._large_epoch("cost-kept", self.gemm, "epoch, not fitted", ", kept pages"),
+        ]
+        self.costs = fit_costs(self.fitted)
+        ratios = [self.ratio(one) for one in (*epochs, *self.held_out)]
+        self.low, self.high = min(ratios), max(ratios)
 
     def ratio(self, measured: Measured) -> float:
-        """Measured by modelled seconds."""
-        return measured.seconds / self.seconds(measured.dense_floor, measured.gathers)
+        """Measured ÷ modelled seconds."""
+        return measured.seconds / float(measured.work @ self.costs)
+
+    def epoch(self, task: LargeTask) -> EpochEstimate:
+        """The seconds of an epoch of `task`."""
+        seconds = float(_work_of_epoch(task.size, task.widths, self.gemm) @ self.costs)
+        return EpochEstimate(seconds, self.low * seconds, self.high * seconds)
+
+    def large_training(self, name: str) -> tuple[LargeTask, dict[str, Any]]:
+        """The task of a recorded large training, and our run of it."""
+        (run,) = (run for run in self.records[name]["training"] if run["way"] == "ours")
+        return LargeTask(**self.records[name]["task"][0]), run
+
+    def byte_checks(self) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+        """What was measured, and pairs of bytes by formula and measured."""
+        uses = self.records["memory"]["memory"]
+        graphs, alphas = {use["workload"] for use in uses}, {use["alpha"] for use in uses}
+        sizes = [Size(use["nodes"], use["directions"], use["alpha"]) for use in uses]
+        for part in ("graph", "operator"):
+            formula = [int(getattr(training_bytes(size, (1, 1)), part)) for size in sizes]
+            what = f"{part}, {len(graphs)} graphs, α = {min(alphas)} to {max(alphas)}"
+            yield what, list(zip(formula, (use[part] for use in uses), strict=True))
+        for name in ("scale", "cost", "cost-kept"):
+            task, run = self.large_training(name)
+            peaks = {stage["name"]: stage["peak"] for stage in run["stages"]}
+            needs = training_bytes(task.size, task.widths)
+            what = f"{task.edges:,} edges, {task.nodes:,} nodes"
+            if name != "cost-kept":
+                yield f"resident while the graph is built, {what}", [(needs.peak_of_building, peaks["graph"])]
+            kept = ", kept pages" if name == "cost-kept" else ""
+            yield f"resident in training, {what}{kept}", [(needs.peak, max(peaks.values()))]
+
+    def _epochs(self) -> Iterator[Measured]:
+        record = self.records["epoch"]
+        for timing in record["timings"]:
+            size, seconds = _size(timing), timing["ways"]["ours"]["milliseconds"] / 1e3
+            work = _work_of_epoch(size, timing["widths"], record["machine"]["gemm"])
+            yield Measured(f"epoch: {timing['workload']}", size.directions, work, seconds)
+        yield self._large_epoch("scale", self.records["scale"]["machine"]["gemm"], "epoch")
+
+    def _propagations(self) -> Iterator[Measured]:
+        for timing in self.records["operator"]["timings"]:
+            size, seconds = _size(timing), timing["ways"]["ours"]["milliseconds"] / 1e3
+            work = np.array([0.0, *fetched_in_propagation(size, timing["width"])])
+            name = f"propagation: {timing['graph']}, F = {timing['width']}"
+            yield Measured(name, size.directions, work, seconds)
+
+    def _large_epoch(self, name: str, gemm: float, what: str, how: str = "") -> Measured:
+        task, run = self.large_training(name)
+        seconds = min(stage["seconds"] for stage in run["stages"] if stage["name"].startswith("epoch"))
+        work = _work_of_epoch(task.size, task.widths, gemm)
+        return Measured(f"{what}: random, {task.edges:,} edges{how}", task.size.directions, work, seconds)
 
 
-def fit_rates(measured: Sequence[Measured]) -> Rates:
-    """The rates of one machine that make the squares of relative errors least."""
-    seconds = np.array([one.seconds for one in measured])
-    parts = np.array([(one.dense_floor, *_fetched(one.gathers)) for one in measured])
-    found, _ = nnls(parts / seconds[:, None], np.ones(len(measured)))
-    if not (found > 0).all():
+def fit_costs(measured: Sequence[Measured]) -> NDArray[np.float64]:
+    """The costs (3,) of the parts of the work that minimise the sum of squared relative errors."""
+    parts = np.array([one.work / one.seconds for one in measured])
+    costs, _ = nnls(parts, np.ones(len(measured)))
+    if not (costs > 0).all():
         raise InputError(
-            "the measurements do not tell dense products from sparse ones within the caches and beyond: measure epochs "
-            "and propagations on small and large graphs"
+            "the measurements do not separate dense products from sparse ones within and beyond the caches: measure "
+            "epochs and propagations on small and large graphs"
         )
-    return Rates(float(found[0]), 1 / float(found[1]), 1 / float(found[2]))
+    return np.asarray(costs)
 
 
-def _fetched(gathers: Sequence[Gather]) -> tuple[int, int]:
-    """The bytes that are fetched from signals within the caches and beyond."""
-    cached = sum(gather.fetched for gather in gathers if gather.signal <= CACHED_SIGNAL)
-    return cached, sum(gather.fetched for gather in gathers) - cached
+def _work_of_epoch(size: Size, widths: Sequence[int], gemm: float) -> NDArray[np.float64]:
+    return np.array([dense_flops(size.nodes, size.alpha, widths) / gemm, *fetched_in_epoch(size, widths)])
+
+
+def _size(timing: dict[str, Any]) -> Size:
+    return Size(timing["nodes"], timing["nonzeros"] - timing["nodes"], timing["alpha"])
+
+
+def _read_record(path: Path) -> dict[str, Any]:
+    try:
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        command = f"s2gnn bench {path.stem.split('-')[1]} --json > {path}"
+        raise InputError(f"there is no record {path}: create it with {command}, or pass its folder") from error
+    except ValueError as error:
+        raise InputError(f"{path} is damaged ({error}): recreate it") from error
+    return record
+
+
+def task_table(task: LargeTask, epoch: EpochEstimate | None, run: LargeTraining | None = None) -> Table:
+    """What one task needs by the model and, if it was run, what was measured."""
+    needs = training_bytes(task.size, task.widths)
+    rows = [[label, f"{getattr(needs, part) / GIB:.2f} GiB"] for part, label in LABELS.items()]
+    rows.append(["an epoch (step and evaluation)", "–" if epoch is None else f"{epoch} s"])
+    title = f"Full-batch training on {task.edges:,} edges and {task.nodes:,} nodes, {_network(task)}"
+    if run is None:
+        return table_of(title, ("", "by the model"), rows)
+    measured = [f"not run: {run.not_run}"] * 2
+    if run.not_run is None:
+        seconds = min(stage.seconds for stage in run.stages if stage.name.startswith("epoch"))
+        measured = [f"{max(stage.peak for stage in run.stages) / GIB:.2f} GiB", f"{_short(seconds)} s"]
+    texts = [""] * (len(rows) - 2) + measured
+    return table_of(
+        title, ("", "by the model", "measured"), [[*row, text] for row, text in zip(rows, texts, strict=True)]
+    )
+
+
+def render_cost_model(results: Path) -> str:
+    """The cost model as Markdown: the cost per edge and node, what graphs need, and how accurate it is."""
+    model = CostModel(results)
+    tables = [
+        unit_cost_table(model, WIDE),
+        *(_size_table(model, network) for network in (WIDE, NARROW)),
+        *(_cluster_table(network) for network in (WIDE, NARROW)),
+        _byte_table(model),
+        _second_table(model),
+    ]
+    sources = []
+    for record in model.records.values():
+        environment = "".join(f"{key}={value} " for key, value in record.get("environment", {}).items())
+        sources.append(f"`{environment}{record['command']}` at commit {record['commit']}")
+    return "\n".join([*map(titled_markdown, tables), f"From the records of {', '.join(sources)}.\n"])
+
+
+def unit_cost_table(model: CostModel, task: LargeTask) -> Table:
+    """By how much the model grows with one more edge and one more node.
+
+    Where that changes once the features are too large to be propagated once, there is a row for each side.
+    """
+    most = most_nodes_propagated_once(task.alpha, task.features)
+    within, beyond = (replace(task, nodes=nodes, edges=EDGES_PER_NODE * nodes) for nodes in (most - 1, most + 1))
+    rows: list[tuple[str, ...]] = []
+    for few, many in zip(_unit_costs(model, within), _unit_costs(model, beyond), strict=True):
+        if few == many:
+            rows.append(few)
+        else:
+            rows += [(f"{few[0]}, up to {most:,} nodes", *few[1:]), (f"{many[0]}, beyond", *many[1:])]
+    header = ("", "bytes per edge", "bytes per node", "ns per edge and epoch", "ns per node and epoch")
+    return table_of(f"Cost of an edge and a node, {_network(task)}", header, rows)
+
+
+def _unit_costs(model: CostModel, task: LargeTask) -> list[tuple[str, ...]]:
+    grown = (task, replace(task, edges=task.edges + 1), replace(task, nodes=task.nodes + 1))
+    base, edge, node = (training_bytes(one.size, one.widths) for one in grown)
+    rows: list[tuple[str, ...]] = [
+        (label, *(f"{getattr(more, part) - getattr(base, part):,}" for more in (edge, node)), "", "")
+        for part, label in LABELS.items()
+        if part not in ("peak", "preparing")  # which are not sums over edges and nodes
+    ]
+    slowdown, _, per_byte = model.costs
+    per_edge = fetched_in_epoch(task.size, task.widths).sum() / task.edges
+    per_node = dense_flops(1, task.alpha, task.widths)
+    rows.append(
+        (f"sparse products, {per_edge:,.0f} bytes fetched per edge", "", "", f"{1e9 * per_edge * per_byte:,.0f}", "")
+    )
+    nanoseconds = 1e9 * slowdown * per_node / model.gemm
+    rows.append((f"dense products, {per_node:,} operations per node", "", "", "", f"{nanoseconds:,.0f}"))
+    return rows
+
+
+def _growing(network: LargeTask) -> list[LargeTask]:
+    return [replace(network, edges=edges, nodes=edges // EDGES_PER_NODE) for edges in EDGES]
+
+
+def _size_table(model: CostModel, network: LargeTask) -> Table:
+    tasks = _growing(network)
+    needs = [training_bytes(task.size, task.widths) for task in tasks]
+    measured, _ = model.large_training("cost")
+    rows = [
+        ("nodes", *(f"{task.nodes:,}" for task in tasks)),
+        *((f"{label}, GiB", *(_short(getattr(need, part) / GIB) for need in needs)) for part, label in LABELS.items()),
+        ("an epoch, seconds", *(str(model.epoch(task)) for task in tasks)),
+        ("", *("peak measured, see below" if task == measured else "extrapolated" for task in tasks)),
+    ]
+    header = ("", *(f"{task.edges:,} edges" for task in tasks))
+    return table_of(f"Memory and time of full-batch training, {_network(network)}", header, rows)
+
+
+def _cluster_table(network: LargeTask) -> Table:
+    tasks = _growing(network)
+    needs = [training_bytes(task.size, task.widths).in_clusters() for task in tasks]
+    rows = [(stage, *(_short(need[stage] / GIB) for need in needs)) for stage in needs[0]]
+    title = f"Memory of mini-batch training in addition to a batch, GiB, {_network(network)}"
+    return table_of(title, ("", *(f"{task.edges:,} edges" for task in tasks)), rows)
+
+
+def _byte_table(model: CostModel) -> Table:
+    rows: list[tuple[str, ...]] = []
+    for what, pairs in model.byte_checks():
+        ratios = sorted(measured / formula for formula, measured in pairs)
+        if len(pairs) > 1:
+            rows.append((what, "", "", f"{ratios[0]:.3f} to {ratios[-1]:.3f}"))
+        else:
+            rows.append((what, *(f"{size / GIB:.2f}" for size in pairs[0]), f"{ratios[0]:.2f}"))
+    header = ("bytes", "by formula (GiB)", "measured (GiB)", "measured ÷ formula")
+    return table_of("Accuracy of the bytes", header, rows)
+
+
+def _second_table(model: CostModel) -> Table:
+    rows = [
+        (
+            one.name,
+            f"{one.directions // 2:,}",
+            _short(1e3 * float(one.work @ model.costs)),
+            _short(1e3 * one.seconds),
+            f"{model.ratio(one):.2f}",
+        )
+        for one in (*model.fitted, *model.held_out)
+    ]
+    slowdown, cached, memory = model.costs
+    title = (
+        f"Accuracy of the seconds: dense products take {slowdown:.2f} times as long as one large product, "
+        f"sparse ones fetch {1e-9 / cached:.0f} GB/s from signals up to {CACHED_SIGNAL // 2**20} MiB and "
+        f"{1e-9 / memory:.0f} GB/s from larger ones"
+    )
+    return table_of(title, ("", "edges", "by the model (ms)", "measured (ms)", "measured ÷ model"), rows)
+
+
+def _network(task: LargeTask) -> str:
+    return f"{' → '.join(map(str, task.widths))}, α = {task.alpha}"
+
+
+def _short(value: float) -> str:
+    """About two digits."""
+    return f"{value:,.0f}" if value >= 20 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"

@@ -1,8 +1,10 @@
-"""Time several ways to do one thing in one run: alternating, the minimum of several repetitions."""
+"""Time several ways to do one thing in one run, in interleaved rounds, and the rates of the machine they ran on."""
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+
+import torch
+from torch.utils.benchmark import Timer
 
 
 @dataclass(frozen=True)
@@ -10,8 +12,8 @@ class Way:
     """One way to do the thing.
 
     Attributes:
-        needs: bytes of memory that it takes, made and running.
-        make: prepares it and gives the function to time; an ImportError says that its library is not installed.
+        needs: estimated bytes of memory.
+        make: prepares it and returns the function to time; raises `ImportError` if its library is not installed.
     """
 
     needs: int
@@ -20,11 +22,11 @@ class Way:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a way fared.
+    """The time of one way.
 
     Attributes:
-        milliseconds: the least that it took; `None` if it was not run.
-        needs: bytes of memory that it takes, by estimate.
+        milliseconds: the minimum over all rounds; `None` if it was not run.
+        needs: estimated bytes of memory.
         not_run: why it was not run, "memory" or "not installed".
     """
 
@@ -32,20 +34,12 @@ class Outcome:
     needs: int
     not_run: str | None = None
 
-    @property
-    def text(self) -> str:
-        """The time, or why there is none."""
+    def __str__(self) -> str:
         return f"not run ({self.not_run})" if self.milliseconds is None else f"{self.milliseconds:.2f} ms"
 
 
-def race(ways: Mapping[str, Way], repetitions: int, available: Callable[[], int]) -> dict[str, Outcome]:
-    """Time every way that is installed and fits into the memory there is when its turn to be made comes.
-
-    Args:
-        ways: by name, the most important first: the later ones find what memory the earlier ones left.
-        repetitions: turns of each.
-        available: gives the free bytes.
-    """
+def race(ways: Mapping[str, Way], rounds: int, available: Callable[[], int]) -> dict[str, Outcome]:
+    """Time every way that is installed and fits into the `available()` bytes left by the ways before it."""
     refused: dict[str, str] = {}
     runs: dict[str, Callable[[], object]] = {}
     for name, way in ways.items():
@@ -56,26 +50,50 @@ def race(ways: Mapping[str, Way], repetitions: int, available: Callable[[], int]
             runs[name] = way.make()
         except ImportError:
             refused[name] = "not installed"
-    best = fastest(runs, repetitions)
+    best = fastest(runs, rounds)
     return {
         name: Outcome(1e3 * best[name] if name in best else None, way.needs, refused.get(name))
         for name, way in ways.items()
     }
 
 
-def fastest(ways: Mapping[str, Callable[[], object]], turns: int) -> dict[str, float]:
-    """The least seconds that each way took, after one run to warm up; the ways take turns of two runs.
+def fastest(ways: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """The minimum seconds of each way over `rounds` in which the ways alternate.
 
-    The second run of a turn finds the caches and the allocator as the way itself leaves them, which is how epochs
-    follow each other, and not as another way did.
+    In each round a way first runs untimed, so that it finds the caches and the allocator as it leaves them itself,
+    which is how epochs follow each other; a fast way is timed in blocks of several runs.
     """
-    for run in ways.values():
-        run()
+    threads = torch.get_num_threads()
+    timers = {name: Timer("run()", globals={"run": run}, num_threads=threads) for name, run in ways.items()}
     best = dict.fromkeys(ways, float("inf"))
-    for _ in range(turns):
-        for name, run in ways.items():
-            for _ in range(2):
-                start = time.perf_counter()
-                run()
-                best[name] = min(best[name], time.perf_counter() - start)
+    for _ in range(rounds):
+        for name, timer in timers.items():
+            best[name] = min(best[name], *timer.blocked_autorange(min_run_time=1e-3).times)
     return best
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Rates with the threads that torch uses.
+
+    Attributes:
+        bandwidth: bytes per second of the faster of a copy and a triad a = b + 3c, counting every array once.
+        gemm: floating-point operations per second of a large square float32 matrix product.
+    """
+
+    bandwidth: float
+    gemm: float
+
+
+def measure_machine(floats: int = 2**26, order: int = 2048, rounds: int = 5) -> Machine:
+    """Measure on arrays of `floats` float32, which must be far larger than the caches, and matrices of `order`."""
+    a, b, c = (torch.ones(floats) for _ in range(3))
+    left, right = torch.randn(order, order), torch.randn(order, order)
+    ways: dict[str, Callable[[], object]] = {
+        "copy": lambda: a.copy_(b),
+        "triad": lambda: torch.add(b, c, alpha=3, out=a),
+        "gemm": lambda: torch.mm(left, right),
+    }
+    seconds = fastest(ways, rounds)
+    array = 4 * floats
+    return Machine(max(2 * array / seconds["copy"], 3 * array / seconds["triad"]), 2 * order**3 / seconds["gemm"])

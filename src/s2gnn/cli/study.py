@@ -13,8 +13,8 @@ import typer
 from rich.progress import TextColumn
 
 from s2gnn import provenance
-from s2gnn.bench.cost_report import render_cost_model
-from s2gnn.bench.document import render_benchmark
+from s2gnn.bench.cost_model import render_cost_model
+from s2gnn.bench.report import render_benchmark
 from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, duration, names, print_table
 from s2gnn.cli.search import search
 from s2gnn.cli.study_runs import Request, run_measured, run_trained

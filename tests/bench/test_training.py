@@ -1,16 +1,9 @@
 import pytest
 
-from s2gnn.bench.scale import LargeTask, grid, large_needs, train_large
+from s2gnn.bench.tasks import LargeTask
+from s2gnn.bench.training import large_needs, train_large
 
 GIB = 2**30
-
-
-def test_the_grid_is_that_of_the_paper():
-    graphs = dict(grid(nodes=(500,)))
-    assert list(graphs) == [f"N = 500, p = 0.0{digit}" for digit in (3, 4, 5, 6)]
-    for p, graph in zip((0.03, 0.04, 0.05, 0.06), graphs.values(), strict=True):
-        assert graph.n_nodes == 500
-        assert graph.n_edges == round(p * 500 * 499 / 2)
 
 
 def test_proteins_size():
@@ -21,7 +14,7 @@ def test_proteins_size():
     assert large_needs(task, "gcnconv") > 64 * GIB
 
 
-def test_training_tells_time_and_memory_stage_by_stage(monkeypatch, tmp_path):
+def test_training_reports_time_and_memory_of_every_stage(monkeypatch, tmp_path):
     monkeypatch.setenv("S2GNN_CACHE", str(tmp_path))
     task = LargeTask(nodes=100, edges=400, labels=5, hidden=4)
     run = train_large(task, "ours", epochs=2)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from s2gnn import InputError
-from s2gnn.bench.document import render_benchmark
+from s2gnn.bench.report import render_benchmark
 from s2gnn.render import fill_sections
 
 ROOT = Path(__file__).parents[2]

@@ -1,12 +1,11 @@
 import numpy as np
 
 from s2gnn import Graph
-from s2gnn.bench.stored import load_csr, stored_csr
-from s2gnn.bench.workloads import random_graph, workload
+from s2gnn.bench.tasks import load_csr, random_graph, stored_csr, workload
 from s2gnn.data import construction
 
 
-def test_workloads_are_real_where_the_data_is_and_of_that_size_elsewhere(monkeypatch, tmp_path, data_folder):
+def test_workloads_are_real_where_the_data_is_available_and_random_elsewhere(monkeypatch, tmp_path, data_folder):
     monkeypatch.setenv("S2GNN_CACHE", str(tmp_path))
     real = workload("cancer-b")
     assert (real.name, real.graph.n_nodes, real.graph.n_edges) == ("cancer-b", 1_250, 25_734)
