@@ -1,15 +1,27 @@
+import hashlib
 import io
 import tarfile
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from s2gnn import InputError
-from s2gnn.data import CATALOGUE, fetch, load_collection, load_dataset, whereabouts
-from s2gnn.data.fetching import obtain
+from s2gnn.data import (
+    CATALOGUE,
+    cache_folder,
+    data_file,
+    fetch,
+    fetching,
+    load_collection,
+    load_dataset,
+    whereabouts,
+)
+from s2gnn.data.fetching import cached_file, download, obtain, read_arrays, writable_cache
 from tests.data.web import web_server
 
 
@@ -20,7 +32,7 @@ def cora_files(data_folder):
 
 
 def moved(name, address, **changes):
-    """The catalogue's entry with its originals at `address`, and changed otherwise."""
+    """The data set with its originals at `address`."""
     found = CATALOGUE[name]
     return replace(found, originals=tuple(replace(o, url=f"{address}/{o.name}", **changes) for o in found.originals))
 
@@ -51,7 +63,7 @@ def test_two_at_once_download_once(cache, cora_files):
     assert len(asked) == 8
 
 
-def test_originals_may_be_put_there_by_hand(cache, cora_files):
+def test_originals_may_be_added_manually(cache, cora_files):
     folder = cache / "downloads" / "cora"
     folder.mkdir(parents=True)
     for name, content in cora_files.items():
@@ -71,7 +83,7 @@ def test_an_archive_is_kept_as_it_is_and_an_unknown_sha256_is_said(cache):
         pass
     with web_server({"20news-bydate.tar.gz": buffer.getvalue()}) as (address, _):
         news = moved("20news", address)
-        with pytest.raises(InputError, match="has sha256"):
+        with pytest.raises(InputError, match="does not have the recorded sha256"):
             fetch(news)
         unverified = replace(news, originals=(replace(news.originals[0], sha256=None),))
         path, source = obtain(unverified)
@@ -89,10 +101,10 @@ def test_offline_is_one_sentence_with_what_to_fetch_and_where_to_put_it(cache, n
         load(name)
     sentence = str(raised.value)
     if len(names) == 1:
-        assert f"otherwise fetch {address}/{names[0]} on a machine that can and put it at {cache}" in sentence
+        assert f"otherwise fetch {address}/{names[0]} on another machine and put it at {cache}" in sentence
         assert sentence.endswith(f"/{names[0]}")
     else:
-        assert f"otherwise fetch {', '.join(names)} from {address} on a machine that can and put them into" in sentence
+        assert f"otherwise fetch {', '.join(names)} from {address} on another machine and put them into" in sentence
         assert sentence.endswith(f"{cache / 'downloads' / name}")
     assert "\n" not in sentence
 
@@ -120,3 +132,110 @@ def test_the_catalogue_is_complete():
         "isolet",
         "ogbn-proteins",
     }
+
+
+def test_the_cache_is_chosen_by_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("S2GNN_CACHE", str(tmp_path / "own"))
+    assert cache_folder() == tmp_path / "own"
+    monkeypatch.setenv("S2GNN_CACHE", "~/own")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "own"
+    monkeypatch.delenv("S2GNN_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_folder() == tmp_path / "xdg" / "s2gnn"
+    for ignored in ("relative", ""):
+        monkeypatch.setenv("XDG_CACHE_HOME", ignored)
+        assert cache_folder() == tmp_path / ".cache" / "s2gnn"
+
+
+def test_the_data_folder_comes_before_the_cache(cache, monkeypatch, tmp_path):
+    assert data_file("har/har.npz") is None
+    cached_file("har/har.npz").parent.mkdir(parents=True)
+    cached_file("har/har.npz").touch()
+    assert data_file("har/har.npz") == cache / "data" / "har" / "har.npz"
+    monkeypatch.setenv("S2GNN_DATA", str(tmp_path / "local"))
+    with pytest.raises(InputError, match="S2GNN_DATA is .*local, which is not a folder: set it"):
+        data_file("har/har.npz")
+    (tmp_path / "local" / "har").mkdir(parents=True)
+    assert data_file("har/har.npz") == cache / "data" / "har" / "har.npz"
+    (tmp_path / "local" / "har" / "har.npz").touch()
+    assert data_file("har/har.npz") == tmp_path / "local" / "har" / "har.npz"
+
+
+def test_an_empty_name_of_the_data_folder_is_none(cache, monkeypatch, tmp_path):
+    (tmp_path / "here").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("S2GNN_DATA", "")
+    assert Path("here").is_file()
+    assert data_file("here") is None
+
+
+def test_a_cache_that_cannot_be_written(monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("S2GNN_CACHE", str(tmp_path / "file"))
+    with pytest.raises(InputError, match=r"the cache .*graphs cannot be written \(Not a directory\): set S2GNN_CACHE"):
+        writable_cache("graphs")
+
+
+def test_arrays_that_cannot_be_read(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, X=np.ones(2), objects=np.array([object()]))
+    assert read_arrays(path, ("X",))[0].tolist() == [1, 1]
+    for names in (("X", "y"), ("objects",)):
+        with pytest.raises(
+            InputError, match=r"a\.npz is damaged or lacks one of the arrays .*: remove it, and fetch or make it"
+        ):
+            read_arrays(path, names)
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(InputError, match="is damaged"):
+        read_arrays(path, ("X",))
+
+
+CONTENT = np.random.default_rng(0).bytes(300_000)
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+FILES = {"file": CONTENT}
+
+
+@pytest.mark.parametrize("sha256", [SHA256, None])
+def test_download(tmp_path, sha256, capsys):
+    path = tmp_path / "deep" / "file"
+    with web_server(FILES) as (address, asked):
+        download(f"{address}/file", path, sha256, progress=True)
+    assert path.read_bytes() == CONTENT
+    assert asked == ["file"]
+    shown = capsys.readouterr().err
+    assert "100%" in shown
+    assert "Downloading" not in shown
+
+
+@pytest.mark.parametrize("sha256", [SHA256, None])
+def test_a_broken_download_leaves_nothing(tmp_path, sha256):
+    with web_server(FILES, broken=True) as (address, _), pytest.raises(InputError) as raised:
+        download(f"{address}/file", tmp_path / "file", sha256)
+    assert str(raised.value) == f"the connection to {address}/file broke: run this again"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_download_leaves_nothing(tmp_path, monkeypatch):
+    def interrupt(share):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fetching, "progress_bar", lambda *_, **__: nullcontext(interrupt))
+    with web_server(FILES) as (address, _), pytest.raises(KeyboardInterrupt):
+        download(f"{address}/file", tmp_path / "file", SHA256)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_wrong_sha256_leaves_nothing(tmp_path):
+    with (
+        web_server(FILES) as (address, _),
+        pytest.raises(InputError, match=f"file does not have the recorded sha256 {'0' * 64}: it was removed"),
+    ):
+        download(f"{address}/file", tmp_path / "file", "0" * 64)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_file(tmp_path):
+    with web_server(FILES) as (address, _), pytest.raises(InputError) as raised:
+        download(f"{address}/other", tmp_path / "other", SHA256)
+    assert str(raised.value) == f"{address}/other answers 404 Not Found"

@@ -1,10 +1,16 @@
+import io
+import tarfile
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
 
-from s2gnn import InputError, knn_graph
+from s2gnn import Graph, InputError, knn_graph
 from s2gnn.data import CATALOGUE, load_dataset
+from s2gnn.data.loading import GROUPS, interaction_features, read_posts, term_weights
 from s2gnn.graphs import node_homophily
+from tests.random_graphs import graphs
 
 CLASS_SIZES = {
     "cancer-b": [625] * 2,
@@ -112,3 +118,76 @@ def test_unknown_names_and_damaged_files(cache, tmp_path, monkeypatch):
         path.write_bytes(b"nonsense")
         with pytest.raises(InputError, match=message):
             load_dataset(name)
+
+
+def archive(path, posts):
+    with tarfile.open(path, "w:gz") as tar:
+        for name, text in posts.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(text)
+            tar.addfile(member, io.BytesIO(text))
+
+
+def test_training_posts_of_the_ten_groups_in_order(tmp_path):
+    path = tmp_path / "news.tar.gz"
+    archive(
+        path,
+        {
+            "20news-bydate-train/sci.space/2": b"moon",
+            "20news-bydate-train/sci.space/1": b"caf\xe9",
+            "20news-bydate-train/alt.atheism/1": b"another group",
+            "20news-bydate-test/sci.space/3": b"of the test part",
+            "20news-bydate-train/comp.graphics/9": b"From: me\n\npixels",
+        },
+    )
+    texts, y = read_posts(path)
+    assert texts == ["From: me\n\npixels", "café", "moon"]
+    assert [GROUPS[group] for group in y] == ["comp.graphics", "sci.space", "sci.space"]
+
+
+def test_archives_without_posts(tmp_path):
+    path = tmp_path / "news.tar.gz"
+    archive(path, {"readme": b""})
+    with pytest.raises(InputError, match="has no posts in 20news-bydate-train"):
+        read_posts(path)
+    archive(path, {"20news-bydate-train/sci.space/1": np.random.default_rng(0).bytes(100_000)})
+    path.write_bytes(path.read_bytes()[:50_000])
+    with pytest.raises(InputError, match="is damaged or not 20news-bydate"):
+        read_posts(path)
+
+
+def test_the_real_archive(data_folder):
+    texts, y = read_posts(data_folder / "news20" / "20news-bydate.tar.gz")
+    assert np.bincount(y).tolist() == [584, 591, 590, 578, 594, 598, 595, 591, 594, 593]
+    assert sum(text.startswith(("From:", "Subject:")) for text in texts) > 5_800  # with headers
+
+
+def test_term_weights_are_those_of_the_formula():
+    texts = ["the moon moon moon rises", "a red moon", "red red planet", "planet earth"]
+    weights = term_weights(texts)
+    terms = sorted({"moon", "rises", "red", "planet", "earth"})
+    counts = np.array([[text.split().count(term) for term in terms] for text in texts])
+    frequency = np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0)
+    rarity = np.log((1 + len(texts)) / (1 + (counts > 0).sum(axis=0))) + 1
+    expected = frequency * rarity
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    assert np.allclose(weights.toarray(), expected)
+
+
+@given(graphs())
+def test_interaction_features_against_numpy_node_by_node(g):
+    features = interaction_features(g)
+    assert features.shape == (g.n_nodes, 8)
+    for node in range(g.n_nodes):
+        weights = g.weights[g.indptr[node] : g.indptr[node + 1]]
+        expected = np.zeros(8)
+        if len(weights):
+            quantiles = np.quantile(weights, [0, 0.2, 0.4, 0.6, 0.8, 1])
+            expected = np.r_[np.log(1 + len(weights)), weights.sum(), quantiles]
+        assert np.allclose(features[node], expected)
+
+
+def test_interaction_features_of_isolated_nodes_are_zero():
+    features = interaction_features(Graph.from_edge_list([(0, 1)], [0.5], n_nodes=3))
+    assert features[2].tolist() == [0] * 8
+    assert features[0].tolist() == [np.log(2)] + [0.5] * 7

@@ -36,7 +36,7 @@ class Malicious:
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_a_malicious_pickle_calls_nothing(tmp_path, protocol):
     content = pickle.dumps([1, Malicious(tmp_path / "made")], protocol)
-    with pytest.raises(InputError, match=r"the pickle asks for (posix|nt)\.mkdir, which is no array"):
+    with pytest.raises(InputError, match=r"the pickle asks for (posix|nt)\.mkdir, which is not an array"):
         unpickle_arrays(content)
     assert not (tmp_path / "made").exists()
     pickle.loads(content)
@@ -56,7 +56,7 @@ def test_a_malicious_pickle_calls_nothing(tmp_path, protocol):
     ],
 )
 def test_only_arrays_are_allowed(content):
-    with pytest.raises(InputError, match="the pickle asks for .* which is no array"):
+    with pytest.raises(InputError, match="the pickle asks for .* which is not an array"):
         unpickle_arrays(content)
 
 

@@ -9,12 +9,12 @@ import typer
 from s2gnn.cli.output import AsJson, print_table
 from s2gnn.data import (
     CATALOGUE,
-    Entry,
+    DatasetInfo,
     Statistic,
     collection_graphs,
     collection_statistics,
     dataset_graph,
-    entry,
+    dataset_info,
     fetch,
     load_collection,
     load_dataset,
@@ -31,7 +31,7 @@ app = typer.Typer(help="List, fetch and describe the named data sets.", no_args_
 def list_command(as_json: AsJson = False) -> None:
     """List the data sets: sizes, the graph of the paper, where they are now, licence and citation.
 
-    "local" is in the folder that S2GNN_DATA names, "cache" was fetched before, "bundled" comes with scikit-learn.
+    "local" is in the folder S2GNN_DATA, "cache" was fetched before, "bundled" comes with scikit-learn.
 
     Example: [bold]s2gnn data list[/bold]
     """
@@ -63,12 +63,12 @@ def get(
 ) -> None:
     """Fetch a data set into the user's cache, unless it is here already.
 
-    The cache is the folder S2GNN_CACHE, else s2gnn below XDG_CACHE_HOME or ~/.cache. A download that broke off goes
-    on when the command is run again.
+    The cache is the folder S2GNN_CACHE, else s2gnn below XDG_CACHE_HOME or ~/.cache. An interrupted download leaves no
+    partial file; complete files are kept and not downloaded again.
 
     Example: [bold]s2gnn data get cora[/bold]
     """
-    wanted = list(CATALOGUE.values()) if name == "all" else [entry(name)]
+    wanted = list(CATALOGUE.values()) if name == "all" else [dataset_info(name)]
     results, failures = [], []
     for found in wanted:
         try:
@@ -90,21 +90,21 @@ def get(
 def info(
     name: Annotated[str, typer.Argument(help="A data set.")],
     graph: Annotated[
-        Kind | None, typer.Option(help="Which graph to measure; that of the paper's Table I if left out.")
+        Kind | None, typer.Option(help="Which graph to measure; default: that of the paper's Table I.")
     ] = None,
     k: Annotated[
-        int | None, typer.Option(min=1, help="Neighbours, for knn and smooth; the paper's if left out.")
+        int | None, typer.Option(min=1, help="Number of neighbours, for knn and smooth; default: the paper's.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Describe a data set and its graph, beside the paper's Table I.
+    """Describe a data set and its graph, compared with the paper's Table I.
 
-    A data set that is not here is fetched, a graph that is not in the cache is built; the diffusion of Pubmed takes
+    A data set that is not here is fetched, a graph that is not cached is built; the diffusion of Pubmed takes
     some minutes, --graph given is fast.
 
     Example: [bold]s2gnn data info har --graph smooth[/bold]
     """
-    found = entry(name)
+    found = dataset_info(name)
     kind = graph or found.kind
     figures, source = _measured(found, kind, k, progress=not as_json)
     built = kind in ("knn", "smooth")
@@ -132,50 +132,50 @@ def info(
         print("A stand-in for ogbn-proteins: the paper's Table I has no figures for it.")
 
 
-def _measured(found: Entry, kind: Kind, k: int | None, *, progress: bool) -> tuple[tuple[Statistic, ...], str]:
+def _measured(info: DatasetInfo, kind: Kind, k: int | None, *, progress: bool) -> tuple[tuple[Statistic, ...], str]:
     """The statistics of a data set with one graph or many, and where it came from."""
-    if found.task == "nodes":
-        dataset, graph = dataset_graph(load_dataset(found.name, progress=progress), kind, k, progress=progress)
+    if info.task == "nodes":
+        dataset, graph = dataset_graph(load_dataset(info.name, progress=progress), kind, k, progress=progress)
         return statistics(dataset, graph, kind, k), dataset.source
     if k is not None:
-        raise InputError(f"k is {k}, but a {kind} graph has no k: leave it out")
-    collection, graphs = collection_graphs(load_collection(found.name, progress=progress), kind, progress=progress)
+        raise InputError(f"k is {k}, but a {kind} graph has no k: omit it")
+    collection, graphs = collection_graphs(load_collection(info.name, progress=progress), kind, progress=progress)
     return collection_statistics(collection, graphs), collection.source
 
 
-def _fetched(found: Entry, *, skip: bool, progress: bool) -> dict[str, str]:
-    """What came of fetching one data set; one that nobody publishes is an error unless it may be skipped."""
-    before = whereabouts(found)
+def _fetched(info: DatasetInfo, *, skip: bool, progress: bool) -> dict[str, str]:
+    """The result of fetching one data set; one that nobody publishes is an error unless it may be skipped."""
+    before = whereabouts(info)
     if before != "not here":
         result = "was here"
-    elif not found.originals and skip:
+    elif not info.originals and skip:
         result = "skipped: not published in this form"
     else:
-        fetch(found, progress=progress)
-        result = "fetched, sha256 verified" if found.sha256_known else "fetched, unverified: no sha256 is known"
-    return {"name": found.name, "where": whereabouts(found), "result": result}
+        fetch(info, progress=progress)
+        result = "fetched, sha256 verified" if info.sha256_known else "fetched, unverified: no sha256 is known"
+    return {"name": info.name, "where": whereabouts(info), "result": result}
 
 
-def _described(found: Entry) -> dict[str, Any]:
+def _described(info: DatasetInfo) -> dict[str, Any]:
     return {
-        "name": found.name,
-        "title": found.title,
-        "task": found.task,
-        "rows": found.rows,
-        "features": found.features,
-        "classes": found.classes,
-        "graph": found.kind,
-        "k": found.k,
-        "where": whereabouts(found),
-        "licence": found.licence,
-        "citation": found.citation,
-        "urls": [original.url for original in found.originals],
-        "sha256_known": found.sha256_known,
+        "name": info.name,
+        "title": info.title,
+        "task": info.task,
+        "rows": info.rows,
+        "features": info.features,
+        "classes": info.classes,
+        "graph": info.kind,
+        "k": info.k,
+        "where": whereabouts(info),
+        "licence": info.licence,
+        "citation": info.citation,
+        "urls": [original.url for original in info.originals],
+        "sha256_known": info.sha256_known,
     }
 
 
-def _graph_text(found: Entry) -> str:
-    return graph_title(found.kind, found.k if found.kind == "knn" else None)
+def _graph_text(info: DatasetInfo) -> str:
+    return graph_title(info.kind, info.k if info.kind == "knn" else None)
 
 
 def _number(value: float) -> str:

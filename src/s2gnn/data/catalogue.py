@@ -1,7 +1,7 @@
 """The named data sets: their files, publishers, licences, the paper's choices and the paper's figures."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from s2gnn.errors import InputError
 
@@ -10,7 +10,7 @@ Task = Literal["nodes", "graphs"]
 
 
 def graph_title(kind: str, k: int | None) -> str:
-    """A graph in a few words: its kind, and its k where it has one."""
+    """A short description of a graph: its kind, and its k if it has one."""
     return kind if k is None else f"{kind}, k = {k}"
 
 
@@ -20,8 +20,8 @@ class Original:
 
     Attributes:
         url: where it is.
-        name: what it is called here while it waits to be converted.
-        sha256: of the publisher's bytes; `None` where none is known, so that a download stays unverified.
+        name: of the downloaded file until it is converted.
+        sha256: of the publisher's file; `None` if unknown, so that a download stays unverified.
     """
 
     url: str
@@ -36,7 +36,7 @@ class Published:
     Attributes:
         nodes: N.
         edges: of the k-NN graph, of the diffusion for citation networks, of the given graph for proteins.
-        learned_edges: of the learned graph; `None` where the paper learns none.
+        learned_edges: of the learned graph; `None` if the paper has none.
         features: M.
         classes: C, or the number of labels.
     """
@@ -49,24 +49,24 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Entry:
+class DatasetInfo:
     """One named data set.
 
     Attributes:
         name: as in `load_dataset`, or `load_collection` where graphs are classified.
-        title: for people.
-        file: in the data folder; `None` if scikit-learn carries the data.
-        originals: what the publisher ships, from which `file` is made; empty if nobody ships it.
+        title: a short description.
+        file: in the data folder; `None` if the data comes with scikit-learn.
+        originals: the publisher's files that `file` is made from; empty if nobody publishes it.
         rows: N after preprocessing, or the number of graphs.
         features: M.
         classes: C, or the number of labels.
         kind: of the graph in the paper's Table I, and the default of `s2gnn data info`.
         k: of the paper's k-NN and learned graphs.
-        licence: as far as known.
-        citation: short.
+        licence: if known.
+        citation: authors and year.
         published: the paper's figures; `None` if the paper does not have this data set.
         otherwise: how to get `file` when there are no originals.
-        recipe: raised when the preprocessing changes, so that results before and after are told apart.
+        recipe: increased when the preprocessing changes, which distinguishes results before and after.
         task: whether the "nodes" of one graph are classified or many "graphs".
     """
 
@@ -155,26 +155,26 @@ _TU_SHA256 = {
 }
 
 
-def _tu(name: str, title: str, archive: str, graphs: int, features: int, classes: int, citation: str) -> Entry:
+def _tu(name: str, title: str, archive: str, graphs: int, features: int, classes: int, citation: str) -> DatasetInfo:
     original = Original(f"{_TU}/{archive}.zip", f"{archive}.zip", _TU_SHA256[archive])
-    return Entry(
+    return DatasetInfo(
         name, title, f"tu/{archive}.zip", (original,), graphs, features, classes, "diffusion", 30,
         "none stated", f"{citation}; Morris et al. 2020", None, task="graphs",
     )  # fmt: skip
 
 
-_ENTRIES = (
-    Entry(
+_INFOS = (
+    DatasetInfo(
         "cancer-b", "colorectal histology, tumour against stroma", "kather/kather_lbp38.npz", _KATHER,
         1_250, 38, 2, "knn", 30, "code MIT, data CC BY", "Kather et al. 2016",
         Published(1_250, 25_734, 19_163, 38, 2),
     ),
-    Entry(
+    DatasetInfo(
         "cancer-m", "colorectal histology, eight tissues", "kather/kather_lbp38.npz", _KATHER,
         5_000, 38, 8, "knn", 30, "code MIT, data CC BY", "Kather et al. 2016",
         Published(5_000, 101_439, 81_462, 38, 8),
     ),
-    Entry(
+    DatasetInfo(
         "20news", "posts of ten newsgroups", "news20/20news-bydate.tar.gz",
         (
             Original(
@@ -184,7 +184,7 @@ _ENTRIES = (
         ),
         3_000, 2_000, 10, "knn", 30, "none stated", "Lang 1995", Published(3_000, 62_399, 47_496, 2_000, 10),
     ),
-    Entry(
+    DatasetInfo(
         "har", "activities from a smartphone's sensors", "har/har.npz",
         (
             Original(
@@ -195,33 +195,33 @@ _ENTRIES = (
         3_000, 561, 6, "knn", 40, "CC BY 4.0; its README: not commercial", "Anguita et al. 2013",
         Published(3_000, 87_032, 61_400, 561, 6),
     ),
-    Entry(
+    DatasetInfo(
         "isolet", "spoken letters", "isolet/isolet.npz", (Original(f"{_UCI}/54/isolet.zip", "isolet.zip", None),),
         3_000, 617, 26, "knn", 20, "CC BY 4.0", "Fanty and Cole 1991", Published(3_000, 43_330, 31_130, 617, 26),
     ),
-    Entry(
+    DatasetInfo(
         "cora", "citations among papers on machine learning", "citation/cora.npz", _planetoid("cora"),
         2_708, 1_433, 7, "diffusion", 30, "MIT (Planetoid)", "Sen et al. 2008; Yang et al. 2016",
         Published(2_485, 205_928, None, 1_433, 7), recipe=2,
     ),
-    Entry(
+    DatasetInfo(
         "citeseer", "citations among papers on computer science", "citation/citeseer.npz", _planetoid("citeseer"),
         3_327, 3_703, 6, "diffusion", 30, "MIT (Planetoid)", "Sen et al. 2008; Yang et al. 2016",
         Published(2_120, 183_572, None, 3_703, 6), recipe=2,
     ),
-    Entry(
+    DatasetInfo(
         "pubmed", "citations among papers on diabetes", "citation/pubmed.npz", _planetoid("pubmed"),
         19_717, 500, 3, "diffusion", 30, "MIT (Planetoid)", "Namata et al. 2012; Yang et al. 2016",
         Published(19_717, 1_723_360, None, 500, 3), recipe=2,
     ),
-    Entry(
+    DatasetInfo(
         "ogbn-proteins", "protein associations in eight species, the first 30,000 proteins",
         "ogbn_proteins/ogbn_proteins.npz",
         (Original("https://snap.stanford.edu/ogb/data/nodeproppred/proteins.zip", "proteins.zip", None),),
         30_000, 8, 112, "given", 30, "CC0", "Hu et al. 2020; Szklarczyk et al. 2019",
         Published(30_000, 13_251_798, None, 8, 112),
     ),
-    Entry(
+    DatasetInfo(
         "ppi-human", "human protein interactions, a stand-in for ogbn-proteins", "ppi_human/ppi_human.npz", (),
         19_100, 8, 112, "given", 30, "network BSD-3 (scnet), labels Artistic-2.0 (org.hs.eg.db)",
         "network of scnet, Gene Ontology", None,
@@ -232,7 +232,7 @@ _ENTRIES = (
         ),
         recipe=2,
     ),
-    Entry(
+    DatasetInfo(
         "digits", "handwritten digits of scikit-learn", None, (), 1_797, 64, 10, "knn", 30, "BSD-3, with scikit-learn",
         "Alpaydin and Kaynak 1998", None,
     ),
@@ -245,11 +245,16 @@ _ENTRIES = (
     _tu("proteins", "proteins, enzymes or not", "PROTEINS", 1_113, 3, 2, "Dobson and Doig 2003; Borgwardt et al. 2005"),
 )  # fmt: skip
 
-CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
+CATALOGUE: dict[str, DatasetInfo] = {info.name: info for info in _INFOS}
 
 
-def entry(name: str) -> Entry:
-    """The catalogue's entry called `name`."""
+def dataset_info(name: str) -> DatasetInfo:
+    """What is known about the data set called `name`."""
     if name not in CATALOGUE:
         raise InputError(f"there is no data set {name!r}: choose from {', '.join(CATALOGUE)}")
     return CATALOGUE[name]
+
+
+# The names in `studies`, until these have moved to `experiments`.
+Entry: TypeAlias = DatasetInfo
+entry = dataset_info

@@ -1,4 +1,4 @@
-"""The graph or graphs of a data set, made as in the paper and kept in the user's cache by what they were made from."""
+"""The graph or graphs of a data set, built as in the paper and cached by a hash of their inputs."""
 
 import hashlib
 import tempfile
@@ -10,9 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from s2gnn.data.catalogue import CATALOGUE, Kind
-from s2gnn.data.collection import GraphCollection
-from s2gnn.data.dataset import Dataset
-from s2gnn.data.places import writable_cache
+from s2gnn.data.dataset import Dataset, GraphCollection
+from s2gnn.data.fetching import writable_cache
 from s2gnn.errors import InputError
 from s2gnn.graphs import (
     DisjointUnion,
@@ -25,7 +24,7 @@ from s2gnn.graphs import (
     smooth_graph,
 )
 
-# To be raised when a way of building a graph gives other numbers than before: cached graphs are then built anew.
+# To be increased when building a graph gives different numbers than before: cached graphs are then rebuilt.
 RECIPE = 1
 DEFAULT_K = 30
 TELEPORT = 0.05
@@ -43,7 +42,7 @@ def dataset_graph(
         kind: "knn" and "smooth" build a graph from the features; "diffusion" takes the largest component of the
             given graph and joins its nodes by personalised PageRank (teleport 0.05, 128 entries of each column);
             "given" is the given graph as it is.
-        k: of "knn" and "smooth"; the paper's if left out: 30, but 40 for HAR and 20 for Isolet.
+        k: of "knn" and "smooth"; default: the paper's, which is 30, but 40 for HAR and 20 for Isolet.
         progress: show a bar while a graph is learned or diffused.
 
     Returns:
@@ -54,7 +53,7 @@ def dataset_graph(
     if kind in ("knn", "smooth"):
         return dataset, _built_graph(dataset, kind, _paper_k(dataset) if k is None else k, progress)
     if k is not None:
-        raise InputError(f"k is {k}, but a {kind} graph has no k: leave it out")
+        raise InputError(f"k is {k}, but a {kind} graph has no k: omit it")
     if dataset.graph is None:
         raise InputError(f'{dataset.name} has no given graph: build one from its features with "knn" or "smooth"')
     if kind == "given":
@@ -64,7 +63,7 @@ def dataset_graph(
 
 
 def diffused(graph: Graph, *, progress: bool = False) -> Graph:
-    """The diffusion of a graph with the paper's numbers, see `diffuse`; kept in the cache."""
+    """The diffusion of a graph with the paper's parameters, see `diffuse`; cached."""
     key = _key("diffusion", f"teleport={TELEPORT},top={TOP}", graph.to_scipy())
     return _cached(key, graph.n_nodes, lambda: diffuse(graph, TELEPORT, TOP, progress=progress))
 
@@ -81,7 +80,7 @@ def collection_graphs(
         progress: show a bar.
     """
     if kind not in ("diffusion", "given"):
-        raise InputError(f'the kind of graph is {kind!r}, but many graphs are taken by "diffusion" or as "given"')
+        raise InputError(f'the kind of graph is {kind!r}, but many graphs are "diffusion" or "given"')
     union = collection.union
     if kind == "given":
         return collection, union
@@ -105,7 +104,7 @@ def _built_graph(dataset: Dataset, kind: Kind, k: int, progress: bool) -> Graph:
 
 
 def _key(kind: Kind, parameters: str, values: Any) -> str:
-    """A name for the graph of these values: a hash of the recipe, the parameters, the shape and every byte."""
+    """The name of the graph of these values: a hash of the recipe, the parameters, the shape and every byte."""
     digest = hashlib.sha256(f"{RECIPE} {kind} {parameters} {values.shape}".encode())
     arrays = (values.data, values.indices, values.indptr) if sp.issparse(values) else (values,)
     for array in arrays:
@@ -115,10 +114,10 @@ def _key(kind: Kind, parameters: str, values: Any) -> str:
 
 
 def _cached(key: str, n_nodes: int, build: Callable[[], Graph]) -> Graph:
-    """The graph kept under `key`, or the one that `build` makes, which is then kept.
+    """The graph cached under `key`, or the one that `build` returns, which is then cached.
 
-    The name of a file ends in a seal, a hash of the key and the file's bytes: a torn, changed or foreign file does
-    not fit its name and is removed. Several processes may do this at once; each reads whole files only.
+    The name of a file ends in a seal, a hash of the key and the file's bytes: a truncated, changed or foreign file does
+    not match its name and is removed. Several processes may do this at once; each reads complete files only.
     """
     folder = writable_cache("graphs")
     for path in sorted(folder.glob(f"{key}-*.npz")):
@@ -135,7 +134,7 @@ def _cached(key: str, n_nodes: int, build: Callable[[], Graph]) -> Graph:
 
 
 def _sealed(path: Path, key: str) -> Graph | None:
-    """The graph in `path` if its name is right; `None` otherwise, also if another process removed it meanwhile."""
+    """The graph in `path` if its name matches; `None` otherwise, also if another process has removed it."""
     try:
         if not path.name.endswith(f"-{_seal(key, path)}.npz"):
             return None

@@ -1,4 +1,4 @@
-"""Dataset: the rows, labels and given graph of one data set, as every part of the package takes them."""
+"""The two forms of a data set: `Dataset` has the rows of one graph or table, `GraphCollection` many graphs."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from s2gnn.errors import InputError
-from s2gnn.graphs import Graph
+from s2gnn.graphs import DisjointUnion, Graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,9 +19,9 @@ class Dataset:
         x: features (N, M), a float64 array or, for bags of words, a SciPy CSR array.
         y: classes 0..C-1 (N,), or several labels of 0 and 1 (N, L).
         class_names: the C classes or L labels in the order of `y`.
-        graph: the given graph on the N rows; `None` where a graph must be built from `x`.
-        source: where the data came from, in words.
-        labelled: (N,), false where the publisher gives no label; `y` is 0 there and means nothing.
+        graph: the given graph on the N rows; `None` if a graph must be built from `x`.
+        source: where the data came from.
+        labelled: (N,), false if the publisher gives no label; `y` is 0 there and has no meaning.
     """
 
     name: str
@@ -47,5 +47,44 @@ class Dataset:
         return self.y.ndim == 2
 
     def restricted(self, rows: NDArray[np.int64], graph: Graph | None) -> "Dataset":
-        """The chosen `rows` (n,) alone, with their own `graph`."""
+        """Only the chosen `rows` (n,), with their `graph`."""
         return replace(self, x=self.x[rows], y=self.y[rows], labelled=self.labelled[rows], graph=graph)
+
+
+@dataclass(frozen=True, eq=False)
+class GraphCollection:
+    """A data set of G graphs with N nodes in all.
+
+    Attributes:
+        name: as in `load_collection`.
+        union: the graphs, as their disjoint union.
+        x: features of the nodes (N, M), float64.
+        y: the class of every graph, 0..C-1, (G,).
+        class_names: the C classes in the order of `y`.
+        source: where the data came from.
+    """
+
+    name: str
+    union: DisjointUnion
+    x: NDArray[np.float64]
+    y: NDArray[np.int64]
+    class_names: tuple[str, ...]
+    source: str
+
+    def __post_init__(self) -> None:
+        nodes, graphs = self.union.graph.n_nodes, self.union.n_graphs
+        if len(self.x) != nodes or len(self.y) != graphs:
+            raise InputError(
+                f"{self.name} has {graphs} graphs with {nodes} nodes, but {len(self.y)} labels and {len(self.x)} rows "
+                "of features: all must agree"
+            )
+
+    @property
+    def several_labels(self) -> bool:
+        """False: a graph has one class."""
+        return False
+
+    @property
+    def labelled(self) -> NDArray[np.bool_]:
+        """All true: every graph has a class, (G,)."""
+        return np.ones(len(self.y), dtype=bool)

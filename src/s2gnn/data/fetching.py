@@ -1,95 +1,185 @@
-"""Get a data set's file: from the data folder, from the cache, or from its publisher into the cache."""
+"""Where the files of data sets are: the folder S2GNN_DATA, the user's cache, or their publisher."""
 
+import errno
 import io
+import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+import zipfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pooch
+import requests
+from filelock import FileLock
+from numpy.typing import NDArray
 
-from s2gnn.data.catalogue import Entry
-from s2gnn.data.download import download, file_sha256
+from s2gnn.data.catalogue import DatasetInfo
 from s2gnn.data.originals import convert
-from s2gnn.data.places import cached_file, local_file, writable_cache
 from s2gnn.errors import InputError
-from s2gnn.file_lock import locked
 from s2gnn.files import write_atomically
+from s2gnn.progress import progress_bar
+
+TIMEOUT = 30.0  # seconds
+BLOCK = 2**16
+
+pooch.get_logger().setLevel("WARNING")  # a progress bar shows what it would log
 
 
-def whereabouts(entry: Entry) -> str:
+def cache_folder() -> Path:
+    """The user's cache: S2GNN_CACHE, else s2gnn below XDG_CACHE_HOME, else ~/.cache/s2gnn. It may not exist yet."""
+    chosen = os.environ.get("S2GNN_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    shared = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG specification says to ignore relative paths.
+    return (Path(shared) if Path(shared).is_absolute() else Path.home() / ".cache") / "s2gnn"
+
+
+def writable_cache(part: str) -> Path:
+    """The folder called `part` in the cache, created if missing."""
+    folder = cache_folder() / part
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(errno.EACCES, "Permission denied")
+    except OSError as error:
+        raise InputError(
+            f"the cache {folder} cannot be written ({error.strerror}): set S2GNN_CACHE to a writable folder"
+        ) from error
+    return folder
+
+
+def local_file(name: str) -> Path | None:
+    """The file called `name` in the folder S2GNN_DATA, if it exists."""
+    folder = os.environ.get("S2GNN_DATA")
+    if not folder:
+        return None
+    if not Path(folder).is_dir():
+        raise InputError(f"S2GNN_DATA is {folder}, which is not a folder: set it to that of the data, or unset it")
+    path = Path(folder) / name
+    return path if path.is_file() else None
+
+
+def cached_file(name: str) -> Path:
+    """The path in the cache of the file called `name`, whether or not it exists."""
+    return cache_folder() / "data" / name
+
+
+def data_file(name: str) -> Path | None:
+    """The file of real data called `name`, such as "har/har.npz": local, else cached, else `None`."""
+    local, cached = local_file(name), cached_file(name)
+    return local or (cached if cached.is_file() else None)
+
+
+def whereabouts(info: DatasetInfo) -> str:
     """Where a data set is now: "bundled", "local", "cache" or "not here"."""
-    if entry.file is None:
+    if info.file is None:
         return "bundled"
-    if local_file(entry.file):
+    if local_file(info.file):
         return "local"
-    return "cache" if cached_file(entry.file).is_file() else "not here"
+    return "cache" if cached_file(info.file).is_file() else "not here"
 
 
-def obtain(entry: Entry, *, progress: bool = False) -> tuple[Path, str]:
-    """The file of a data set that is not bundled, and where it came from in words."""
-    if entry.file is None:
-        raise InputError(f"{entry.name} comes with scikit-learn and has no file")
-    local = local_file(entry.file)
+def obtain(info: DatasetInfo, *, progress: bool = False) -> tuple[Path, str]:
+    """The file of a data set that is not bundled, and a description of where it came from."""
+    if info.file is None:
+        raise InputError(f"{info.name} comes with scikit-learn and has no file")
+    local = local_file(info.file)
     if local:
-        return local, f"S2GNN_DATA: {entry.file}"
-    path = fetch(entry, progress=progress)
-    host = f"from {entry.originals[0].url.split('/')[2]}" if entry.originals else "put there by hand"
-    return path, f"cache: {entry.file} ({host}{'' if entry.sha256_known else ', unverified'})"
+        return local, f"S2GNN_DATA: {info.file}"
+    path = fetch(info, progress=progress)
+    host = f"from {info.originals[0].url.split('/')[2]}" if info.originals else "added manually"
+    return path, f"cache: {info.file} ({host}{'' if info.sha256_known else ', unverified'})"
 
 
-def fetch(entry: Entry, *, progress: bool = False) -> Path:
+def fetch(info: DatasetInfo, *, progress: bool = False) -> Path:
     """The cached file of a data set, downloaded and converted if it is not there yet.
 
-    Originals that were put into the folder of downloads by hand are used like downloaded ones.
+    Originals that were copied into the folder of downloads manually are used like downloaded ones.
     """
-    if entry.file is None:
-        raise InputError(f"{entry.name} comes with scikit-learn and has nothing to fetch")
-    target = cached_file(entry.file)
+    if info.file is None:
+        raise InputError(f"{info.name} comes with scikit-learn and has nothing to fetch")
+    target = cached_file(info.file)
     if target.is_file():
         return target
-    if not entry.originals:
+    if not info.originals:
         raise InputError(
-            f"{entry.name} is not here and cannot be downloaded, because {entry.otherwise}, and put it at {target}"
+            f"{info.name} is not here and cannot be downloaded, because {info.otherwise}, and put it at {target}"
         )
-    folder = writable_cache("downloads") / Path(entry.file).name.split(".")[0]
+    folder = writable_cache("downloads") / Path(info.file).name.split(".")[0]
     folder.mkdir(exist_ok=True)
-    with _one_process(folder.with_suffix(".lock")):
+    with FileLock(folder.with_suffix(".lock")):
         if target.is_file():
             return target
-        originals = {}
-        for original in entry.originals:
-            originals[original.name] = place = folder / original.name
+        originals = {original.name: folder / original.name for original in info.originals}
+        for original in info.originals:
+            place = originals[original.name]
             if not place.is_file():
                 try:
                     download(original.url, place, original.sha256, progress=progress)
                 except InputError as error:
-                    raise InputError(f"{error}; otherwise {_by_hand(entry, folder)}") from error
-            elif original.sha256 not in (None, file_sha256(place)):
+                    raise InputError(f"{error}; otherwise {_manually(info, folder)}") from error
+            elif original.sha256 not in (None, pooch.file_hash(str(place))):
                 raise InputError(f"{place} is not {original.url} (its sha256 differs): remove it and run this again")
         if target.suffix == ".npz":
             buffer = io.BytesIO()
-            np.savez_compressed(buffer, allow_pickle=False, **convert(entry.file, originals))
+            np.savez_compressed(buffer, allow_pickle=False, **convert(info.file, originals))
             write_atomically(target, buffer.getvalue())
         else:
-            (place,) = originals.values()
-            target.parent.mkdir(parents=True, exist_ok=True)
-            place.replace(target)
+            write_atomically(target, originals[info.originals[0].name].read_bytes())
         shutil.rmtree(folder)
     return target
 
 
-def _by_hand(entry: Entry, folder: Path) -> str:
-    """What to fetch on another machine and where to put it."""
-    first, *others = entry.originals
+def _manually(info: DatasetInfo, folder: Path) -> str:
+    first, *others = info.originals
     if not others:
-        return f"fetch {first.url} on a machine that can and put it at {folder / first.name}"
-    names = ", ".join(original.name for original in entry.originals)
-    return f"fetch {names} from {first.url.rsplit('/', 1)[0]} on a machine that can and put them into {folder}"
+        return f"fetch {first.url} on another machine and put it at {folder / first.name}"
+    names = ", ".join(original.name for original in info.originals)
+    return f"fetch {names} from {first.url.rsplit('/', 1)[0]} on another machine and put them into {folder}"
 
 
-@contextmanager
-def _one_process(lock: Path) -> Iterator[None]:
-    """Wait until no other process is inside with the same `lock` file."""
-    with lock.open("w") as handle, locked(handle.fileno()):
-        yield
+def download(url: str, path: Path, sha256: str | None, *, progress: bool = False) -> None:
+    """Fetch `url` to `path`, which is complete and has this `sha256` (unless `None`), or does not exist.
+
+    Raises:
+        InputError: if the server cannot be reached or lacks the file, the connection breaks, or the sha256 differs.
+    """
+
+    def transfer(url: str, file: str, _: object) -> None:
+        with (
+            requests.get(url, stream=True, timeout=TIMEOUT) as response,
+            Path(file).open("wb") as stream,
+            progress_bar(path.name, shown=progress) as show,
+        ):
+            response.raise_for_status()
+            total = int(response.headers.get("Content-Length", 0))
+            for block in response.iter_content(BLOCK):
+                stream.write(block)
+                show(min(stream.tell() / total, 1.0) if total else 0.0)
+
+    try:
+        pooch.retrieve(url, sha256, path.name, path.parent, downloader=transfer)
+    except requests.HTTPError as error:
+        answer = error.response
+        assert answer is not None  # in an error of `raise_for_status`
+        raise InputError(f"{url} answers {answer.status_code} {answer.reason}") from error
+    except requests.exceptions.ChunkedEncodingError as error:
+        raise InputError(f"the connection to {url} broke: run this again") from error
+    except requests.RequestException as error:
+        raise InputError(f"{url} cannot be reached ({type(error).__name__})") from error
+    except ValueError as error:
+        raise InputError(f"{url} does not have the recorded sha256 {sha256}: it was removed, run this again") from error
+
+
+def read_arrays(path: Path, names: Sequence[str]) -> list[NDArray[Any]]:
+    """The arrays called `names` in an .npz file, without pickles."""
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+            return [archive[name] for name in names]
+    except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+        raise InputError(
+            f"{path} is damaged or lacks one of the arrays {', '.join(names)}: remove it, and fetch or make it again"
+        ) from error

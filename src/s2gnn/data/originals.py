@@ -1,4 +1,4 @@
-"""Convert what the publishers ship into the arrays of the data folder's files."""
+"""Convert the publishers' files into the arrays of the data folder's files."""
 
 import io
 import zipfile
@@ -83,7 +83,7 @@ def _convert_har(originals: Mapping[str, Path]) -> Arrays:
 
 
 def _convert_isolet(originals: Mapping[str, Path]) -> Arrays:
-    """UCI's zip holds two .Z tables: four groups of speakers, told apart here by position, and the fifth."""
+    """UCI's zip holds two .Z tables: four groups of speakers, identified here by position, and the fifth."""
     with zipfile.ZipFile(originals["isolet.zip"]) as archive:
         texts = [uncompress(archive.read(name)) for name in ("isolet1+2+3+4.data.Z", "isolet5.data.Z")]
     tables = np.concatenate([np.loadtxt(io.BytesIO(text), delimiter=",", dtype=np.float32) for text in texts])
@@ -107,7 +107,7 @@ def _convert_ogbn_proteins(originals: Mapping[str, Path]) -> Arrays:
 
 def _require(what: str, found: tuple[int, ...], expected: tuple[int, ...]) -> None:
     if found != expected:
-        raise InputError(f"{what} have shape {found}, expected {expected}: the publisher's file is another one")
+        raise InputError(f"{what} have shape {found}, expected {expected}: the publisher's file has changed")
 
 
 _CONVERSIONS: dict[str, Callable[[Mapping[str, Path]], Arrays]] = {

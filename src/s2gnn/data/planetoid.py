@@ -1,4 +1,4 @@
-"""Read Planetoid's original files, which are pickles, through an unpickler that makes arrays and nothing else."""
+"""Read Planetoid's original files, which are pickles, through an unpickler restricted to arrays."""
 
 import io
 import pickle
@@ -33,7 +33,9 @@ _ALLOWED: dict[tuple[str, str], Any] = {
 class _ArrayUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
-            raise InputError(f"the pickle asks for {module}.{name}, which is no array: it is not a file of Planetoid")
+            raise InputError(
+                f"the pickle asks for {module}.{name}, which is not an array: this is no file of Planetoid"
+            )
         return _ALLOWED[module, name]
 
 
@@ -59,7 +61,7 @@ def unpickle_arrays(content: bytes) -> Any:
 def read_planetoid(files: Mapping[str, bytes]) -> dict[str, NDArray[Any]]:
     """The arrays of a citation network from the bytes of its eight original files, by part.
 
-    The nodes of the test set are listed out of order in `test.index` and put back there. Citeseer's test set has gaps:
+    `test.index` lists the nodes of the test set out of order; they are sorted here. Citeseer's test set has gaps:
     nodes that are in the graph but have neither features nor label; they are named in `unlabelled` and have y = 0.
 
     Returns:

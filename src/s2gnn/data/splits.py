@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
-from s2gnn.data.collection import GraphCollection
-from s2gnn.data.dataset import Dataset
+from s2gnn.data.dataset import Dataset, GraphCollection
 from s2gnn.errors import InputError
 
 DEVELOPMENT_SEED = 1684992425

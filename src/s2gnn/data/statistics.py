@@ -1,10 +1,9 @@
-"""The statistics of a data set and its graph or graphs, beside the paper's Table I."""
+"""The statistics of a data set and its graph or graphs, compared with the paper's Table I."""
 
 from dataclasses import dataclass
 
 from s2gnn.data.catalogue import CATALOGUE, Kind
-from s2gnn.data.collection import GraphCollection
-from s2gnn.data.dataset import Dataset
+from s2gnn.data.dataset import Dataset, GraphCollection
 from s2gnn.graphs import DisjointUnion, Graph, node_homophily
 
 
@@ -15,7 +14,7 @@ class Statistic:
     Attributes:
         name: what is counted.
         measured: on the graph.
-        published: in the paper's Table I; `None` where it has no such figure.
+        published: in the paper's Table I; `None` if it has no such figure.
     """
 
     name: str
@@ -24,15 +23,15 @@ class Statistic:
 
 
 def statistics(dataset: Dataset, graph: Graph, kind: Kind, k: int | None = None) -> tuple[Statistic, ...]:
-    """Nodes, edges, features and classes measured and published; homophily where every row has one label.
+    """Nodes, edges, features and classes measured and published; homophily if every row has one label.
 
-    Nodes and edges have a published figure where the paper has this kind of graph at this `k` (its own if left out).
+    Nodes and edges have a published figure if the paper has this kind of graph with this `k` (default: the paper's).
     """
-    found = CATALOGUE.get(dataset.name)
-    published = found.published if found else None
+    info = CATALOGUE.get(dataset.name)
+    published = info.published if info else None
     nodes = edges = None
-    if found and published and k in (None, found.k):
-        edges = {found.kind: published.edges, "smooth": published.learned_edges}.get(kind)
+    if info and published and k in (None, info.k):
+        edges = {info.kind: published.edges, "smooth": published.learned_edges}.get(kind)
         nodes = None if edges is None else published.nodes
     figures = [
         Statistic("nodes", graph.n_nodes, nodes),

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from s2gnn.data.collection import GraphCollection
+from s2gnn.data.dataset import GraphCollection
 from s2gnn.errors import InputError, TornFileWarning
 from s2gnn.graphs import DisjointUnion, Graph
 
-# An archive can claim to be small and unpack to anything: more than this is refused unread.
+# A small archive can unpack to anything: larger files are rejected unread.
 LARGEST_FILE = 2**31
 
 Read = Callable[[str], bytes | None]
@@ -25,20 +25,20 @@ def read_tu(path: str | Path, name: str | None = None, *, attributes: bool = Fal
     """The graphs of a TU data set, with the classes and node features that PyG's `TUDataset` gives them.
 
     Node labels are one-hot, column by column from the smallest to the largest value that occurs; with `attributes` the
-    node attributes stand before them, as they are. Nodes without labels, where attributes are not asked for, have one
-    feature, their number of neighbours. An edge that is named in one direction counts in both; repeated edges count
-    once, self-loops not at all. Of edge labels and attributes the lines are counted, to see that none is missing.
+    node attributes come before them, unchanged. Nodes without either have one feature, their number of neighbours.
+    An edge listed in one direction counts in both; repeated edges count once, self-loops are ignored.
+    The lines of edge labels and attributes are counted to check that none is missing.
 
     Args:
         path: the publisher's archive NAME.zip, or the folder with the text files.
-        name: of the data set, as it stands before the first "_" of the files; that of `path` if left out.
-        attributes: use the node attributes, too.
+        name: of the data set, the prefix of the files' names; default: that of `path`.
+        attributes: also use the node attributes.
 
     Raises:
         InputError: naming the file, and the line where there is one, that is missing or wrong.
 
     Warns:
-        TornFileWarning: when some edges are named in both directions and others in one, as in a file that was cut off.
+        TornFileWarning: if some edges are listed in both directions and others in one, as in a truncated file.
     """
     path = Path(path)
     name = path.stem if name is None else name
@@ -76,7 +76,7 @@ def _collection(name: str, place: str, read: Read, attributes: bool) -> GraphCol
 
 
 def _offsets(name: str, indicator: NDArray[np.int64], n_graphs: int) -> NDArray[np.int64]:
-    """Where the nodes of each graph begin, (G + 1,); those of a graph stand together, in the order of the graphs."""
+    """The first node of each graph, (G + 1,); the nodes of a graph are contiguous, in the order of the graphs."""
     file = f"{name}_graph_indicator.txt"
     if indicator[0] < 1 or indicator[-1] > n_graphs:
         outside = indicator[0] if indicator[0] < 1 else indicator[-1]
@@ -84,7 +84,7 @@ def _offsets(name: str, indicator: NDArray[np.int64], n_graphs: int) -> NDArray[
     back = np.flatnonzero(np.diff(indicator) < 0)
     if len(back):
         line = back[0] + 2
-        raise InputError(f"line {line} of {file} goes back to graph {indicator[line - 1]}: graphs come one by one")
+        raise InputError(f"line {line} of {file} returns to graph {indicator[line - 1]}: graphs must be contiguous")
     sizes = np.bincount(indicator - 1, minlength=n_graphs)
     if sizes.min() == 0:
         raise InputError(f"{file} has no node of graph {int(sizes.argmin()) + 1}: a graph has at least one")
@@ -108,19 +108,19 @@ def _graph(name: str, read: Read, n_nodes: int) -> Graph:
 
 
 def _check_whole(name: str, read: Read, pairs: NDArray[np.int64], n_nodes: int) -> None:
-    """Refuse a list of edges, (M, 2), that other files have more or less of; warn if it looks torn."""
+    """Reject a list of edges, (M, 2), whose length differs from that of other files; warn if it looks truncated."""
     for part in ("edge_labels", "edge_attributes"):
         content = read(part)
         lines = len(pairs) if content is None else sum(bool(line.strip()) for line in content.splitlines())
         if lines != len(pairs):
             raise InputError(
-                f"{name}_A.txt has {len(pairs)} lines, but {name}_{part}.txt has {lines}: one of them is torn"
+                f"{name}_A.txt has {len(pairs)} lines, but {name}_{part}.txt has {lines}: one of them is truncated"
             )
     there, back = (np.unique(first * n_nodes + second) for first, second in (pairs.T, pairs.T[::-1]))
     single = len(np.setdiff1d(there, back, assume_unique=True))
     if 0 < single < len(there):
         warnings.warn(
-            f"{name}_A.txt names {single} edges in one direction only and the others in both: is a part of it missing?",
+            f"{name}_A.txt lists {single} edges in one direction only and the others in both: is a part of it missing?",
             TornFileWarning,
             stacklevel=2,
         )
@@ -160,7 +160,7 @@ def _table(
     """The numbers of a file, one line for each row, with commas between the columns."""
     file, content = f"{name}_{part}.txt", read(part)
     if content is None:
-        raise InputError(f"{name} has no {file}: it is no data set of graphs, or not one with this information")
+        raise InputError(f"{name} has no {file}: it is not a data set of graphs, or lacks this information")
     if empty and not content.strip():
         return np.empty((0, columns or 0), dtype=dtype)
     if not content.strip():
@@ -168,7 +168,7 @@ def _table(
     try:
         table = np.loadtxt(io.BytesIO(content), dtype=dtype, delimiter=",", ndmin=2, comments=None, encoding="ascii")
     except ValueError as error:
-        raise InputError(f"{file} is no table of numbers: {error}") from error
+        raise InputError(f"{file} is not a table of numbers: {error}") from error
     for what, found, expected in (("columns", table.shape[1], columns), ("lines", table.shape[0], rows)):
         if expected is not None and found != expected:
             raise InputError(f"{file} has {found} {what}, expected {expected}")
