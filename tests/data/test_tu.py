@@ -181,5 +181,5 @@ def test_the_publishers_archive_is_fetched_once_and_checked(cache, tmp_path, mon
 def test_one_graph_and_many_are_not_mixed_up():
     with pytest.raises(InputError, match=r"mutag has 188 graphs, not one: load it with load_collection\('mutag'\)"):
         load_dataset("mutag")
-    with pytest.raises(InputError, match="cora has one graph at most: .*; many graphs have mutag, enzymes"):
+    with pytest.raises(InputError, match="cora has one graph at most: .*; data sets of graphs: mutag, enzymes"):
         load_collection("cora")

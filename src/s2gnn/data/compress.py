@@ -1,4 +1,4 @@
-"""Read the Unix `compress` format (.Z), in which UCI keeps Isolet and for which Python has no module."""
+"""Read the Unix `compress` format (.Z) of UCI's Isolet, for which Python has no module."""
 
 from s2gnn.errors import InputError
 

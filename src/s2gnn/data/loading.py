@@ -65,7 +65,7 @@ _CITATION_CLASSES = {
 def load_dataset(name: str, *, progress: bool = False) -> Dataset:
     """The data set called `name`: from the folder S2GNN_DATA, else the user's cache, else its publisher.
 
-    What is done to each is in docs/data.md. A download is kept in the cache.
+    docs/data.md describes the preprocessing of each. A download is kept in the cache.
 
     Args:
         name: cancer-b, cancer-m, 20news, har, isolet, cora, citeseer, pubmed, ogbn-proteins, ppi-human or
@@ -73,7 +73,7 @@ def load_dataset(name: str, *, progress: bool = False) -> Dataset:
         progress: show a bar while downloading.
 
     Raises:
-        InputError: if there is no such data set, or it is not here and cannot be fetched; the text says what to do.
+        InputError: if there is no such data set, or it is not here and cannot be fetched.
     """
     info = dataset_info(name)
     if info.task == "graphs":
@@ -85,20 +85,22 @@ def load_dataset(name: str, *, progress: bool = False) -> Dataset:
 
 
 def load_collection(name: str, *, progress: bool = False) -> GraphCollection:
-    """The graphs of the data set called `name`, from the same places as with `load_dataset`.
+    """The graphs of the data set called `name`, from the same places as in `load_dataset`.
 
     Args:
-        name: mutag, enzymes or proteins, whose nodes have their labels for features; or enzymes-attributes, whose
-            nodes have their attributes, too, every column with mean 0 and variance 1.
+        name: mutag, enzymes or proteins, whose features are the node labels; or enzymes-attributes, which adds the
+            node attributes, every column standardised.
         progress: show a bar while downloading.
 
     Raises:
-        InputError: if there is no such data set, or it is not here and cannot be fetched; the text says what to do.
+        InputError: if there is no such data set, or it is not here and cannot be fetched.
     """
     info = dataset_info(name)
     if info.task != "graphs" or info.file is None:
         known = ", ".join(other.name for other in CATALOGUE.values() if other.task == "graphs")
-        raise InputError(f"{name} has one graph at most: load it with load_dataset({name!r}); many graphs have {known}")
+        raise InputError(
+            f"{name} has one graph at most: load it with load_dataset({name!r}); data sets of graphs: {known}"
+        )
     path, source = obtain(info, progress=progress)
     attributes = name.endswith("-attributes")
     collection = read_tu(path, attributes=attributes)
@@ -156,8 +158,8 @@ def read_posts(path: Path) -> tuple[list[str], NDArray[np.int64]]:
 def term_weights(texts: list[str]) -> Any:
     """Term frequency times inverse document frequency, rows of length 1, as a SciPy CSR array (N, 2,000).
 
-    English stop words are left out, the 2,000 most frequent other terms kept, and a count n is taken as 1 + log n.
-    The paper does not publish its rule; of those tried this one has the paper's homophily.
+    English stop words are removed, the 2,000 most frequent other terms kept, and a count n becomes 1 + log n.
+    The paper does not publish its rule; of those tried, this one has the paper's homophily.
     """
     vectorizer = TfidfVectorizer(stop_words="english", max_features=N_TERMS, sublinear_tf=True)
     return sp.csr_array(vectorizer.fit_transform(texts))

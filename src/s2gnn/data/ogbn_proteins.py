@@ -1,4 +1,4 @@
-"""ogbn-proteins: from the files that the Open Graph Benchmark ships, read by its own package, to a weighted graph."""
+"""ogbn-proteins as a weighted graph, from the files of the Open Graph Benchmark, read by its package."""
 
 import io
 import shutil
@@ -22,19 +22,19 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def load_ogbn_proteins(folder: str | Path, nodes: int | None = None) -> Dataset:
-    """ogbn-proteins from a folder as OGB leaves it, `ogbn_proteins` below the root of its data sets.
+    """ogbn-proteins from a folder in OGB's layout, `ogbn_proteins` below the root of its data sets.
 
     `load_dataset("ogbn-proteins")` fetches the files and has the paper's first 30,000 nodes. Needs the package ogb.
 
     Args:
         folder: contains `raw` with `edge.csv.gz`, `edge-feat.csv.gz` and the others.
-        nodes: the first so many and the edges between them; all 132,534 if left out.
+        nodes: take this number of first nodes and the edges between them; default: all 132,534.
     """
     return proteins_dataset(read_raw(Path(folder) / "raw"), nodes, f"OGB's folder {Path(folder).name}")
 
 
 def proteins_dataset(arrays: Mapping[str, NDArray[Any]], nodes: int | None, source: str) -> Dataset:
-    """The data set of what `read_raw` gave, or its first `nodes`, whose features are still those of the whole."""
+    """The data set of the result of `read_raw`, or of its first `nodes`, with the features of the whole network."""
     y, edges = arrays["y"], arrays["edges"]
     n_nodes = len(y) if nodes is None else nodes
     if not 1 <= n_nodes <= len(y):
@@ -59,7 +59,7 @@ def read_archive(path: Path) -> Arrays:
 
 
 def read_raw(raw: Path) -> Arrays:
-    """What is in OGB's folder `raw`, made ready for a graph with one weight for each edge.
+    """The contents of OGB's folder `raw`, with one weight per edge.
 
     Returns:
         `edges` (E, 2), every undirected edge once; `edge_weight` (E,), the mean over the eight channels of

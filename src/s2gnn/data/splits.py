@@ -35,7 +35,7 @@ TRAINING_SHARE = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Node indices (int64) to train on, to validate on and to test on; no node is in two of them."""
+    """Disjoint node indices (int64) to train, validate and test on."""
 
     train: NDArray[np.int64]
     val: NDArray[np.int64]
@@ -48,21 +48,19 @@ def paper_split(
     """The split of the paper's experiments for one seed.
 
     A development set, the same for every seed, is drawn from all nodes; the rest, in increasing order, is the test set.
-    The seed draws the training nodes from the development set, whose remaining nodes validate.
+    The seed draws the training nodes from the development set; its other nodes are the validation set.
 
     Args:
         y: labels (N,), integers in 0..C-1.
         seed: one of `VALIDATION_SEEDS` when hyperparameters are chosen, of `TEST_SEEDS` when they are tested.
-        n_dev: size of the development set; int(0.55 N) if left out, 1,500 for the citation networks.
-        per_class: draw so many training nodes of each class, class by class, 20 for the citation networks; if left out,
-            int(0.1 N) nodes are drawn at once.
+        n_dev: size of the development set; default: int(0.55 N); the citation networks have 1,500.
+        per_class: number of training nodes of each class, drawn class by class; the citation networks have 20. By
+            default, int(0.1 N) nodes are drawn at once.
         share: train on the first int(share · N) nodes of the order whose first int(0.1 N) the paper takes, and on the
             first node of every class that is not among them, so that each class has a label. The training nodes of a
-            smaller share are among those of a larger one.
+            smaller share are a subset of those of a larger one.
     """
-    labels = np.asarray(y)
-    if labels.ndim != 1 or labels.dtype.kind not in "iu":
-        raise InputError(f"y has shape {labels.shape} and dtype {labels.dtype}, expected integer labels (N,)")
+    labels = _integer_labels(y)
     n = len(labels)
     n_dev = int(DEVELOPMENT_SHARE * n) if n_dev is None else n_dev
     if not 0 < n_dev < n:
@@ -91,8 +89,15 @@ def paper_split(
         train = np.concatenate([draw.choice(nodes, per_class, replace=False) for nodes in members])
     val = development[~np.isin(development, train)]
     if len(train) == 0 or len(val) == 0:
-        raise InputError(f"{n} nodes are too few: {len(train)} would train and {len(val)} validate")
+        raise InputError(f"{n} nodes are too few: there would be {len(train)} training and {len(val)} validation nodes")
     return Split(train, val, np.setdiff1d(np.arange(n), development))
+
+
+def _integer_labels(y: ArrayLike) -> NDArray[np.integer]:
+    labels = np.asarray(y)
+    if labels.ndim != 1 or labels.dtype.kind not in "iu":
+        raise InputError(f"y has shape {labels.shape} and dtype {labels.dtype}, expected integer labels (N,)")
+    return labels
 
 
 def _of_every_class(order: NDArray[np.int64], count: int, labels: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -103,12 +108,10 @@ def _of_every_class(order: NDArray[np.int64], count: int, labels: NDArray[np.int
 
 
 def dataset_split(dataset: Dataset | GraphCollection, seed: int, share: float | None = None) -> Split:
-    """The split of a named data set for one seed: the paper's, or 60/20/20 where a row may have several labels.
+    """The split of a named data set for one seed: the paper's, or 60/20/20 if a row may have several labels.
 
-    The graphs of a collection are split as the nodes of a constructed graph are.
-
-    Rows without a label are in no part. The training nodes may be another `share` of the nodes than the paper's, see
-    `paper_split`, where the paper draws them by share.
+    The graphs of a collection are split like the nodes of a constructed graph. Rows without a label are excluded. Where
+    the paper draws the training nodes by share, `share` replaces its share, see `paper_split`.
     """
     if share is not None and (dataset.several_labels or dataset.name in CITATION_NETWORKS):
         raise InputError(f"share is {share:g}, but the training nodes of {dataset.name} are not drawn by share")
@@ -124,14 +127,14 @@ def dataset_split(dataset: Dataset | GraphCollection, seed: int, share: float | 
 def random_split(
     nodes: int | ArrayLike, seed: int, shares: Sequence[float] = (0.6, 0.2, 0.2), test_seed: int | None = None
 ) -> Split:
-    """Nodes in random order, cut by shares; 60 % train, 20 % validate and 20 % test if left out.
+    """Nodes in random order, divided by shares; by default, 60 % train, 20 % validate and 20 % test.
 
     Args:
-        nodes: the number N of nodes, or the indices of those to be split, for instance the annotated proteins.
+        nodes: the number N of nodes, or the indices of those to split, for example the annotated proteins.
         seed: draws the order.
         shares: of training, validation and test nodes; they add up to 1.
-        test_seed: draws the test nodes, so that they are the same for every `seed` and hyperparameters can be chosen
-            with other seeds without a look at them, as in `paper_split`; if left out, `seed` draws them too.
+        test_seed: draws the test nodes, so that they are the same for every `seed` and never used to choose
+            hyperparameters with other seeds, as in `paper_split`; default: `seed`.
     """
     if len(shares) != 3 or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-9:
         raise InputError(f"shares is {tuple(shares)}, but it must be three positive numbers that add up to 1")
@@ -150,16 +153,14 @@ def fold_split(y: ArrayLike, fold: int, folds: int = 10) -> Split:
     """One fold of a stratified cross-validation with a validation part, as Errica et al. (2020) split graphs.
 
     Every graph is tested in one of the folds. Of the graphs outside a fold, a stratified tenth chooses the epoch and
-    the others train. Partition and tenths are the same whenever they are asked for, and for all models.
+    the others train. Partition and tenths are the same in every call and for all models.
 
     Args:
         y: labels (G,), integers; each class has at least `folds` members.
-        fold: which, 0..folds-1.
-        folds: their number.
+        fold: index of the fold, 0..folds-1.
+        folds: number of folds.
     """
-    labels = np.asarray(y)
-    if labels.ndim != 1 or labels.dtype.kind not in "iu":
-        raise InputError(f"y has shape {labels.shape} and dtype {labels.dtype}, expected integer labels (G,)")
+    labels = _integer_labels(y)
     if not 0 <= fold < folds:
         raise InputError(f"fold is {fold}, but the folds are 0..{folds - 1}")
     classes, counts = np.unique(labels, return_counts=True)
