@@ -1,4 +1,4 @@
-"""The one place where a file is written: to a temporary file beside the target, then renamed."""
+"""The one place where a file is written: to a temporary file next to the target, then renamed."""
 
 import os
 import tempfile

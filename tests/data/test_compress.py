@@ -39,5 +39,5 @@ def test_what_is_not_compressed():
     for bits in (9, 17):
         with pytest.raises(InputError, match=f"codes of up to {bits} bits"):
             uncompress(bytes([0x1F, 0x9D, 0x80 | bits, 97, 98, 99]))
-    with pytest.raises(InputError, match="is damaged: code 511 at bit 24 names no entry"):
+    with pytest.raises(InputError, match="is damaged: code 511 at bit 24 is not in the table"):
         uncompress(b"\x1f\x9d\x90\xff\xff\xff")

@@ -117,9 +117,9 @@ def test_edges_that_seem_to_be_cut_off_are_told_of(folder):
         ({"graph_labels": " \n"}, r"SMALL_graph_labels\.txt is empty"),
         (
             {"graph_indicator": "1\n2\n2\n4\n4\n4\n"},
-            r"names graph 4, but SMALL_graph_labels\.txt has the graphs 1\.\.3",
+            r"has graph 4, but SMALL_graph_labels\.txt has the graphs 1\.\.3",
         ),
-        ({"graph_indicator": "0\n2\n2\n3\n3\n3\n"}, "names graph 0"),
+        ({"graph_indicator": "0\n2\n2\n3\n3\n3\n"}, "has graph 0"),
         ({"graph_indicator": "1\n2\n1\n3\n3\n3\n"}, r"line 3 of SMALL_graph_indicator\.txt returns to graph 1"),
         ({"graph_indicator": "1\n1\n1\n3\n3\n3\n"}, "has no node of graph 2: a graph has at least one"),
         ({"node_labels": "1\n"}, r"SMALL_node_labels\.txt has 1 lines, expected 6"),

@@ -66,5 +66,5 @@ def test_wrong_arguments(arguments, text):
 
 def test_without_metis_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pymetis", None)
-    with pytest.raises(InputError, match=r'pip install "s2gnn\[parts\]", or take method="random"'):
+    with pytest.raises(InputError, match=r'pip install "s2gnn\[parts\]", or use method="random"'):
         partition(random_graph(9), 2)

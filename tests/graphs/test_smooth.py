@@ -74,7 +74,7 @@ def test_duplicates_are_left_out_of_the_scale():
 def test_warns_when_stopped_early():
     X = np.random.default_rng(5).normal(size=(40, 2))
     with pytest.warns(
-        ConvergenceWarning, match="after 10 iterations .* above the tolerance 1.0e-05; raise max_iter, or"
+        ConvergenceWarning, match="after 10 iterations .* above the tolerance 1.0e-05; increase max_iter, or"
     ):
         smooth_graph(X, 5, max_iter=10)
 

@@ -40,7 +40,7 @@ def uncompress(content: bytes) -> bytes:
         elif code == len(table) and previous:
             entry = previous + previous[:1]
         else:
-            raise InputError(f"the .Z file is damaged: code {code} at bit {position - bits} names no entry")
+            raise InputError(f"the .Z file is damaged: code {code} at bit {position - bits} is not in the table")
         pieces.append(entry)
         if previous and len(table) < 1 << max_bits:
             table.append(previous + entry[:1])

@@ -35,7 +35,7 @@ def read_tu(path: str | Path, name: str | None = None, *, attributes: bool = Fal
         attributes: also use the node attributes.
 
     Raises:
-        InputError: naming the file, and the line where there is one, that is missing or wrong.
+        InputError: naming the file, and if possible the line, that is missing or wrong.
 
     Warns:
         TornFileWarning: if some edges are listed in both directions and others in one, as in a truncated file.
@@ -80,7 +80,7 @@ def _offsets(name: str, indicator: NDArray[np.int64], n_graphs: int) -> NDArray[
     file = f"{name}_graph_indicator.txt"
     if indicator[0] < 1 or indicator[-1] > n_graphs:
         outside = indicator[0] if indicator[0] < 1 else indicator[-1]
-        raise InputError(f"{file} names graph {outside}, but {name}_graph_labels.txt has the graphs 1..{n_graphs}")
+        raise InputError(f"{file} has graph {outside}, but {name}_graph_labels.txt has the graphs 1..{n_graphs}")
     back = np.flatnonzero(np.diff(indicator) < 0)
     if len(back):
         line = back[0] + 2

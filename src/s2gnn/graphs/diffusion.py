@@ -190,7 +190,7 @@ def _pushed_blocks(
 
 
 def _with_data(pattern: sp.csr_array, data: NDArray[np.float64]) -> sp.csr_array:
-    """A matrix with the pattern of another and its own values, zeros left out."""
+    """A matrix with the pattern of another and its own values, without zeros."""
     matrix = sp.csr_array((data, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
     matrix.eliminate_zeros()
     return matrix

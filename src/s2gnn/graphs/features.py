@@ -73,7 +73,7 @@ def squared_distances(X: Any, i: NDArray[np.int64], j: NDArray[np.int64], Y: Any
 
 
 def _by_chunks(X: Any, Y: Any, i: NDArray[np.int64], j: NDArray[np.int64], value: Any) -> NDArray[np.float64]:
-    """value(X[i], Y[j]), so many pairs at once that the rows taken fit into memory."""
+    """value(X[i], Y[j]) in chunks of pairs whose rows fit into memory."""
     stored = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
     chunk = max(1, int(VALUES_AT_ONCE / max(stored, 1)))
     values = np.empty(len(i))

@@ -24,13 +24,13 @@ class Graph:
     """A weighted undirected graph G with adjacency matrix A (N, N), symmetric, non-negative, zero diagonal.
 
     Both directions of an edge are stored, in CSR form with float64 weights. Isolated nodes and graphs
-    without edges are legal; a stored weight of zero is no edge. All constructors check their input and name
+    without edges are legal; a stored weight of zero is no edge. All constructors validate their input and name
     an offending entry.
 
     Args:
         adjacency: SciPy sparse matrix or array A (N, N).
-        sum_duplicates: add up the weights of entries given more than once; otherwise they are an error.
-        drop_self_loops: leave the diagonal out; otherwise a self-loop is an error.
+        sum_duplicates: add up the weights of duplicate entries; otherwise they are an error.
+        drop_self_loops: ignore the diagonal; otherwise a self-loop is an error.
 
     Example:
         >>> g = Graph.from_edge_list([(0, 1), (1, 2)], weights=[0.5, 2.0], n_nodes=4)
@@ -47,23 +47,32 @@ class Graph:
 
     def __init__(self, adjacency: Any, *, sum_duplicates: bool = False, drop_self_loops: bool = False) -> None:
         csr = symmetric_csr(adjacency, sum_duplicates=sum_duplicates, drop_self_loops=drop_self_loops)
-        self._fill(csr.indptr, csr.indices, csr.data)
+        self._set(csr.indptr, csr.indices, csr.data, copy=True)
         if not np.isfinite(self.degrees).all():
             node = int(np.flatnonzero(~np.isfinite(self.degrees))[0])
             raise InputError(f"the weights of node {node} add up to infinity: scale the weights down")
 
-    def _fill(self, indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[np.float64]) -> None:
+    @classmethod
+    def _trusted(
+        cls, indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[np.float64], *, copy: bool = True
+    ) -> Graph:
+        """The graph of CSR arrays that are known to be valid.
+
+        Without `copy` it keeps the arrays of another graph, such as those in memory that processes share.
+        """
+        graph = cls.__new__(cls)
+        graph._set(indptr, indices, weights, copy=copy)
+        return graph
+
+    def _set(self, indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[np.float64], *, copy: bool) -> None:
         index_type = np.int32 if len(indices) <= LARGEST_INT32_POINTER else np.int64
         arrays = {"_indptr": (indptr, index_type), "_indices": (indices, index_type), "_weights": (weights, np.float64)}
         for name, (values, dtype) in arrays.items():
-            memory = np.ascontiguousarray(values, dtype=dtype).tobytes()  # bytes, which NumPy cannot make writeable
-            object.__setattr__(self, name, np.frombuffer(memory, dtype=dtype, count=len(values)))
-
-    @classmethod
-    def _from_checked(cls, indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[np.float64]) -> Graph:
-        graph = object.__new__(cls)
-        graph._fill(indptr, indices, weights)
-        return graph
+            if copy:  # to bytes, which NumPy cannot make writeable
+                memory = np.ascontiguousarray(values, dtype=dtype).tobytes()
+                values = np.frombuffer(memory, dtype=dtype, count=len(values))
+            values.flags.writeable = False
+            object.__setattr__(self, name, values)
 
     @classmethod
     def from_scipy(cls, adjacency: Any, *, sum_duplicates: bool = False, drop_self_loops: bool = False) -> Graph:
@@ -80,12 +89,12 @@ class Graph:
         sum_duplicates: bool = False,
         drop_self_loops: bool = False,
     ) -> Graph:
-        """The graph of PyG's `edge_index` (2, E), which names both directions of every edge.
+        """The graph of PyG's `edge_index` (2, E), which lists both directions of every edge.
 
         Args:
             edge_index: integer array or tensor (2, E).
-            edge_weight: (E,); weight 1 everywhere if left out.
-            n_nodes: number of nodes; one more than the largest index if left out.
+            edge_weight: (E,); default: weight 1 everywhere.
+            n_nodes: number of nodes; default: one more than the largest index.
             sum_duplicates: see `Graph`.
             drop_self_loops: see `Graph`.
         """
@@ -106,13 +115,13 @@ class Graph:
         sum_duplicates: bool = False,
         drop_self_loops: bool = False,
     ) -> Graph:
-        """The graph of a list of edges (E, 2) that names every undirected edge once, in either direction.
+        """The graph of a list of edges (E, 2) with every undirected edge once, in either direction.
 
         Args:
             edges: integer pairs (E, 2).
-            weights: (E,); weight 1 everywhere if left out.
-            n_nodes: number of nodes; one more than the largest index if left out.
-            sum_duplicates: see `Graph`; (i, j) and (j, i) name the same edge.
+            weights: (E,); default: weight 1 everywhere.
+            n_nodes: number of nodes; default: one more than the largest index.
+            sum_duplicates: see `Graph`; (i, j) and (j, i) are the same edge.
             drop_self_loops: see `Graph`.
         """
         pairs, n_nodes = as_node_indices(edges, n_nodes, "edges")
@@ -233,7 +242,7 @@ class Graph:
         return np.repeat(np.arange(self.n_nodes, dtype=self._indices.dtype), np.diff(self._indptr))
 
     def to_scipy(self) -> sp.csr_array:
-        """A as a SciPy CSR array (N, N) of its own memory."""
+        """A copy of A as a SciPy CSR array (N, N)."""
         return sp.csr_array(
             (self._weights.copy(), self._indices.copy(), self._indptr.copy()), shape=(self.n_nodes,) * 2
         )
@@ -249,8 +258,8 @@ class Graph:
         """A PyG `Data` with `edge_index` (2, 2 n_edges), `edge_weight` and `num_nodes`.
 
         Args:
-            dtype: of `edge_weight`; float64 if left out, so that the way back is exact. PyG layers on
-                float32 features want `dtype=torch.float32`.
+            dtype: of `edge_weight`; default: float64, which `from_pyg` reads back exactly. PyG layers on
+                float32 features need `dtype=torch.float32`.
         """
         import torch
 
@@ -291,7 +300,7 @@ class Graph:
         raise AttributeError(f"a Graph is immutable: {name!r} cannot be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Graph._from_checked, (self._indptr, self._indices, self._weights)
+        return Graph._trusted, (self._indptr, self._indices, self._weights)
 
     def __repr__(self) -> str:
         weights = ""

@@ -57,7 +57,7 @@ def knn_graph(
         sigma: width of the Gaussian, or "mean".
         method: "exact", "faiss" (approximate; the extra `ann`) or "auto": faiss beyond 50,000 dense rows.
         progress: show a bar.
-        report: called with a `KNNInfo`, which says the recall that the search reached, for instance `print`.
+        report: called with a `KNNInfo`, which has the recall of the search, for example `print`.
 
     Example:
         >>> knn_graph([[0.0], [1.0], [3.0]], k=1)

@@ -19,7 +19,7 @@ def node_homophily(graph: Graph, y: ArrayLike) -> float:
     isolated node to be zero.
 
     Args:
-        graph: N nodes; its weights play no part.
+        graph: N nodes; its weights are ignored.
         y: labels (N,).
     """
     agree = _same_label(graph, y)
@@ -34,7 +34,7 @@ def edge_homophily(graph: Graph, y: ArrayLike) -> float:
     """The share of edges that join two nodes of the same label; `nan` for a graph without edges.
 
     Args:
-        graph: N nodes; its weights play no part.
+        graph: N nodes; its weights are ignored.
         y: labels (N,).
     """
     agree = _same_label(graph, y)
@@ -42,9 +42,9 @@ def edge_homophily(graph: Graph, y: ArrayLike) -> float:
 
 
 def largest_component(graph: Graph) -> tuple[Graph, NDArray[np.int64]]:
-    """The largest connected component as a graph of its own, and the nodes (n,) of `graph` it consists of.
+    """The largest connected component as a graph, and its nodes (n,) in `graph`.
 
-    Of several largest the one with the smallest node is taken.
+    Ties go to the smallest node index.
     """
     _, component = connected_components(graph.to_scipy(), directed=False)
     nodes = np.flatnonzero(component == np.argmax(np.bincount(component)))
@@ -87,6 +87,6 @@ def _same_label(graph: Graph, y: ArrayLike) -> NDArray[np.float64]:
         raise InputError(f"y has shape {labels.shape}, but the graph has {graph.n_nodes} nodes")
     missing = [label is None or label != label for label in labels.tolist()]
     if any(missing):
-        raise InputError(f"y[{missing.index(True)}] is missing: homophily is measured where every node has a label")
+        raise InputError(f"y[{missing.index(True)}] is missing: homophily needs a label for every node")
     same: NDArray[np.float64] = (labels[graph.rows()] == labels[graph.indices]).astype(np.float64)
     return same

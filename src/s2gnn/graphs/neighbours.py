@@ -32,7 +32,7 @@ class Neighbours:
 
     Attributes:
         indices: (N, k), nearest first.
-        distances: (N, k), in the metric that was asked for.
+        distances: (N, k), in the requested metric.
         method: "exact" or "faiss".
         recall: the share of true neighbours found: 1 if exact, else measured on `ROWS_SAMPLED` rows.
     """
@@ -48,7 +48,7 @@ def nearest_neighbours(
 ) -> Neighbours:
     """Search the `k` nearest other rows of every row of `X`.
 
-    The exact search is deterministic for any number of threads: of rows equally far the one of smaller index is taken.
+    The exact search is deterministic for any number of threads: ties go to the smaller index.
     (Among more than 4,096 equally far rows the choice may depend on the number of threads.) faiss gives the same
     result for the same number of threads.
 
@@ -57,7 +57,7 @@ def nearest_neighbours(
         k: 1 ≤ k ≤ N − 1.
         metric: "euclidean", or "cosine" for 1 − cos of the angle between rows.
         method: "exact", "faiss" (an inverted file, approximate, for dense features; needs the extra `ann`),
-            or "auto": exact for sparse features and up to 50,000 rows, or 200,000 where faiss is not installed; faiss
+            or "auto": exact for sparse features and up to 50,000 rows, or 200,000 if faiss is not installed; faiss
             beyond.
         progress: show a bar.
     """
@@ -74,7 +74,7 @@ def nearest_neighbours(
     if metric == "cosine":
         zero = np.flatnonzero(squared_lengths(X) == 0)
         if len(zero):
-            raise InputError(f'row {zero[0]} is all zero, so it has no direction for metric="cosine": leave it out')
+            raise InputError(f'row {zero[0]} is all zero, so it has no direction for metric="cosine": remove it')
         X = unit_rows(X)
     if method == "auto":
         method = "exact" if _searched_exactly(X) else "faiss"
@@ -100,11 +100,11 @@ def _searched_exactly(X: Any) -> bool:
 def nearest_rows(X: Any, queries: Any, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Indices and Euclidean distances (Q, k) of the `k` rows of `X` (N, M) nearest to each row of `queries` (Q, M).
 
-    The search is exact; of rows equally far the one of smaller index is taken. Both tables are as `checked_features`
-    gives them, both dense or both sparse; a row of `X` that equals a query is found, at distance zero.
+    The search is exact; ties go to the smaller index. Both tables are results of `checked_features`, both dense or both
+    sparse; a row of `X` that equals a query is found, at distance zero.
     """
     if not 1 <= k <= X.shape[0]:
-        raise InputError(f"k is {k}, but there are {X.shape[0]} rows to be near to: choose 1 <= k <= {X.shape[0]}")
+        raise InputError(f"k is {k}, but X has {X.shape[0]} rows: choose 1 <= k <= {X.shape[0]}")
     if not sp.issparse(X):
         centre = X.mean(axis=0)
         X, queries = X - centre, queries - centre
@@ -116,9 +116,9 @@ def _search_exactly(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Indices and distances (N, k), sorted by distance and, where these are equal, by index.
 
-    Of the rows of `queries` among those of `X`; if left out, of the rows of `X` among the others. A search rounds, and
-    breaks ties in the order of its threads: more rows than k are fetched, twice as many again for the rows whose ties
-    reach beyond them, and sorted here. `show` is told the share of the rows that are done.
+    The neighbours of the rows of `queries` among those of `X`; by default, of each row of `X` among the others. The
+    search rounds, and breaks ties in the order of its threads: more rows than k are fetched, twice as many again for
+    rows whose ties reach beyond them, and sorted here. `show` is called with the share of finished rows.
     """
     own = queries is None
     starts = X if own else queries
@@ -140,7 +140,7 @@ def _search_exactly(
 
 
 def _blocks(n: int) -> Iterator[NDArray[np.int64]]:
-    """The rows 0..n−1, so many at once that a search among all for them is short."""
+    """The rows 0..n−1 in blocks that are small enough to report progress."""
     for start in range(0, n, ROWS_AT_ONCE):
         yield np.arange(start, min(start + ROWS_AT_ONCE, n))
 
@@ -150,7 +150,7 @@ def _sorted(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The lists `found` (rows, m) in the order of true distance and index, and these distances.
 
-    The distances are those from `rows` of the table `starts`, of `X` if left out.
+    The distances are from `rows` of the table `starts`, by default `X`.
     """
     repeated = np.repeat(rows, found.shape[1])
     squares = squared_distances(X if starts is None else starts, repeated, found.ravel(), X)

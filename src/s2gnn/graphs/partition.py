@@ -11,7 +11,7 @@ from s2gnn.graphs.validation import as_array
 
 PartitionMethod = Literal["metis", "random"]
 ROWS_AT_A_TIME = 2**16
-_WEIGHT_LEVELS = 1000  # METIS knows whole numbers only
+_WEIGHT_LEVELS = 1000  # METIS takes integers only
 
 
 def partition(graph: Graph, n_parts: int, method: PartitionMethod = "metis", seed: int = 0) -> NDArray[np.int64]:
@@ -21,8 +21,8 @@ def partition(graph: Graph, n_parts: int, method: PartitionMethod = "metis", see
         graph: N nodes.
         n_parts: at most N.
         method: "metis" cuts edges of little weight, by METIS (Karypis and Kumar 1998; the extra `parts`); "random"
-            deals the nodes out, as a yardstick.
-        seed: of either.
+            distributes the nodes at random, as a baseline.
+        seed: random seed.
 
     Example:
         >>> two_triangles = Graph.from_edge_list([(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 5), (3, 5)])
@@ -61,7 +61,7 @@ def _metis(graph: Graph, n_parts: int, seed: int) -> NDArray[np.int64]:
         import pymetis
     except ImportError as error:
         raise InputError(
-            'METIS is not installed: pip install "s2gnn[parts]", or take method="random", which cuts most edges'
+            'METIS is not installed: pip install "s2gnn[parts]", or use method="random", which cuts most edges'
         ) from error
     largest = graph.weights.max() if len(graph.weights) else 1.0
     weights = np.maximum(1, np.rint(graph.weights * (_WEIGHT_LEVELS / largest))).astype(np.int64)

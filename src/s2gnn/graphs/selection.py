@@ -29,7 +29,7 @@ class StoredEntries:
 
     def of_graph(self, graph: Graph) -> Graph:
         """The graph of the chosen nodes and of the edges between them, where these are the entries of `graph`."""
-        return Graph._from_checked(self.indptr, self.columns, graph.weights[self.entries])
+        return Graph._trusted(self.indptr, self.columns, graph.weights[self.entries])
 
 
 class Selection(ABC):

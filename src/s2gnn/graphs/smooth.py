@@ -73,18 +73,18 @@ def smooth_graph(
     Args:
         X: features (N, M), a dense array or a SciPy sparse matrix; all values finite.
         k: wanted number of neighbours, 1 ≤ k ≤ N − 2.
-        candidates: the pairs that may become edges are those of each row's so many nearest rows; 4k if left
-            out, which gives the edges of the problem on all pairs; or "all".
+        candidates: only pairs of each row and this number of nearest rows may become edges; default: 4k, which gives
+            the edges of the problem on all pairs; or "all".
         step: the step size is 0.5/(2 + ‖S‖) with S the incidence of nodes and candidate pairs. With
             "all-pairs" ‖S‖ is that of the complete graph, whatever the candidates: the smaller steps of the
             published results, which on some data were stopped before they converged.
         tolerance: stop when the primal and the dual variable change by less than this, relatively.
-        max_iter: stop here at the latest, with a warning.
-        threshold: weights below this are no edges.
+        max_iter: maximum number of iterations; reaching it is a warning.
+        threshold: smaller weights are dropped.
         scale: "learned" keeps the weights, "max" divides them by the largest, a number multiplies them.
         method: of the search for candidates, see `knn_graph`.
         progress: show a bar.
-        report: called with a `SmoothInfo` when the graph is found, for instance `print`.
+        report: called with a `SmoothInfo` at the end, for example `print`.
     """
     X = checked_features(X)
     n = X.shape[0]
@@ -100,7 +100,7 @@ def smooth_graph(
     if not info.converged:
         warnings.warn(
             f"the learned graph has not converged: after {iterations:,} iterations the relative change is "
-            f"{residual:.1e}, above the tolerance {tolerance:.1e}; raise max_iter, or leave out rows far from all",
+            f"{residual:.1e}, above the tolerance {tolerance:.1e}; increase max_iter, or remove outlying rows",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -123,7 +123,7 @@ def _theta(z: NDArray[np.float64], k: int) -> float:
     """The geometric mean of the bounds between which a row has k neighbours, z (N, ≥ k + 1) sorted rows.
 
     θ_up(k) is the mean over rows of 1/√(k z_k² − B_k z_k), B_k the sum of the k smallest. A row whose k
-    nearest are all at one distance, such as copies, has no finite bound and is left out of the mean.
+    nearest are all at one distance, such as copies, has no finite bound and is excluded from the mean.
     """
 
     def upper(k: int) -> float:

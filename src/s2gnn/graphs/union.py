@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -22,12 +22,13 @@ from s2gnn.progress import progress_bar
 class DisjointUnion:
     """The disjoint union of G graphs: the nodes of the first come first, and no edge joins two graphs.
 
-    What a network computes on the union it computes on each graph by itself, because every operator of the union is
-    block-diagonal too.
+    A network computes the same on the union as on each graph separately, because every operator of the union is also
+    block-diagonal.
 
     Attributes:
         graph: on all N nodes.
         offsets: (G + 1,) int64; graph g has the nodes offsets[g]..offsets[g + 1] − 1, at least one.
+        validated: skip the checks.
 
     Example:
         >>> pair, point = Graph.from_edge_list([(0, 1)]), Graph.from_edge_list([], n_nodes=1)
@@ -38,8 +39,11 @@ class DisjointUnion:
 
     graph: Graph
     offsets: NDArray[np.int64]
+    validated: InitVar[bool] = False
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, validated: bool) -> None:
+        if validated:
+            return
         offsets = as_array(self.offsets)
         if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or len(offsets) < 2:
             raise InputError(f"offsets has shape {offsets.shape} and dtype {offsets.dtype}, expected integers (G + 1,)")
@@ -68,7 +72,7 @@ class DisjointUnion:
         stored = from_zero([len(graph.indices) for graph in graphs])
         shifted = [graph.indices.astype(np.int64) + shift for graph, shift in zip(graphs, offsets[:-1], strict=True)]
         pointers = [graph.indptr[:-1] + shift for graph, shift in zip(graphs, stored[:-1], strict=True)]
-        joined = Graph._from_checked(
+        joined = Graph._trusted(
             np.concatenate([*pointers, stored[-1:]]),
             np.concatenate(shifted),
             np.concatenate([graph.weights for graph in graphs]),
@@ -91,7 +95,7 @@ class DisjointUnion:
         return np.repeat(np.arange(self.n_graphs), self.sizes)
 
     def blocks(self, chosen: ArrayLike) -> Blocks:
-        """Where the graphs `chosen` (g,), by number, stand in the arrays of the union."""
+        """The positions of the graphs `chosen` (g,), by number, in the arrays of the union."""
         numbers = as_array(chosen)
         if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or len(numbers) == 0:
             raise InputError(
@@ -105,16 +109,13 @@ class DisjointUnion:
     def chosen(self, graphs: ArrayLike) -> DisjointUnion:
         """The union of the graphs with these numbers (g,), in the given order."""
         blocks = self.blocks(graphs)
-        union = object.__new__(DisjointUnion)  # blocks of a union are separate: nothing is to be checked again
-        object.__setattr__(union, "graph", blocks.of_graph(self.graph))
-        object.__setattr__(union, "offsets", blocks.offsets)
-        return union
+        return DisjointUnion(blocks.of_graph(self.graph), blocks.offsets, validated=True)  # blocks stay separate
 
     def __iter__(self) -> Iterator[Graph]:
         return (self.chosen([number]).graph for number in range(self.n_graphs))
 
     def diffused(self, teleport: float = 0.05, top: int = 15, *, progress: bool = False) -> DisjointUnion:
-        """The union of the diffusions of the graphs, each by itself; see `diffuse`.
+        """The union of the diffusions of the single graphs; see `diffuse`.
 
         A graph with at most `top` nodes keeps all links that its components allow; one without edges stays without.
         """
@@ -131,7 +132,7 @@ class DisjointUnion:
 
 @dataclass(frozen=True, eq=False)
 class Blocks(Selection):
-    """Some blocks of a block-diagonal matrix: what they are in its arrays, and what in those of the blocks alone.
+    """Some blocks of a block-diagonal matrix, as positions in its arrays and in those of the blocks alone.
 
     Attributes:
         starts: first node of each block, (g,) int64.

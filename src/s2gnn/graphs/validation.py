@@ -138,8 +138,8 @@ def _drop_diagonal(csr: Any, *, allowed: bool) -> None:
     if not allowed:
         node = int(rows[loops][0])
         raise InputError(
-            f"node {node} has a self-loop of weight {csr.data[loops][0]}: pass drop_self_loops=True to leave "
-            "self-loops out (the operator adds its own, of weight epsilon)"
+            f"node {node} has a self-loop of weight {csr.data[loops][0]}: pass drop_self_loops=True to drop "
+            "self-loops (the operator adds its own, of weight epsilon)"
         )
     csr.data[loops] = 0.0
     csr.eliminate_zeros()
@@ -178,7 +178,7 @@ def _symmetrised(csr: Any, rounding: float) -> Any:
         f"the graph is not symmetric: the weight of ({i}, {j}) is {csr[i, j]}, that of ({j}, {i}) is {csr[j, i]}. "
         "Symmetrise a directed graph first: a matrix with A.maximum(A.T) or (A + A.T) / 2, an edge_index with "
         'torch_geometric.utils.to_undirected(edge_index, edge_weight, reduce="mean"); '
-        "for an edge list that names each edge once use Graph.from_edge_list"
+        "for an edge list with each edge once use Graph.from_edge_list"
     )
 
 

@@ -1,6 +1,7 @@
 """Hand data to spawned processes so that all read one copy of its arrays, in shared memory."""
 
 import io
+from functools import partial
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
@@ -44,7 +45,7 @@ class _SharingPickler(ForkingPickler):
         if type(obj) is np.ndarray and obj.nbytes >= _SMALL and not obj.dtype.hasobject:
             return self._reduce_array(obj)
         if type(obj) is Graph:
-            return _graph, (obj.indptr, obj.indices, obj.weights)
+            return partial(Graph._trusted, copy=False), (obj.indptr, obj.indices, obj.weights)
         return NotImplemented
 
     def _reduce_array(self, array: NDArray[Any]) -> tuple[Any, ...]:
@@ -65,11 +66,3 @@ def _array(memory: Tensor, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDAr
     array = memory.numpy().view(dtype).reshape(shape)
     array.flags.writeable = False
     return array
-
-
-def _graph(*arrays: NDArray[Any]) -> Graph:
-    """A graph around arrays of one that was checked; its own constructors would copy them."""
-    graph = object.__new__(Graph)
-    for slot, array in zip(("_indptr", "_indices", "_weights"), arrays, strict=True):
-        object.__setattr__(graph, slot, array)
-    return graph

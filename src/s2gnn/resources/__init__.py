@@ -1,4 +1,4 @@
-"""What a computation takes, measured: its time, and its memory in a process of its own."""
+"""Measure the time of a computation, and its memory in a separate process."""
 
 from s2gnn.resources.child import DeadProcessError, LimitError, Limits, in_own_process
 from s2gnn.resources.memory import available_bytes, forget_peak, peak_bytes, resident_bytes, settled_bytes

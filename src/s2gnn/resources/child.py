@@ -1,4 +1,4 @@
-"""Run a measurement in a process of its own, so that its memory is its own, and end it at a limit."""
+"""Run a measurement in a separate process, whose memory is its own, and end it at a limit."""
 
 import gc
 import multiprocessing
@@ -14,20 +14,20 @@ from s2gnn.processes import StartMethod, end_with_parent, how_it_ended, start_pr
 from s2gnn.resources.memory import resident_bytes_of
 
 T = TypeVar("T")
-_LOOK = 0.05  # seconds between two looks at the memory of a process
+_LOOK = 0.05  # seconds between two checks of the memory of a process
 
 
 class LimitError(Exception):
-    """A process was ended because it took too much; the text says of what."""
+    """A process was ended because it exceeded a limit."""
 
 
 class DeadProcessError(RuntimeError):
-    """A process ended without a result; the text says how."""
+    """A process ended without a result."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a process may take: seconds, and bytes of resident memory (Linux only); `None` for no limit."""
+    """Limits of a process: seconds, and bytes of resident memory (Linux only); `None` for no limit."""
 
     seconds: float | None = None
     resident: int | None = None
@@ -43,18 +43,18 @@ class _Failure:
 def in_own_process(
     task: Callable[..., T], *arguments: object, limits: Limits | None = None, preloaded: Sequence[str] = ()
 ) -> T:
-    """What `task(*arguments)` returns in a process of its own, which Ctrl-C and any error here end.
+    """The result of `task(*arguments)` in a separate process, which Ctrl-C and any error here end.
 
     Args:
         task: a function of a module.
-        *arguments: that can be pickled, as the result can.
-        limits: beyond which the process is ended; none if left out.
-        preloaded: begin, where the system can, with the copy of an interpreter that has imported these modules and not
-            with a new one, which takes seconds; the first call decides which modules.
+        *arguments: picklable, as is the result.
+        limits: beyond which the process is ended; default: none.
+        preloaded: if possible, fork an interpreter that has imported these modules instead of starting a new one, which
+            takes seconds; the first call decides which modules.
 
     Raises:
         LimitError: at a limit.
-        DeadProcessError: if the process was killed, for instance for want of memory.
+        DeadProcessError: if the process was killed, for example out of memory.
         Exception: what the task raised.
     """
     here, there = multiprocessing.get_context("spawn").Pipe()
@@ -94,9 +94,9 @@ def _outcome(process: BaseProcess, connection: Connection, limits: Limits) -> An
 
 def _run(connection: Connection, task: Callable[..., object], arguments: tuple[object, ...]) -> None:
     end_with_parent()
-    gc.freeze()  # what was imported is no garbage: looking at it would take longer than a small measurement
+    gc.freeze()  # imported objects are no garbage; scanning them would take longer than a small measurement
     try:
         outcome = task(*arguments)
-    except Exception as error:  # noqa: BLE001  whatever it is, the parent raises it
+    except Exception as error:  # noqa: BLE001  the parent raises it
         outcome = _Failure(error)
     connection.send(outcome)

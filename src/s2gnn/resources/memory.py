@@ -11,7 +11,7 @@ _OWN = Path("/proc/self/status")
 
 
 def available_bytes() -> int:
-    """The memory that a program may still take without swapping, as the system estimates it; Linux only."""
+    """The memory that a program can allocate without swapping, as the system estimates it; Linux only."""
     return _kilobytes(Path("/proc/meminfo"), "MemAvailable:")
 
 
@@ -25,12 +25,12 @@ def resident_bytes_of(pid: int) -> int:
     try:
         return _field(Path(f"/proc/{pid}/status").read_text(), "VmRSS:")
     except (FileNotFoundError, ProcessLookupError):
-        _kilobytes(_OWN, "VmRSS:")  # refuses a system on which no process has such a file
+        _kilobytes(_OWN, "VmRSS:")  # raises on systems without such files
         return 0
 
 
 def settled_bytes() -> int:
-    """The resident memory of this process once freed blocks are given back to the system; Linux only."""
+    """The resident memory of this process after freed blocks are returned to the system; Linux only."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
@@ -39,9 +39,9 @@ def settled_bytes() -> int:
 
 
 def peak_bytes() -> int:
-    """The largest resident memory that this process has had, since `forget_peak` if that was called.
+    """The peak resident memory of this process, since the last `forget_peak` if there was one.
 
-    Linux hands `ru_maxrss` on from the process that started this one, so the high-water mark of /proc comes first.
+    On Linux `ru_maxrss` is inherited from the parent process, so the high-water mark of /proc is preferred.
     """
     if _OWN.is_file() or sys.platform == "win32":
         return _kilobytes(_OWN, "VmHWM:")
@@ -52,7 +52,7 @@ def peak_bytes() -> int:
 
 
 def forget_peak() -> None:
-    """Let `peak_bytes` begin anew, from the memory that this process has now; Linux only."""
+    """Reset `peak_bytes` to the current memory of this process; Linux only."""
     path = Path("/proc/self/clear_refs")
     try:
         path.write_text("5")

@@ -1,11 +1,11 @@
-"""How long something takes: the least of several runs, of as many as there is patience for."""
+"""The minimum time of several runs."""
 
 import time
 from collections.abc import Callable
 
 
 def least_seconds(run: Callable[[], object], most: int = 10, patience: float = 1.0) -> float:
-    """The least time that `run` took, of at most `most` runs and none after `patience` seconds; at least of one."""
+    """The minimum seconds of `run` over at most `most` runs, none of which starts after `patience` seconds."""
     taken: list[float] = []
     while not taken or (len(taken) < most and sum(taken) < patience):
         start = time.perf_counter()
