@@ -1,4 +1,4 @@
-"""The one place where a figure becomes a file."""
+"""Matplotlib figures as files."""
 
 import io
 from pathlib import Path
@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 
 from s2gnn.files import write_atomically
 
-# Paul Tol's "muted" colours, which people with colour blindness can tell apart.
+# Paul Tol's "muted" colours, distinguishable with colour blindness.
 PALETTE = ("#332288", "#88CCEE", "#44AA99", "#DDCC77", "#CC6677", "#AA4499", "#117733", "#882255", "#999933")
 
 
 def bare(axes: Axes) -> None:
-    """Leave the lines at the top and at the right out."""
+    """Hide the top and right spines."""
     axes.spines[["top", "right"]].set_visible(False)
 
 
@@ -24,9 +24,9 @@ def save_png(figure: Figure, path: str | Path) -> None:
     write_atomically(path, picture(figure, "png"))
 
 
-def picture(figure: Figure, form: Literal["png", "svg"]) -> bytes:
-    """`figure` as a file; the same figure has the same bytes, whenever it is made."""
+def picture(figure: Figure, form: Literal["png", "svg"], *, salt: str = "s2gnn") -> bytes:
+    """`figure` as a file, with the same bytes whenever it is drawn; `salt` makes the ids of an SVG differ."""
     buffer = io.BytesIO()
-    with rc_context({"svg.hashsalt": "s2gnn", "svg.fonttype": "none"}):
+    with rc_context({"svg.hashsalt": salt, "svg.fonttype": "none"}):
         figure.savefig(buffer, format=form, dpi=130, metadata={"Date": None} if form == "svg" else None)
     return buffer.getvalue()

@@ -131,7 +131,6 @@ def _latex(text: str) -> str:
 
 def as_html(table: Table) -> str:
     """One page that needs nothing else; the best in bold, the second best underlined."""
-    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in table.header)
     bodies = []
     for block in table.blocks:
         said = f"<span>{html.escape(block.heading)}</span>"
@@ -139,12 +138,25 @@ def as_html(table: Table) -> str:
         rows = "\n".join(f"<tr>{''.join(map(_html_entry, row))}</tr>" for row in block.rows)
         bodies.append(f"<tbody>\n{heading}\n{rows}\n</tbody>")
     notes = "\n".join(f"<p>{html.escape(note)}</p>" for note in table.notes)
-    title = html.escape(table.title)
-    body = (
-        f'<h1>{title}</h1>\n<div class="scroll" tabindex="0" role="region" aria-label="{title}">\n<table>\n'
-        f"<thead><tr>{head}</tr></thead>\n" + "\n".join(bodies) + f"\n</table>\n</div>\n{notes}"
+    grid = html_table(table.title, table.header, "\n".join(bodies))
+    return webpage(table.title, f"<h1>{html.escape(table.title)}</h1>\n{grid}\n{notes}")
+
+
+def html_table(caption: str, header: Sequence[str], bodies: str, *, kind: str = "") -> str:
+    """A table that scrolls by itself where it is wider than the page.
+
+    Args:
+        caption: read out by screen readers.
+        header: of the columns, plain text.
+        bodies: the `<tbody>` elements.
+        kind: CSS class of the table.
+    """
+    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in header)
+    style = f' class="{kind}"' if kind else ""
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{html.escape(caption)}">\n<table{style}>\n'
+        f"<thead><tr>{head}</tr></thead>\n{bodies}\n</table>\n</div>"
     )
-    return webpage(table.title, body)
 
 
 def _html_entry(entry: Cell) -> str:

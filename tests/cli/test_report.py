@@ -24,7 +24,7 @@ def test_from_a_table_to_a_report(s2gnn, tmp_path):
 
     code, out, err = s2gnn("report", tmp_path / "model")
     assert code == 0, err
-    assert "How good are the answers? Of 15\N{NO-BREAK SPACE}labels" in out
+    assert "How accurate is it? Accuracy on 15\N{NO-BREAK SPACE}hidden labels" in out
     assert out.rstrip().endswith(str(tmp_path / "model" / "report.html"))
     assert (tmp_path / "model" / "report.html").read_text() == first
     assert load_estimator(tmp_path / "model")[0].n_labelled_ == 15
@@ -40,7 +40,7 @@ def test_an_estimator_saved_from_python(s2gnn, tmp_path):
     assert (code, err) == (0, "")
     found = json.loads(out)
     assert found["report"] == str(tmp_path / "r.html")
-    assert "This folder keeps no labels" in found["findings"]["How good are the answers?"]
+    assert "This folder contains no labels" in found["findings"]["How accurate is it?"]
 
 
 def test_wrong_input_is_one_sentence(s2gnn, tmp_path):

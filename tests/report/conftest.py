@@ -1,4 +1,6 @@
-"""Models of small tables, made once, with what `s2gnn fit` keeps beside them."""
+"""Models of small tables, trained once, and their reports."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,8 +12,9 @@ from s2gnn.estimator.cross_validation import hidden_answers
 from s2gnn.estimator.evidence import Evidence
 from s2gnn.estimator.table_model import TableModel
 from s2gnn.preprocessing import TableEncoder, choose_columns, class_labels, quantities
-from s2gnn.report.content import measure
-from s2gnn.report.subject import load_subject
+from s2gnn.report.baselines import compare
+from s2gnn.report.model import load_model
+from s2gnn.report.page import edge_stability, model_layout, report_page, report_sections
 from tests.cli.tables import diabetes_table, iris_table
 
 QUICK = {"max_epochs": 40, "n_networks": 2, "hidden_channels": 16, "random_state": 0, "scale": False}
@@ -57,11 +60,22 @@ def regressor_folder(tmp_path_factory):
     return fit(place / "patients.csv", "progression", place / "model")
 
 
-@pytest.fixture(scope="session")
-def classifier_content(classifier_folder):
-    return measure(load_subject(classifier_folder))
+def reported(folder):
+    """The model of a folder, what its report measures, and the report."""
+    model = load_model(folder)
+    layout, comparison, stability = model_layout(model), compare(model), edge_stability(model)
+    sections = report_sections(model, layout, comparison, stability)
+    page = report_page(model, layout, sections)
+    return SimpleNamespace(
+        model=model, layout=layout, comparison=comparison, stability=stability, sections=sections, page=page
+    )
 
 
 @pytest.fixture(scope="session")
-def regressor_content(regressor_folder):
-    return measure(load_subject(regressor_folder))
+def classifier(classifier_folder):
+    return reported(classifier_folder)
+
+
+@pytest.fixture(scope="session")
+def regressor(regressor_folder):
+    return reported(regressor_folder)

@@ -2,8 +2,6 @@
 
 import pytest
 
-from s2gnn.report.page import report_page
-
 CONTRAST = """
 (() => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -31,15 +29,15 @@ ACTIVE = "[document.activeElement.tagName.toLowerCase(), document.activeElement.
 
 
 @pytest.fixture(scope="module")
-def page(classifier_content, tmp_path_factory):
+def page(classifier, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(report_page(classifier_content))
+    path.write_text(classifier.page)
     return path
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390, 320], ids=["desktop", "phone", "small-phone"])
-def test_it_renders_without_complaint_and_without_a_network(browser, page, width, dark):
+def test_it_renders_without_errors_or_requests(browser, page, width, dark):
     browser.open(page, width=width, dark=dark)
     assert browser.complaints() == []
     assert browser.requests() == [page.as_uri()]
@@ -47,7 +45,7 @@ def test_it_renders_without_complaint_and_without_a_network(browser, page, width
     assert browser.run(CONTRAST) > 4.5
     bright = browser.run("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
     assert bright != dark
-    for name in ("graph", "calibration", "comparison", "noise", "orders", "curves"):
+    for name in ("graph", "calibration", "comparison", "noise", "branches", "curves"):
         box = browser.run(f"{BOX}(document.querySelector('svg.{name}'))")
         assert width / 3 < box[0] <= width
         assert box[1] > 80
@@ -100,17 +98,17 @@ def test_it_works_from_the_keyboard(browser, page):
     assert browser.complaints() == []
 
 
-def test_a_doubtful_row_leads_to_its_point(browser, page):
+def test_an_uncertain_row_links_to_its_point(browser, page):
     browser.open(page)
-    target = browser.run("document.querySelector('.unsure a').hash")
-    browser.run("document.querySelector('.unsure a').click()")
+    target = browser.run("document.querySelector('.uncertain a').hash")
+    browser.run("document.querySelector('.uncertain a').click()")
     browser.run("new Promise((done) => setTimeout(done, 100))")
     assert browser.run(ACTIVE)[1] == target.removeprefix("#")
     number = target.removeprefix("#row-")
     assert browser.run("document.getElementById('row-shown').innerText").startswith(f"Row {number}")
 
 
-def test_parts_are_labelled_for_those_who_cannot_see_them(browser, page):
+def test_every_part_has_a_name_for_screen_readers(browser, page):
     browser.open(page)
     nodes = browser.send("Accessibility.getFullAXTree")["nodes"]
     named = {(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]}

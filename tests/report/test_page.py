@@ -7,22 +7,12 @@ import scipy.sparse as sp
 
 from s2gnn import Graph, S2GNNClassifier
 from s2gnn.estimator.cross_validation import HiddenAnswers
-from s2gnn.report.content import Content
-from s2gnn.report.drawn_graph import draw_graph
-from s2gnn.report.glance import glance
-from s2gnn.report.held_out import calibration, confusion_matrix
-from s2gnn.report.kept_columns import KeptColumn
-from s2gnn.report.page import report_page
-from s2gnn.report.subject import Subject
-from s2gnn.report.unsure import least_sure
+from s2gnn.report.columns import Column
+from s2gnn.report.model import ReportedModel
+from s2gnn.report.page import model_layout, report_page, report_sections
 from tests.pages import Outline
 
-SECTIONS = ["data", "graph", "answers", "sureness", "others", "next", "noise", "orders", "training"]
-
-
-@pytest.fixture
-def content(classifier_content):
-    return classifier_content
+SECTIONS = ["data", "graph", "accuracy", "calibration", "comparison", "next", "noise", "branches", "training"]
 
 
 def check_self_contained(text):
@@ -37,65 +27,50 @@ def check_self_contained(text):
     return page
 
 
-def test_a_classifier(content):
-    text = report_page(content)
-    page = check_self_contained(text)
+def test_a_classifier(classifier):
+    page = check_self_contained(classifier.page)
     assert [attrs["id"] for tag, attrs in page.seen if tag == "section"] == SECTIONS
     rows = [value for value in page.values("id") if value.startswith("row-") and value != "row-shown"]
     assert sorted(rows) == sorted(f"row-{row + 1}" for row in range(150))
-    titles = [text for text in page.text if text.startswith("Row 1\n")]
-    assert len(titles) == 1
-    assert "label setosa" in titles[0] or "label v" in titles[0]
-    assert re.search(r"petal length: \d", titles[0])
+    (title,) = [text for text in page.text if text.startswith("Row 1\n")]
+    assert re.search(r"label: (setosa|v)", title)
+    assert re.search(r"petal length: \d", title)
 
 
-def test_a_regressor(regressor_content):
-    text = report_page(regressor_content)
-    page = check_self_contained(text)
-    assert [attrs["id"] for tag, attrs in page.seen if tag == "section"] == [
-        name for name in SECTIONS if name != "sureness"
-    ]
-    assert 'class="chart residuals"' in text
-    assert 'class="chart quantities"' in text
+def test_a_regressor(regressor):
+    page = check_self_contained(regressor.page)
+    expected = [name for name in SECTIONS if name != "calibration"]
+    assert [attrs["id"] for tag, attrs in page.seen if tag == "section"] == expected
+    assert 'class="chart residuals"' in regressor.page
+    assert 'class="chart quantities"' in regressor.page
 
 
-def test_an_older_folder(content):
-    subject = replace(content.subject, evidence=None)
-    bare = replace(content, subject=subject, glance=glance(subject), confusion=None, calibration=None, comparison=None)
-    text = report_page(bare)
+def test_an_older_folder(classifier):
+    model = replace(classifier.model, evidence=None)
+    sections = report_sections(model, classifier.layout, None, classifier.stability)
+    text = report_page(model, classifier.layout, sections)
     check_self_contained(text)
-    assert text.count("This folder keeps no labels") == 1
-    assert not {"sureness", "others"} & {attrs["id"] for tag, attrs in Outline(text).seen if tag == "section"}
+    assert text.count("This folder contains no labels") == 1
+    assert not {"calibration", "comparison"} & {section.anchor for section in sections}
     assert "known" not in re.findall(r'class="points ([^"]*)"', text)
 
 
-def test_texts_of_the_table_are_texts(content):
+def test_texts_of_the_table_are_escaped(classifier):
     evil = '</title><script>alert("x")</script><img src=x onerror=alert(1)>\n&'
-    columns = tuple(replace(column, name=evil) for column in content.subject.columns)
-    evidence = replace(content.subject.evidence, source=evil, command=evil, left_out={evil: evil}, missing={evil: 1})
-    subject = replace(content.subject, label=evil, columns=columns, evidence=evidence)
-    subject.__dict__["classes"] = (evil, "b", "c")
-    text = report_page(replace(content, subject=subject, glance=glance(subject)))
-    page = Outline(text)
+    columns = tuple(replace(column, name=evil) for column in classifier.model.columns)
+    evidence = replace(classifier.model.evidence, source=evil, command=evil, left_out={evil: evil}, missing={evil: 1})
+    model = replace(classifier.model, label=evil, columns=columns, evidence=evidence)
+    model.__dict__["classes"] = (evil, "b", "c")
+    sections = report_sections(model, classifier.layout, classifier.comparison, classifier.stability)
+    page = Outline(report_page(model, classifier.layout, sections))
     assert [tag for tag, _ in page.seen].count("script") == 1
     assert "img" not in [tag for tag, _ in page.seen]
     assert not page.values("onerror")
 
 
-def test_many_classes_are_listed_by_their_commonest_mistakes(content):
-    names = tuple(f"class {place}" for place in range(100))
-    subject = replace(content.subject)
-    subject.__dict__["classes"] = names
-    confusion = np.diag(np.full(100, 3))
-    confusion[7, 9] = 5
-    text = report_page(replace(content, subject=subject, confusion=confusion))
-    assert "true ↓" not in text
-    assert '<th scope="row">class 7</th><td>class 9</td><td>5</td>' in text
-
-
 @pytest.fixture
-def large(content):
-    """A report on 100,000 rows, whose network is not trained to any use."""
+def large(classifier):
+    """A model of 100,000 rows, hardly trained."""
     n, k, rng = 100_000, 6, np.random.default_rng(0)
     offsets = sp.diags_array([rng.uniform(0.1, 1, n - step) for step in range(1, k)], offsets=range(1, k))
     graph = Graph.from_scipy(sp.csr_array(offsets + offsets.T))
@@ -104,36 +79,16 @@ def large(content):
     y[labelled] = labelled * 10 // n
     estimator = S2GNNClassifier("precomputed", alpha=1, hidden_channels=4, max_epochs=1, n_networks=1, random_state=0)
     estimator.fit(X, y, adjacency=graph)
-    answers = rng.dirichlet(np.ones(10), size=2_000)
-    targets = y[labelled]
-    evidence = replace(
-        content.subject.evidence,
-        missing={},
-        labelled=labelled,
-        targets=targets,
-        hidden=HiddenAnswers(labelled, np.zeros(2_000, dtype=int), answers),
-    )
-    columns = tuple(KeptColumn(f"a column of some length {place}", place) for place in range(12))
-    subject = Subject("large", estimator, "label", columns, evidence)
-    unsure = least_sure(subject)
-    predicted = answers.argmax(axis=1)
-    return Content(
-        subject=subject,
-        glance=glance(subject),
-        graph=draw_graph(graph, np.concatenate([[row.row for row in unsure], labelled])),
-        confusion=confusion_matrix(targets, predicted, 10),
-        calibration=calibration(answers.max(axis=1), predicted == targets),
-        residuals=None,
-        unsure=unsure,
-        orders=np.full((2, 2), 0.5),
-        stability=content.stability,
-        comparison=content.comparison,
-    )
+    hidden = HiddenAnswers(labelled, np.zeros(2_000, dtype=int), rng.dirichlet(np.ones(10), size=2_000))
+    parts = {"missing": {}, "labelled": labelled, "targets": y[labelled], "hidden": hidden}
+    columns = tuple(Column(f"a column of some length {index}", index) for index in range(12))
+    return ReportedModel("large", estimator, "label", columns, replace(classifier.model.evidence, **parts))
 
 
-def test_a_hundred_thousand_rows_are_a_page_of_less_than_five_megabytes(large):
-    text = report_page(large)
+def test_a_hundred_thousand_rows_are_a_page_of_less_than_five_megabytes(large, classifier):
+    layout = model_layout(large)
+    text = report_page(large, layout, report_sections(large, layout, classifier.comparison, classifier.stability))
     page = check_self_contained(text)
     assert len(text.encode()) < 5 * 2**20
-    assert [tag for tag, _ in page.seen].count("title") == 1 + len(large.graph.rows) == 1_501
-    assert "Drawn are 1,500 of the 100,000 rows" in text
+    assert [tag for tag, _ in page.seen].count("title") == 1 + len(layout.rows) == 1_501
+    assert "1,500 of the 100,000 rows are drawn" in text

@@ -1,4 +1,4 @@
-"""The page a person looks at: what a model says, how good it is, and what it depends on."""
+"""The HTML report on a model: its data and graph, how accurate it is, and what to label next."""
 
 from s2gnn.report.page import write_report
 

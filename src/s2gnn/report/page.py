@@ -1,90 +1,144 @@
-"""The report as one page of HTML."""
+"""The report as one HTML page."""
 
-import html
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
+
+from s2gnn.analysis import NoiseStability, branch_shares, edge_noises
+from s2gnn.estimator.stability import estimator_stability
 from s2gnn.files import write_atomically
 from s2gnn.progress import progress_bar
-from s2gnn.report.colours import palette_css
-from s2gnn.report.content import Content, measure
-from s2gnn.report.rows import row_columns
-from s2gnn.report.sections import Section, sections
-from s2gnn.report.subject import load_subject
-from s2gnn.report.words import counted, listed
-from s2gnn.report.words_of_data import summary
+from s2gnn.report.accuracy_sections import accuracy_section, calibration_bins, calibration_section, comparison_section
+from s2gnn.report.baselines import Comparison, compare
+from s2gnn.report.data_sections import data_section, graph_section, labelling_section, row_values, summary
+from s2gnn.report.elements import Section, counted, escaped, listed
+from s2gnn.report.graph_layout import GraphLayout, lay_out
+from s2gnn.report.model import ReportedModel, load_model
+from s2gnn.report.network_sections import branches_section, noise_section, training_section
+from s2gnn.report.svg import palette_css
 from s2gnn.webpage import webpage
 
+# One draw of every noise costs one prediction of all rows per noise: fewer draws for large tables.
+MAX_ROWS_FOR_DRAWS = {5: 5_000, 2: 50_000}
 _HERE = Path(__file__).parent
 
 
-def write_report(folder: str | Path, path: str | Path, *, progress: bool = False) -> Content:
-    """Measure the model in `folder` and write a page about it, which needs nothing else, to `path`.
+def write_report(folder: str | Path, path: str | Path, *, progress: bool = False) -> tuple[Section, ...]:
+    """Measure the model in `folder` and write a self-contained page about it to `path`.
 
     Args:
-        folder: that `s2gnn fit` or `save_estimator` wrote.
+        folder: written by `s2gnn fit` or `save_estimator`.
         path: of the page.
-        progress: show a bar.
+        progress: show a progress bar.
+
+    Returns:
+        The sections of the page.
 
     Raises:
-        InputError: if the folder holds no model, or its files are damaged.
+        InputError: if the folder does not contain a model, or its files are damaged.
     """
-    subject = load_subject(Path(folder))
-    with progress_bar("looking at the model", shown=progress) as show:
-        content = measure(subject, show)
-    write_atomically(path, report_page(content).encode())
-    return content
+    model = load_model(Path(folder))
+    with progress_bar("measuring the model", shown=progress) as show:
+        layout = model_layout(model)
+        show(0.2)
+        comparison = compare(model, lambda share: show(0.2 + 0.4 * share))
+        show(0.6)
+        stability = edge_stability(model, lambda share: show(0.6 + 0.4 * share))
+    sections = report_sections(model, layout, comparison, stability)
+    write_atomically(path, report_page(model, layout, sections).encode())
+    return sections
 
 
-def report_page(content: Content) -> str:
-    """The page."""
-    title = _title(content)
-    parts = sections(content)
-    links = "\n".join(
-        f'<li><a href="#{part.anchor}"><b>{html.escape(part.title)}</b> {html.escape(part.words.key)}</a></li>'
-        for part in parts
+def model_layout(model: ReportedModel) -> GraphLayout:
+    """The layout of the model's graph; a sample of its rows includes those to label next, then labelled ones."""
+    labelled = np.setdiff1d(np.arange(model.n_rows), model.unlabelled)
+    wanted = np.concatenate([model.rows_to_label, np.random.default_rng(0).permutation(labelled)])
+    return lay_out(model.estimator.graph_, wanted)
+
+
+def edge_stability(
+    model: ReportedModel, on_progress: Callable[[float], None] = lambda _: None
+) -> NoiseStability | None:
+    """The effect of edge noise; `None` for a graph without edges, or if all predicted values are equal."""
+    graph = model.estimator.graph_
+    if graph.n_edges == 0 or (model.classes is None and np.ptp(model.predictions) == 0):
+        return None
+    noises = [noise for noise in edge_noises() if noise.fits(graph)]
+    draws = next((draws for draws, most in MAX_ROWS_FOR_DRAWS.items() if model.n_rows <= most), 1)
+    return estimator_stability(
+        model.estimator,
+        noises=noises,
+        seeds=range(draws),
+        on_draw=lambda draw: on_progress(draw / (draws * len(noises))),
     )
-    across = 3 if len(parts) == 9 else 4  # so that no row of them is left half empty
+
+
+def report_sections(
+    model: ReportedModel, layout: GraphLayout, comparison: Comparison | None, stability: NoiseStability | None
+) -> tuple[Section, ...]:
+    """The sections in the order of the page; calibration and comparison only if there are hidden labels."""
+    estimator, evidence = model.estimator, model.evidence
+    on_hidden_labels = []
+    if evidence is not None and evidence.hidden is not None and model.classes is not None:
+        correct = model.hidden_predictions == evidence.hidden_targets()
+        on_hidden_labels.append(calibration_section(calibration_bins(evidence.hidden.answers.max(axis=1), correct)))
+    if comparison is not None:
+        on_hidden_labels.append(comparison_section(comparison))
+    weights = estimator.graph_.to_scipy().data
+    return (
+        data_section(model),
+        graph_section(model, layout),
+        accuracy_section(model),
+        *on_hidden_labels,
+        labelling_section(model, layout.rows),
+        noise_section(stability),
+        branches_section(branch_shares(estimator), equal_weights=len(weights) > 0 and np.ptp(weights) == 0),
+        training_section(model),
+    )
+
+
+def report_page(model: ReportedModel, layout: GraphLayout, sections: Sequence[Section]) -> str:
+    """The page."""
+    title = f"Report on {model.name}"
+    if model.label is not None:
+        title = f"Predicting {model.label}" + ("" if model.evidence is None else f" in {model.evidence.source}")
+    links = "\n".join(
+        f'<li><a href="#{section.anchor}"><b>{escaped(section.title)}</b> {escaped(section.key)}</a></li>'
+        for section in sections
+    )
+    columns = 3 if len(sections) == 9 else 4  # no row of links is left half empty
     body = (
         '<a class="skip" href="#data">Skip to the data</a>\n'
-        f"<header>\n<h1>{html.escape(title)}</h1>\n<p>{html.escape(summary(content))}</p>\n</header>\n"
-        f'<nav aria-label="Parts of this report">\n<ul style="--across:{across}">\n{links}\n</ul>\n</nav>\n<main>\n'
-        + "\n".join(_section(part, content) for part in parts)
-        + f"\n</main>\n<footer>\n{_footer(content)}\n</footer>"
+        f"<header>\n<h1>{escaped(title)}</h1>\n<p>{escaped(summary(model))}</p>\n</header>\n"
+        f'<nav aria-label="Sections of this report">\n<ul style="--across:{columns}">\n{links}\n</ul>\n</nav>\n<main>\n'
+        + "\n".join(map(_section, sections))
+        + f"\n</main>\n<footer>\n{_footer(model, layout)}\n</footer>"
     )
     style = palette_css() + (_HERE / "report.css").read_text(encoding="utf-8")
     return webpage(title, body, style=style, script=(_HERE / "report.js").read_text(encoding="utf-8"))
 
 
-def _title(content: Content) -> str:
-    subject = content.subject
-    if subject.label is None:
-        return f"Report on {subject.name}"
-    source = f" in {subject.evidence.source}" if subject.evidence is not None else ""
-    return f"Predicting {subject.label}{source}"
-
-
-def _section(part: Section, content: Content) -> str:
-    drawn = part.figure(content)
-    figure = f'<div class="figure">{drawn}</div>' if drawn else ""
+def _section(section: Section) -> str:
+    figure = f'<div class="figure">{section.figure}</div>' if section.figure else ""
     return (
-        f'<section id="{part.anchor}" class="{"wide" if part.wide else "split"}" tabindex="-1">\n<div class="words">\n'
-        f"<h2>{html.escape(part.title)}</h2>\n<p>{html.escape(part.words.finding)}</p>\n"
-        f'<p class="reading">{html.escape(part.words.reading)}</p>\n</div>\n{figure}\n</section>'
+        f'<section id="{section.anchor}" class="{"wide" if section.wide else "split"}" tabindex="-1">\n'
+        f'<div class="words">\n<h2>{escaped(section.title)}</h2>\n<p>{escaped(section.finding)}</p>\n'
+        f'<p class="reading">{escaped(section.reading)}</p>\n</div>\n{figure}\n</section>'
     )
 
 
-def _footer(content: Content) -> str:
-    evidence = content.subject.evidence
-    names = listed([f"“{name}”" for name in row_columns(content, content.graph.rows[:1])[0]])
-    said = [
-        f"This page shows {counted(len(content.graph.rows), 'row')} of the table: their numbers (1 is the first row "
-        f"below the header), their labels, and their values of {names}. Share it as you would share those. It needs no "
-        "network and loads nothing.",
-        "Hidden labels were predicted by models that were trained without them. The model that is kept has learned "
-        "from all labels.",
+def _footer(model: ReportedModel, layout: GraphLayout) -> str:
+    rows, evidence = layout.rows, model.evidence
+    names = listed([f"“{name}”" for name in row_values(model, rows[:1])[0]])
+    paragraphs = [
+        f"This page contains {counted(len(rows), 'row')} of the table: their numbers (1 is the first row below the "
+        f"header), their labels, and their values of {names}. Share it only with people who may see these. It works "
+        "offline and loads nothing.",
+        "Hidden labels were predicted by models trained without them. The saved model was trained on all labels.",
     ]
     if evidence is not None:
         versions = ", ".join(f"{name} {version}" for name, version in evidence.versions.items())
         code = "" if evidence.commit is None else f", commit {evidence.commit}"
-        said.append(f"The model was made by “{evidence.command}” ({versions}{code}).")
-    return "\n".join(f"<p>{html.escape(text)}</p>" for text in said)
+        paragraphs.append(f"The model was trained by “{evidence.command}” ({versions}{code}).")
+    return "\n".join(f"<p>{escaped(text)}</p>" for text in paragraphs)

@@ -2,8 +2,8 @@ from xml.etree import ElementTree
 
 from matplotlib.figure import Figure
 
-from s2gnn.report.colours import LIGHT, QUIET, class_look, palette_css
-from s2gnn.report.vector import inline_svg
+from s2gnn.report.figures import point_style
+from s2gnn.report.svg import LIGHT, QUIET, inline_svg, palette_css
 
 
 def drawn(name):
@@ -14,7 +14,7 @@ def drawn(name):
     return inline_svg(figure, name, 'a "chart"')
 
 
-def test_a_figure_takes_the_pages_colours_and_font():
+def test_a_figure_takes_the_colours_and_font_of_the_page():
     svg = drawn("one")
     assert "stroke:var(--c2)" in svg
     assert "fill:var(--quiet)" in svg
@@ -22,16 +22,16 @@ def test_a_figure_takes_the_pages_colours_and_font():
     assert "font-family" not in svg
     assert "http" not in svg
     assert "step &amp; stone</text>" in svg
+    assert drawn("one") == svg
 
 
-def test_figures_on_one_page_share_no_ids_and_refer_to_their_own():
+def test_figures_on_one_page_share_no_ids():
     roots = [ElementTree.fromstring(drawn(name)) for name in ("one", "two")]
     ids = [[element.get("id") for element in root.iter() if element.get("id")] for root in roots]
     assert ids[0]
     assert not set(ids[0]) & set(ids[1])
     for root, own in zip(roots, ids, strict=True):
-        assert root.get("role") == "img"
-        assert root.get("aria-label") == 'a "chart"'
+        assert (root.get("role"), root.get("aria-label")) == ("img", 'a "chart"')
         assert len(set(own)) == len(own)
         references = [element.get("href") for element in root.iter("use")]
         assert references
@@ -40,8 +40,8 @@ def test_figures_on_one_page_share_no_ids_and_refer_to_their_own():
         assert {clip[5:-1] for clip in clips} <= set(own)
 
 
-def test_fifty_classes_look_different_and_every_look_has_a_rule():
-    looks = [class_look(place) for place in range(50)]
-    assert len(set(looks)) == 50
+def test_fifty_classes_look_different_and_every_colour_has_a_rule():
+    styles = [point_style(group, ordered=False) for group in range(50)]
+    assert len(set(styles)) == 50
     rules = palette_css()
-    assert all(f".c{colour}{{" in rules for colour, _ in looks)
+    assert all(f".{colour}{{" in rules for colour, _ in styles)

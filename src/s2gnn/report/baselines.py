@@ -1,0 +1,163 @@
+"""Simpler methods on the same hidden labels, to judge what the network on the graph is worth."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+from scipy.stats import binomtest, wilcoxon
+from sklearn.utils import check_random_state
+
+from s2gnn.estimator.training import Objective, train_ensemble, weight_decay_for
+from s2gnn.learning import FitConfig
+from s2gnn.learning.metrics import bootstrap_confidence
+from s2gnn.learning.yardsticks import LabelSpreading
+from s2gnn.nn import MLP
+from s2gnn.report.model import ReportedModel
+
+OURS, PERCEPTRON, SPREADING, CONSTANT = "S2-GNN", "MLP", "label spreading", "constant prediction"
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method on the hidden labels.
+
+    Attributes:
+        name: of the method.
+        score: accuracy, or mean absolute error.
+        low: lower end of the 95 % interval of the score.
+        high: upper end.
+        p: p-value of the difference to S2-GNN; `None` for S2-GNN itself.
+    """
+
+    name: str
+    score: float
+    low: float
+    high: float
+    p: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All methods on the same `n` hidden labels, S2-GNN first; scores are accuracies if `classifies`, else errors."""
+
+    methods: tuple[Method, ...]
+    n: int
+    classifies: bool
+
+
+def compare(model: ReportedModel, on_progress: Callable[[float], None] = lambda _: None) -> Comparison | None:
+    """Predict the labels that were hidden from S2-GNN by simpler methods, from the labels that it was given.
+
+    The MLP has the width, depth (at least two layers), training and number of the model's networks and sees only the
+    features. Label spreading sees only the graph; for values it gives the mean of the known ones, weighted by what
+    reaches a row from each. The constant is the most frequent class, or the median, of all labels, because hiding a
+    label makes its class rarer among the others.
+
+    Args:
+        model: to compare with.
+        on_progress: called with the fraction of the folds done.
+
+    Returns:
+        `None` if no labels were hidden.
+    """
+    evidence = model.evidence
+    if evidence is None or evidence.hidden is None:
+        return None
+    hidden, truth, classifies = evidence.hidden, evidence.hidden_targets(), model.classes is not None
+    constant = np.full(len(truth), _constant(evidence.targets, classifies))
+    predicted = {OURS: model.hidden_predictions, PERCEPTRON: constant.copy(), SPREADING: constant.copy()}
+    folds = np.unique(hidden.folds)
+    for number, fold in enumerate(folds):
+        members = hidden.folds == fold
+        rows = hidden.rows[members]
+        given = ~np.isin(evidence.labelled, rows)
+        known, targets = evidence.labelled[given], evidence.targets[given]
+        predicted[PERCEPTRON][members] = _mlp(model, known, targets, rows)
+        predicted[SPREADING][members] = _spread(model, known, targets)[rows]
+        on_progress((number + 1) / len(folds))
+    score = _accuracy if classifies else _mean_error
+    methods = [
+        Method(name, *score(truth, values, predicted[OURS]))
+        for name, values in (predicted | {CONSTANT: constant}).items()
+    ]
+    return Comparison(tuple(methods), len(truth), classifies)
+
+
+def _constant(targets: NDArray[Any], classifies: bool) -> float | int:
+    """The index of the most frequent class, or the median of values."""
+    return int(np.bincount(targets).argmax()) if classifies else float(np.median(targets))
+
+
+def _mlp(
+    model: ReportedModel, known: NDArray[np.int64], targets: NDArray[Any], rows: NDArray[np.int64]
+) -> NDArray[Any]:
+    """Predictions of an MLP for `rows` (n,), trained like the model's networks on the `targets` of `known`."""
+    estimator, classifies = model.estimator, model.classes is not None
+    centre, width = (0, 1) if classifies else (float(targets.mean()), float(targets.std()) or 1.0)
+    y = np.concatenate([targets if classifies else (targets - centre) / width, np.zeros(len(rows), targets.dtype)])
+    config = estimator.networks_[0].config
+    n_outputs, n_layers = len(model.classes or (1,)), max(2, config.num_layers)  # a single layer would be linear
+    seeds = check_random_state(estimator.random_state).randint(np.iinfo(np.int32).max, size=len(estimator.networks_))
+    trained = train_ensemble(
+        lambda: MLP(config.in_channels, config.hidden_channels, n_outputs, n_layers, dropout=config.dropout),
+        model.features[np.concatenate([known, rows])],  # other rows play no part without a graph
+        None,
+        Objective(y, np.arange(len(known)), n_outputs, "cross-entropy" if classifies else "squared-error"),
+        FitConfig(
+            lr=estimator.lr,
+            weight_decay=weight_decay_for(estimator.weight_decay, len(known)),
+            epochs=estimator.max_epochs,
+            patience=estimator.patience,
+            monitor="loss",
+        ),
+        seeds=seeds.tolist(),
+        validation_fraction=estimator.validation_fraction,
+    )
+    logits = trained.logits[:, len(known) :]
+    if classifies:
+        return np.asarray(softmax(logits, axis=2).mean(axis=0).argmax(axis=1))
+    return np.asarray(centre + width * logits.mean(axis=0)[:, 0])
+
+
+def _spread(model: ReportedModel, known: NDArray[np.int64], targets: NDArray[Any]) -> NDArray[Any]:
+    """Predictions of label spreading for all rows (N,); the constant where no label arrives."""
+    graph, constant = model.estimator.graph_, _constant(targets, model.classes is not None)
+    if model.classes is not None:
+        seeds = np.zeros((graph.n_nodes, len(model.classes)))
+        seeds[known, targets] = 1.0
+        spread = LabelSpreading().spread(graph, seeds)
+        return np.where(spread.any(axis=1), spread.argmax(axis=1), constant)
+    seeds = np.zeros((graph.n_nodes, 2))
+    seeds[known] = np.stack([targets - constant, np.ones(len(known))], axis=1)
+    sums, weights = LabelSpreading().spread(graph, seeds).T
+    return np.asarray(constant + np.divide(sums, weights, out=np.zeros_like(sums), where=weights > 0))
+
+
+Score = tuple[float, float, float, float | None]  # with its interval and the p-value of the difference to S2-GNN
+
+
+def _accuracy(truth: NDArray[Any], predicted: NDArray[Any], ours: NDArray[Any]) -> Score:
+    """Accuracy with its Wilson interval, and McNemar's exact test."""
+    correct, reference = predicted == truth, ours == truth
+    low, high = wilson_interval(int(correct.sum()), len(truth))
+    better, worse = int(np.sum(reference & ~correct)), int(np.sum(~reference & correct))
+    p = 1.0 if better + worse == 0 else float(binomtest(better, better + worse).pvalue)
+    return float(correct.mean()), low, high, None if predicted is ours else p
+
+
+def _mean_error(truth: NDArray[Any], predicted: NDArray[Any], ours: NDArray[Any]) -> Score:
+    """Mean absolute error with its bootstrapped interval, and Wilcoxon's signed-rank test."""
+    errors, reference = np.abs(predicted - truth), np.abs(ours - truth)
+    found = bootstrap_confidence(errors)
+    low, high = max(found.mean - found.half_width, 0.0), found.mean + found.half_width
+    p = 1.0 if np.array_equal(errors, reference) else float(wilcoxon(reference, errors).pvalue)
+    return found.mean, low, high, None if predicted is ours else p
+
+
+def wilson_interval(correct: int, n: int) -> tuple[float, float]:
+    """The 95 % interval of an accuracy."""
+    interval = binomtest(correct, n).proportion_ci(method="wilson")
+    return float(interval.low), float(interval.high)

@@ -1,0 +1,248 @@
+"""The sections on the table, the graph and the rows to label next."""
+
+from itertools import pairwise
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from s2gnn.graphs import edge_homophily
+from s2gnn.report import elements
+from s2gnn.report.columns import quantile_groups
+from s2gnn.report.elements import Html, Section, counted, escaped, listed, percent, share_bar, shortened, table
+from s2gnn.report.figures import INSTRUCTIONS, graph_svg, marker_svg, values_figure
+from s2gnn.report.graph_layout import GraphLayout
+from s2gnn.report.model import ReportedModel
+from s2gnn.report.svg import STEPS, inline_svg
+
+COLUMNS_SHOWN = 8
+MAX_COLUMNS = 200
+COLUMNS_PER_ROW = 6  # values shown of a single row
+MAX_CLASSES = 60
+MAX_IN_LEGEND = 50
+CERTAIN = 0.9  # from this probability on, only one class is named
+UNCERTAIN = 0.6  # predictions below this probability are counted as uncertain
+
+
+def summary(model: ReportedModel) -> str:
+    """What the model does, for the head of the page."""
+    kind = "a quantity" if model.classes is None else f"one of {len(model.classes)} classes"
+    what = kind if model.label is None else f"“{model.label}”, {kind},"
+    graph = "the given graph" if model.estimator.graph == "precomputed" else "a graph that connects similar rows"
+    labelled = counted(model.estimator.n_labelled_, "labelled row")
+    source = "" if model.evidence is None else f" of {model.evidence.source}"
+    return (
+        f"This model predicts {what} from {counted(len(model.columns), 'column')}. It was trained on {labelled} among "
+        f"the {model.n_rows:,} rows{source}, using {graph}."
+    )
+
+
+def data_section(model: ReportedModel) -> Section:
+    """Rows, labels, missing values, and the columns that differ most between predictions."""
+    n, n_columns, n_labelled = model.n_rows, len(model.columns), model.estimator.n_labelled_
+    missing = "the number of missing values is not known"
+    if model.evidence is not None:
+        n_missing = sum(model.evidence.missing.values())
+        missing = "no values are missing"
+        if n_missing:
+            share = f"{percent(n_missing / (n * n_columns))}; numbers are replaced by the median"
+            missing = f"{counted(n_missing, 'value is', 'values are')} missing ({share})"
+    groups = "low and high predictions" if model.classes is None else "the predicted classes"
+    finding = (
+        f"{n_labelled:,} of {counted(n, 'row')} ({percent(n_labelled / n)}) are labelled; {missing}. "
+        f"“{model.columns[model.informative_columns[0]].name}” is the column that differs most between {groups}."
+    )
+    never = sorted(set(range(len(model.classes or ()))) - set(model.groups.tolist()))
+    if model.classes is not None and never:
+        finding += f" No row is predicted as {listed([f'“{model.classes[index]}”' for index in never])}."
+    reading = (
+        "The small bars show how values are distributed, from low to high; categories are sorted by frequency. "
+        f"“Explained” is the share of a column’s variance that lies between {groups}: the higher, the more the column "
+        "has to do with the prediction."
+    )
+    labels = _values_chart(model) if model.classes is None else _class_table(model, model.classes)
+    figure = f'<div class="side"><div>{labels}</div><div>{_column_tables(model)}</div></div>'
+    key = f"{counted(n, 'row')}, {counted(n_columns, 'column')}"
+    return Section("data", "The data", key, finding, reading, figure, wide=True)
+
+
+def _column_tables(model: ReportedModel) -> str:
+    features = sp.csc_array(model.features) if sp.issparse(model.features) else model.features
+    missing = {} if model.evidence is None else model.evidence.missing
+    rows = []
+    for index in model.informative_columns[:MAX_COLUMNS]:
+        column = model.columns[index]
+        values, counts = column.summary(features)
+        name = Html(f"{escaped(column.name)}<small>{escaped(values)}</small>")
+        n_missing = f"{missing[column.name]:,}" if column.name in missing else "–"
+        rows.append((name, elements.histogram(counts), n_missing, share_bar(float(model.variance_explained[index]))))
+    header = ("column", "values", "missing", "explained")
+    shown: str = table("The columns", header, rows[:COLUMNS_SHOWN], kind="columns")
+    if len(rows) > COLUMNS_SHOWN:
+        more = counted(len(model.columns) - COLUMNS_SHOWN, "more column")
+        if len(model.columns) > len(rows):
+            more += f", {len(rows) - COLUMNS_SHOWN:,} of them listed"
+        shown += elements.details(more, table("More columns", header, rows[COLUMNS_SHOWN:], kind="columns"))
+    if model.evidence is not None and model.evidence.left_out:
+        reasons = [(name or "(no name)", why) for name, why in model.evidence.left_out.items()]
+        left = counted(len(reasons), "column was", "columns were") + " not used"
+        shown += elements.details(left, table(left, ("column", "reason"), reasons, kind="reasons"))
+    return shown
+
+
+def _values_chart(model: ReportedModel) -> str:
+    known = None if model.evidence is None else model.evidence.targets
+    description = "Histogram of the predicted values" if known is None else "Histograms of known and predicted values"
+    return inline_svg(values_figure(known, model.predictions[:, 0]), "quantities", description)
+
+
+def _class_table(model: ReportedModel, classes: tuple[str, ...]) -> str:
+    predicted = np.bincount(model.groups, minlength=len(classes)).tolist()
+    labelled = ["–"] * len(classes)
+    if model.evidence is not None:
+        labelled = [f"{count:,}" for count in np.bincount(model.evidence.targets, minlength=len(classes))]
+    rows = [
+        (Html(marker_svg(index) + escaped(name)), labels, share_bar(count / max(predicted), f"{count:,}"))
+        for index, (name, labels, count) in enumerate(zip(classes, labelled, predicted, strict=True))
+    ]
+    shown: str = table("The classes", ("class", "labels", "predicted"), rows[:MAX_CLASSES], kind="classes")
+    more = len(rows) - MAX_CLASSES
+    return shown + (f"<p>and {counted(more, 'more class', 'more classes')}</p>" if more > 0 else "")
+
+
+def graph_section(model: ReportedModel, layout: GraphLayout) -> Section:
+    """Neighbours, homophily, connected components, and the drawing of the graph."""
+    graph = model.estimator.graph_
+    neighbours = f"{2 * graph.n_edges / graph.n_nodes:.1f} neighbours"
+    finding = f"Each row has {neighbours} on average ({counted(graph.n_edges, 'edge')} in total)"
+    if graph.n_edges and model.classes is not None:
+        same = percent(edge_homophily(graph, model.groups))
+        finding += f"; {same} of the edges connect rows with the same predicted class"
+    components = int(connected_components(graph.to_scipy(), directed=False, return_labels=False))
+    if components > 1:
+        finding += f". The graph has {components:,} connected components, between which no information flows"
+    shown = "Colour shows the predicted value" if model.classes is None else "Colour and shape show the predicted class"
+    ringed = "" if model.evidence is None else "; points with a ring are labelled"
+    reading = f"Each point is a row, close to the rows it is connected to. {shown}{ringed}."
+    if layout.sampled:
+        reading += (
+            f" {len(layout.rows):,} of the {model.n_rows:,} rows are drawn; each represents the rows around it, and "
+            "two are connected if any of those are."
+        )
+    elif not layout.complete:
+        reading += " Only the strongest edges of each row are drawn."
+    figure = _graph_drawing(model, layout)
+    return Section("graph", "The graph", f"{neighbours} per row", f"{finding}.", reading, figure, wide=True)
+
+
+def _graph_drawing(model: ReportedModel, layout: GraphLayout) -> str:
+    rows, ordered = layout.rows, model.classes is None
+    if model.classes is None:
+        groups = quantile_groups(model.predictions[:, 0], len(STEPS))
+        ends = np.quantile(model.predictions[:, 0], np.linspace(0, 1, len(STEPS) + 1))
+        names = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(ends)]
+    else:
+        groups, names = model.groups, list(model.classes[:MAX_IN_LEGEND])
+    labelled = ~np.isin(rows, model.unlabelled)
+    svg = graph_svg(layout, groups[rows], labelled, row_texts(model, rows), ordered=ordered)
+    legend = "".join(f"<li>{marker_svg(g, ordered=ordered)}{escaped(name)}</li>" for g, name in enumerate(names))
+    return (
+        f'<div class="plane"><ul class="legend" aria-label="Predictions">{legend}</ul>{svg}'
+        f'<div class="row-shown" id="row-shown" aria-live="polite"><p id="{INSTRUCTIONS}">Point at a row, tap it, or '
+        "reach the graph with the Tab key and use the arrow keys, to see its values.</p></div></div>"
+    )
+
+
+def row_values(model: ReportedModel, rows: NDArray[np.int64]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The names of the six most informative columns and their values in `rows` (n,)."""
+    columns = [model.columns[index] for index in model.informative_columns[:COLUMNS_PER_ROW]]
+    values = [map(shortened, column.texts(model.features[rows])) for column in columns]
+    return tuple(shortened(column.name) for column in columns), list(zip(*values, strict=True))
+
+
+def row_texts(model: ReportedModel, rows: NDArray[np.int64]) -> list[str]:
+    """What the graph shows of each of `rows` (n,): number, prediction, label and values, a line each."""
+    names, values = row_values(model, rows)
+    texts = {row: [f"Row {row + 1:,}", f"predicted: {_prediction(model, row)}"] for row in rows.tolist()}
+    if model.evidence is not None:
+        evidence, known = model.evidence, {"label": (model.evidence.labelled, model.evidence.targets)}
+        if evidence.hidden is not None:
+            known["predicted while hidden"] = (evidence.hidden.rows, model.hidden_predictions)
+        for what, (known_rows, targets) in known.items():
+            for row, target in zip(known_rows.tolist(), targets.tolist(), strict=True):
+                if row in texts:
+                    text = f"{target:.4g}" if model.classes is None else shortened(model.classes[target])
+                    texts[row].append(f"{what}: {text}")
+    for row, line in zip(rows.tolist(), values, strict=True):
+        texts[row] += [f"{name}: {value}" for name, value in zip(names, line, strict=True)]
+    return ["\n".join(texts[row]) for row in rows.tolist()]
+
+
+def _prediction(model: ReportedModel, row: int) -> str:
+    if model.classes is None:
+        return f"{model.predictions[row, 0]:.4g}"
+    first, second = model.likely_classes(row)
+    named = [first] if first[1] >= CERTAIN else [first, second]
+    return " or ".join(f"{shortened(name)} ({percent(probability)})" for name, probability in named)
+
+
+def labelling_section(model: ReportedModel, drawn: NDArray[np.int64]) -> Section:
+    """The rows to label next, with links to the `drawn` rows of the graph."""
+    name = ("next", "What to label next")
+    if len(model.rows_to_label) == 0 or model.uncertainty is None:
+        why = "The model has a single output, which gives no uncertainty for a quantity."
+        if len(model.unlabelled) == 0:
+            why = "Every row is labelled."
+        return Section(*name, "nothing", why, "Otherwise the rows most worth labelling would be listed here.")
+    row = int(model.rows_to_label[0])
+    finding = f"The model is least certain about row {row + 1:,}: "
+    if model.classes is None:
+        finding += (
+            f"it predicts {model.predictions[row, 0]:.4g}, the mean of estimates with a standard deviation of "
+            f"{model.uncertainty[row]:.3g}."
+        )
+        reading = (
+            "The rows with an unknown value whose estimates differ most; actual errors are usually larger than these "
+            "standard deviations. Finding out one of these values usually helps the model more than one on which the "
+            "estimates agree."
+        )
+    else:
+        likely = " or ".join(f"“{best}” with {percent(probability)}" for best, probability in model.likely_classes(row))
+        finding += f"{likely}. {_uncertain_share(model)}"
+        reading = (
+            "The unlabelled rows with the lowest confidence. Labelling one of these usually helps the model more than "
+            "labelling a row it is certain about."
+        )
+    reading += " The row numbers link to the graph."
+    return Section(*name, f"row {row + 1:,}", finding, reading, _rows_to_label_table(model, drawn), wide=True)
+
+
+def _uncertain_share(model: ReportedModel) -> str:
+    rows = model.unlabelled
+    which = counted(len(rows), "row" if model.evidence is None else "unlabelled row")
+    uncertain = int(np.sum(model.predictions[rows].max(axis=1).round(2) < UNCERTAIN))
+    if not uncertain:
+        return f"All {which} are predicted with at least {percent(UNCERTAIN)} confidence."
+    share = percent(uncertain / len(rows))
+    text = f"Of the {which}, {uncertain:,} ({share}) are predicted with less than {percent(UNCERTAIN)} confidence."
+    if model.evidence is not None and model.evidence.hidden is not None:
+        confidence = percent(float(model.evidence.hidden.answers.max(axis=1).mean()))
+        text += f" The hidden labels, with a mean confidence of {confidence}, belong to other rows."
+    return text
+
+
+def _rows_to_label_table(model: ReportedModel, drawn: NDArray[np.int64]) -> str:
+    assert model.uncertainty is not None
+    columns, values = row_values(model, model.rows_to_label)
+    rows = []
+    for row, line in zip(model.rows_to_label.tolist(), values, strict=True):
+        link = Html(f'<a href="#row-{row + 1}">{row + 1:,}</a>') if row in drawn else f"{row + 1:,}"
+        if model.classes is None:
+            rows.append((link, _prediction(model, row), f"{model.uncertainty[row]:.3g}", *line))
+        else:
+            (best, probability), (second, other) = model.likely_classes(row)
+            rows.append((link, best, share_bar(probability), f"{second} ({percent(other)})", *line))
+    header = ("standard deviation",) if model.classes is None else ("confidence", "second choice")
+    kind = "uncertain" if model.classes is None else "uncertain classes"
+    return table("The rows to label next", ("row", "prediction", *header, *columns), rows, kind=kind)

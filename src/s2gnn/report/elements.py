@@ -1,0 +1,107 @@
+"""The elements of the page: sections, tables, small charts, and numbers as text."""
+
+import html
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from s2gnn.render import html_table
+
+SPACE = "\N{NO-BREAK SPACE}"  # between a number and its unit
+LONGEST_TEXT = 40
+
+
+class Html(str):
+    """Text that is HTML already; any other string is escaped."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section of the page.
+
+    Attributes:
+        anchor: its id.
+        title: its heading.
+        key: the result in a few words.
+        finding: the result in a sentence or two.
+        reading: how to read the figure.
+        figure: HTML; may be empty.
+        wide: the figure takes the full width of the page.
+    """
+
+    anchor: str
+    title: str
+    key: str
+    finding: str
+    reading: str
+    figure: str = ""
+    wide: bool = False
+
+
+def percent(share: float) -> str:
+    """A share as a percentage without decimals; shares close to 0 or 1 are not rounded to them."""
+    if 0 < share < 0.0005:
+        return f"under 0.1{SPACE}%"
+    if 0.9995 <= share < 1:
+        return f"over 99.9{SPACE}%"
+    digits = 1 if 0 < share < 0.01 or 0.99 < share < 1 else 0
+    return f"{100 * share:.{digits}f}{SPACE}%"
+
+
+def points(share: float, other: float) -> str:
+    """The difference of two shares in percentage points, each rounded as it is shown."""
+    return counted(abs(round(100 * share) - round(100 * other)), "point")
+
+
+def counted(number: int, one: str, several: str | None = None) -> str:
+    """A number of things."""
+    return f"{number:,}{SPACE}{one if number == 1 else several or one + 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names joined by commas and "and"."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def shortened(text: str) -> str:
+    """A text as a line of at most 40 characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_TEXT else f"{line[: LONGEST_TEXT - 1]}…"
+
+
+def escaped(text: str) -> str:
+    """The text as HTML."""
+    return text if isinstance(text, Html) else html.escape(text)
+
+
+def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str = "") -> Html:
+    """A table, whose first cell of each row is its heading; `kind` is a CSS class."""
+    body = "\n".join(
+        f'<tr><th scope="row">{escaped(first)}</th>{"".join(f"<td>{escaped(cell)}</td>" for cell in rest)}</tr>'
+        for first, *rest in rows
+    )
+    return Html(html_table(caption, header, f"<tbody>\n{body}\n</tbody>", kind=kind))
+
+
+def details(summary: str, content: Html) -> Html:
+    """Content that opens on request."""
+    return Html(f"<details><summary>{html.escape(summary)}</summary>\n{content}\n</details>")
+
+
+def histogram(heights: Sequence[int]) -> Html:
+    """A tiny bar chart; the table around it has the same facts in words."""
+    top, width = max([*heights, 1]), 4
+    bars = "".join(
+        f"M{index * width} 16v{-round(15 * height / top + (0.6 if height else 0), 1)}h{width - 1}V16z"
+        for index, height in enumerate(heights)
+    )
+    return Html(
+        f'<svg class="spark" viewBox="0 0 {width * len(heights)} 16" preserveAspectRatio="none" aria-hidden="true">'
+        f'<path d="{bars}"/></svg>'
+    )
+
+
+def share_bar(share: float, text: str | None = None) -> Html:
+    """A share as text, by default a percentage, and as a bar."""
+    return Html(
+        f'<span class="share" style="--share:{round(100 * share)}">{html.escape(text or percent(share))}</span>'
+    )

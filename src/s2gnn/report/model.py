@@ -1,0 +1,136 @@
+"""The model that a report is about: its predictions and what its folder keeps of the table."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from s2gnn.estimator import S2GNNClassifier, S2GNNRegressor
+from s2gnn.estimator.evidence import Evidence, load_evidence
+from s2gnn.estimator.folder import load_estimator
+from s2gnn.estimator.table_model import table_model
+from s2gnn.report.columns import Column, columns_of, quantile_groups, variance_explained
+
+QUANTILES = 5  # intervals of predicted values that stand in for classes
+ROWS_TO_LABEL = 12
+
+
+@dataclass(frozen=True)
+class ReportedModel:
+    """A model to report on.
+
+    Attributes:
+        name: of its folder.
+        estimator: fitted.
+        label: the predicted column; `None` if the model was not fitted on a table.
+        columns: that it is predicted from.
+        evidence: the labels and the predictions made while they were hidden; `None` if the folder has none.
+    """
+
+    name: str
+    estimator: S2GNNClassifier | S2GNNRegressor
+    label: str | None
+    columns: tuple[Column, ...]
+    evidence: Evidence | None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of the table, N."""
+        return self.estimator.graph_.n_nodes
+
+    @property
+    def features(self) -> Any:
+        """The rows as the networks see them, (N, M), dense or CSR."""
+        return self.estimator._trained_.features
+
+    @property
+    def kept_epochs(self) -> tuple[int, ...]:
+        """The epoch of each network, counted from 0, whose weights were kept."""
+        return self.estimator._trained_.networks.kept_epochs
+
+    @cached_property
+    def classes(self) -> tuple[str, ...] | None:
+        """Names of the classes; `None` for a regressor."""
+        found = getattr(self.estimator, "classes_", None)
+        return None if found is None else tuple(map(str, found.tolist()))
+
+    @property
+    def predictions(self) -> NDArray[np.float64]:
+        """Class probabilities of the rows (N, C), or their values (N, 1)."""
+        if self.classes is None:
+            return np.asarray(self.estimator.transduction_)[:, None]
+        return np.asarray(self.estimator.label_distributions_)
+
+    @property
+    def hidden_predictions(self) -> NDArray[Any]:
+        """The class indices or values (n,) predicted for the hidden labels."""
+        assert self.evidence is not None
+        assert self.evidence.hidden is not None
+        answers = self.evidence.hidden.answers
+        return answers[:, 0] if self.classes is None else answers.argmax(axis=1)
+
+    @cached_property
+    def groups(self) -> NDArray[np.int64]:
+        """The predicted class of each row, or the quantile interval of its predicted value, (N,)."""
+        if self.classes is None:
+            return quantile_groups(self.predictions[:, 0], QUANTILES)
+        return np.asarray(self.predictions.argmax(axis=1))
+
+    @cached_property
+    def variance_explained(self) -> NDArray[np.float64]:
+        """The share of each column's variance that lies between the `groups`."""
+        return variance_explained(self.columns, self.features, self.groups)
+
+    @property
+    def informative_columns(self) -> list[int]:
+        """Indices of the columns, those with the most variance explained first."""
+        return [int(index) for index in np.argsort(-self.variance_explained, kind="stable")]
+
+    @property
+    def unlabelled(self) -> NDArray[np.int64]:
+        """The rows without a label; all rows if the labels are not known."""
+        rows = np.arange(self.n_rows)
+        return rows if self.evidence is None else np.setdiff1d(rows, self.evidence.labelled)
+
+    @cached_property
+    def uncertainty(self) -> NDArray[np.float64] | None:
+        """How uncertain each prediction is, (N,): one minus the probability of the predicted class.
+
+        For values it is the standard deviation between the networks, or between the outputs of a single network;
+        `None` if there is only one output.
+        """
+        if self.classes is not None:
+            return np.asarray(1 - self.predictions.max(axis=1))
+        logits = self.estimator._trained_.networks.logits  # (networks, N, outputs), each output an estimate
+        estimates = logits.mean(axis=2) if len(logits) > 1 else logits[0].T
+        return None if len(estimates) < 2 else np.asarray(self.estimator._width_ * estimates.std(axis=0))
+
+    @cached_property
+    def rows_to_label(self) -> NDArray[np.int64]:
+        """The unlabelled rows with the most uncertain predictions, most uncertain first."""
+        if self.uncertainty is None:
+            return np.array([], dtype=np.int64)
+        return self.unlabelled[np.argsort(-self.uncertainty[self.unlabelled], kind="stable")][:ROWS_TO_LABEL]
+
+    def likely_classes(self, row: int) -> list[tuple[str, float]]:
+        """The two most likely classes of a row with their probabilities."""
+        assert self.classes is not None
+        probabilities = self.predictions[row]
+        best = np.argsort(-probabilities, kind="stable")[:2]
+        return [(self.classes[index], float(probabilities[index])) for index in best]
+
+
+def load_model(folder: Path) -> ReportedModel:
+    """The model of a folder that `s2gnn fit` or `save_estimator` wrote.
+
+    Raises:
+        InputError: if the folder does not contain a model, or its files are damaged.
+    """
+    estimator, extra = load_estimator(folder)
+    model = table_model(estimator, extra, folder)
+    label, encoder = (None, None) if model is None else (model.label, model.encoder)
+    evidence = load_evidence(folder, estimator)
+    return ReportedModel(folder.resolve().name, estimator, label, columns_of(estimator, encoder), evidence)

@@ -1,0 +1,140 @@
+"""The sections on the networks: robustness to edge noise, weights of the branches, and training."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from s2gnn.analysis import EdgeNoise, NoiseStability
+from s2gnn.estimator.stability import effects, limits, robustness
+from s2gnn.report.elements import SPACE, Section, listed, percent
+from s2gnn.report.figures import NOISES, branches_figure, loss_figure, noise_figure, noise_strength
+from s2gnn.report.model import ReportedModel
+from s2gnn.report.svg import chart, inline_svg
+
+HALF_OF_EDGES = 0.5
+MODERATE_WEIGHTS = EdgeNoise("weights", 10.0)
+CONVERGED = 0.05  # share of the total decrease of the loss in the last tenth of the epochs
+EARLY = 5  # epochs; a network that is best before has hardly learned
+
+
+def noise_section(found: NoiseStability | None) -> Section:
+    """How robust the model is to wrong edges."""
+    name = ("noise", "How robust is it to wrong edges?")
+    if found is None:
+        why = "The graph has no edges, or all predictions are equal."
+        reading = "Otherwise this section would show how predictions change when edges are wrong."
+        return Section(*name, "not measured", why, reading)
+    reading = (
+        "The trained model is kept while edges are removed, random edges are added, or weights are changed. Lower "
+        "lines are better; the shaded areas show the range over several random draws."
+    )
+    description = "Chart of the predictions that change over the strength of edge noise"
+    header = ("noise", "strength", "change (of the spread)" if found.flips is None else "predictions changed")
+    rows = [
+        (NOISES[noise.kind], f"{noise_strength(noise.kind, noise.level):.0f} %", f"{effect:.1f} %")
+        for noise, effect in effects(found).items()
+    ]
+    figure = chart(noise_figure(found), "noise", description, header, rows)
+    return Section(*name, robustness(found)[0], _noise_finding(found), reading, figure)
+
+
+def _noise_finding(found: NoiseStability) -> str:
+    by_noise = effects(found)
+    removed, added = by_noise[EdgeNoise("dropped", 0.1)], by_noise.get(EdgeNoise("added", 0.1))
+    half = max(value for noise, value in by_noise.items() if noise.kind != "weights" and noise.level == HALF_OF_EDGES)
+    strength = noise_strength(MODERATE_WEIGHTS.kind, MODERATE_WEIGHTS.level)
+    if found.flips is None:
+        first = f"moves the predictions by {removed:.1f}{SPACE}% of their spread"
+    else:
+        first = f"changes {removed:.1f}{SPACE}% of the predictions"
+    parts = [
+        f"Removing 10{SPACE}% of the edges {first}",
+        *([] if added is None else [f"adding as many random edges: {added:.1f}{SPACE}%"]),
+        f"removing or adding 50{SPACE}%: up to {half:.1f}{SPACE}%",
+        f"changing the weights by {strength:.0f}{SPACE}%: {by_noise[MODERATE_WEIGHTS]:.1f}{SPACE}%",
+    ]
+    verdict = {
+        "robust": "A few wrong edges do not matter",
+        "fairly robust": "A few wrong edges matter little",
+        "sensitive": "The predictions depend on correct edges",
+    }[robustness(found)[0]]
+    if added is not None and added > max(2 * removed, limits(found)[0]):
+        verdict += "; wrong edges do more harm than missing ones"
+    return f"{'; '.join(parts)}. {verdict}."
+
+
+def branches_section(shares: NDArray[np.float64], *, equal_weights: bool) -> Section:
+    """Which branches the networks use.
+
+    Args:
+        shares: of each branch in each layer, (layers, α + 1).
+        equal_weights: all edges of the graph have the same weight.
+    """
+    key, finding, higher = _branch_texts(shares.mean(axis=0).tolist(), equal_weights)
+    reading = (
+        f"Branch 0 sees the row itself, branch 1 the mean of its neighbours. {higher}The bars show the weight that the "
+        "networks learned for each branch, not how good it is."
+    )
+    description = "Chart of the share of the weight that each branch has in each layer"
+    header = ("branch", *(f"layer {layer + 1}" for layer in range(len(shares))))
+    rows = [(str(branch), *map(percent, by_layer)) for branch, by_layer in enumerate(shares.T.tolist())]
+    figure = chart(branches_figure(shares), "branches", description, header, rows)
+    return Section("branches", "How much does it use the graph?", key, finding, reading, figure)
+
+
+def _branch_texts(shares: list[float], equal_weights: bool) -> tuple[str, str, str]:
+    """Key, finding, and how to read the branches above the first, for the mean `shares` over the layers."""
+    row_itself = f"{percent(shares[0])} of the weight is on the row itself (branch 0)"
+    if equal_weights and len(shares) > 2:
+        neighbours = percent(sum(shares[1:]))
+        finding = (
+            f"{row_itself} and {neighbours} on its neighbours (branches 1 and above). All edges of this graph have the "
+            "same weight, so these branches see the same."
+        )
+        return f"neighbours, {neighbours}", finding, ""
+    parts = [row_itself, f"{percent(shares[1])} on all its neighbours (branch 1)"]
+    if len(shares) > 2:
+        parts.append(f"{percent(sum(shares[2:]))} on branches that favour its strongest edges (2 and above)")
+    equal, top = 1 / len(shares), int(np.argmax(shares))
+    key, verdict = f"mostly branch {top}", f"branch {top} has the largest share, {percent(shares[top])}"
+    if max(abs(share - equal) for share in shares) < equal / 2:
+        key = "no branch stands out"
+        expected = [equal, equal, *[1 - 2 * equal] * (len(shares) > 2)]
+        verdict = f"equal shares would be {listed([percent(share) for share in expected])}, so {key}"
+    return key, f"{listed(parts)}; {verdict}.", "In each higher branch, strong edges count more and weak ones less. "
+
+
+def training_section(model: ReportedModel) -> Section:
+    """Whether training converged."""
+    histories, kept_epochs = model.estimator.history_, model.kept_epochs
+    first, last = (float(np.mean([history.train_loss[end] for history in histories])) for end in (0, -1))
+    lengths = sorted({len(history.train_loss) for history in histories})
+    epochs = f"{lengths[0]:,}" if len(lengths) == 1 else f"{lengths[0]:,} to {lengths[-1]:,}"
+    networks = (
+        "One network was" if len(histories) == 1 else f"{len(histories)} networks, whose predictions are averaged, were"
+    )
+    finding = f"{networks} trained for {epochs} epochs; the training loss fell from {first:.2g} to {last:.2g}."
+    reading = "The loss measures how far predictions are from labels. "
+    if any(history.val_loss for history in histories):
+        chosen = ", ".join(str(epoch + 1) for epoch in kept_epochs)
+        finding += f" The epoch with the lowest validation loss is kept ({chosen})."
+        if min(kept_epochs) < EARLY:
+            finding += " That is very early: there may be too few validation labels to choose by."
+        reading += "Both lines should fall; where the validation loss rises, a network overfits, and training stops."
+    else:
+        falling = np.mean([_late_decrease(history.train_loss) for history in histories]) > CONVERGED
+        state = "was still falling at the end: more epochs may help" if falling else "had converged"
+        finding += f" There are too few labels for a validation set; the loss {state}."
+        reading += "It should fall and level off. Thin lines are single networks, the thick line is their mean."
+        if model.estimator.networks_[0].config.dropout > 0:
+            reading += " Dropout makes them noisy."
+    figure = inline_svg(loss_figure(histories, kept_epochs), "curves", "Chart of the loss over the epochs of training")
+    return Section("training", "How was it trained?", f"{epochs} epochs", finding, reading, figure)
+
+
+def _late_decrease(losses: Sequence[float]) -> float:
+    """The decrease of the loss in the last tenth of the epochs, relative to its whole decrease."""
+    tenth = max(1, len(losses) // 10)
+    before, after = float(np.mean(losses[-2 * tenth : -tenth] or losses[:1])), float(np.mean(losses[-tenth:]))
+    return (before - after) / max(losses[0] - after, 1e-12)

@@ -1,0 +1,84 @@
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from sklearn.semi_supervised import LabelSpreading
+
+from s2gnn import Graph
+from s2gnn.report import baselines
+from s2gnn.report.baselines import CONSTANT, OURS, PERCEPTRON, SPREADING, compare
+
+
+def test_every_method_on_the_same_hidden_labels(classifier):
+    progress = []
+    found = compare(classifier.model, progress.append)
+    assert progress == pytest.approx([1 / 3, 2 / 3, 1])
+    assert [method.name for method in found.methods] == [OURS, PERCEPTRON, SPREADING, CONSTANT]
+    evidence = classifier.model.evidence
+    truth = evidence.hidden_targets()
+    ours, *_, constant = found.methods
+    assert found.n == 30
+    assert ours.score == pytest.approx(np.mean(evidence.hidden.answers.argmax(axis=1) == truth))
+    assert all(method.low <= method.score <= method.high for method in found.methods)
+    assert all(method.score > 0.6 for method in found.methods[:3])
+    assert constant.score == np.mean(truth == np.bincount(evidence.targets).argmax()) < 0.5
+    assert constant.p < 0.05
+
+
+def test_errors_of_values(regressor):
+    found = regressor.comparison
+    assert not found.classifies
+    assert found.n == 100
+    ours, *_, constant = found.methods
+    assert ours.low < ours.score < ours.high
+    assert ours.score < constant.score
+
+
+def test_hidden_labels_play_no_part(classifier, monkeypatch):
+    """The baselines see a fold's rows without its labels."""
+    model, seen = classifier.model, []
+    monkeypatch.setattr(baselines, "_mlp", lambda model, known, targets, rows: seen.append((known, rows)) or 0)
+    monkeypatch.setattr(
+        baselines, "_spread", lambda model, known, targets: seen.append((known, None)) or np.zeros(model.n_rows, int)
+    )
+    compare(model)
+    hidden = [rows for _, rows in seen if rows is not None]
+    np.testing.assert_array_equal(np.sort(np.concatenate(hidden)), model.evidence.hidden.rows)
+    for (known, rows), (spread_from, _) in zip(seen[::2], seen[1::2], strict=True):
+        np.testing.assert_array_equal(known, np.setdiff1d(model.evidence.labelled, rows))
+        np.testing.assert_array_equal(known, spread_from)
+
+
+def test_label_spreading_is_scikit_learns(classifier):
+    model, evidence = classifier.model, classifier.model.evidence
+    adjacency = model.estimator.graph_.to_scipy().toarray()
+    partial = np.full(150, -1)
+    partial[evidence.labelled] = evidence.targets
+    theirs = LabelSpreading(kernel=lambda *_: adjacency, max_iter=30).fit(model.features, partial)
+    ours = baselines._spread(model, evidence.labelled, evidence.targets)
+    np.testing.assert_array_equal(ours, theirs.transduction_)
+
+
+def test_spread_values_are_means_of_known_ones():
+    graph = Graph.from_edge_list([(0, 1), (1, 2), (3, 4)])
+    model = SimpleNamespace(classes=None, estimator=SimpleNamespace(graph_=graph))
+    spread = baselines._spread(model, np.array([0, 2]), np.array([4.0, 8.0]))
+    assert spread[1] == pytest.approx(6.0)  # equally close to both
+    assert 4.0 < spread[0] < 4.5
+    assert spread[3:].tolist() == [6.0, 6.0]  # the median, because no value reaches these
+
+
+def test_the_p_value_is_mcnemars():
+    truth = np.zeros(20, dtype=int)
+    ours, other = (np.arange(20) < 4).astype(int), (np.arange(20) < 10).astype(int)
+    assert baselines._accuracy(truth, ours, ours)[::3] == (0.8, None)
+    assert baselines._accuracy(truth, other, ours)[::3] == (0.5, pytest.approx(2 * binom.cdf(0, 6, 0.5)))
+    assert baselines._accuracy(truth, ours.copy(), ours)[3] == 1.0
+
+
+def test_without_hidden_labels_there_is_nothing_to_compare(classifier):
+    model = classifier.model
+    assert compare(replace(model, evidence=None)) is None
+    assert compare(replace(model, evidence=replace(model.evidence, hidden=None))) is None
