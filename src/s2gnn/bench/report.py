@@ -1,7 +1,7 @@
 """The record of a benchmark, and the tables that show it on the terminal and in the documentation."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,11 @@ def table_of(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -
     return Table(title, tuple(header), (Block("", tuple(tuple(map(Cell, row)) for row in rows)),))
 
 
+def _table(title: str, items: Iterable[Record], columns: Mapping[str, Callable[[Record], str]]) -> Table:
+    """A row for every item, a column for every function."""
+    return table_of(title, tuple(columns), [[column(item) for column in columns.values()] for item in items])
+
+
 def tables(record: Record) -> list[Table]:
     """The tables of a record, by the benchmark in its command."""
     benchmark = record["command"].split()[2]
@@ -77,19 +82,18 @@ def tables(record: Record) -> list[Table]:
     machine = record["machine"]
     found = [_machine_table(record)]
     if benchmark == "operator":
-        found.append(_propagation_table(record["timings"], machine, "Forward propagation"))
+        found.append(_propagation_table("Forward propagation", record["timings"], machine["bandwidth"]))
     elif benchmark == "epoch":
-        found.append(_epoch_table(record["timings"], machine))
+        found.append(_epoch_table(record["timings"], machine["gemm"]))
     elif benchmark == "baselines":
         names = dict.fromkeys(timing["workload"] for timing in record["timings"])
         found += [_baseline_table([t for t in record["timings"] if t["workload"] == name]) for name in names]
     elif benchmark == "scale":
-        if record["grid"]:
-            found.append(_propagation_table(record["grid"], machine, "Erdős–Rényi grid, forward propagation"))
-        if record["epochs"]:
-            found.append(_epoch_table(record["epochs"], machine))
+        title = "Erdős–Rényi grid, forward propagation"
+        found += [_propagation_table(title, record["grid"], machine["bandwidth"])] if record["grid"] else []
+        found += [_epoch_table(record["epochs"], machine["gemm"])] if record["epochs"] else []
         if record["training"]:
-            found.append(_training_table(record["training"], LargeTask(**record["task"][0]), machine))
+            found.append(_training_table(record["training"], LargeTask(**record["task"][0]), machine["gemm"]))
     return found
 
 
@@ -103,112 +107,105 @@ def _machine_table(record: Record) -> Table:
     return table_of("This machine, in the same run", ("", "measured"), rows)
 
 
-def _propagation_table(timings: Sequence[Record], machine: Record, what: str) -> Table:
+def _propagation_table(what: str, timings: Sequence[Record], bandwidth: float) -> Table:
     """Ours in milliseconds and relative to one product, the others relative to ours, and the share of the bandwidth."""
-    others = ("csr", "torch_sparse", "gcnconv")
-    rows = []
-    for t in timings:
-        ours = t["ways"]["ours"]["milliseconds"]
-        one = t["ways"]["one_csr"]
-        shares = (1e3 * t[moved] / ours / machine["bandwidth"] for moved in ("streamed_bytes", "gathered_bytes"))
-        rows.append(
-            (
-                t["graph"],
-                f"{t['nonzeros']:,}",
-                str(t["width"]),
-                _milliseconds(ours),
-                f"{ours / one['milliseconds']:.2f}" if one["milliseconds"] else _refusal(one),
-                *(_ratio(t["ways"][other], ours) for other in others),
-                f"{t['streamed_bytes'] / MIB:.0f}",
-                *(f"{100 * share:.0f} %" for share in shares),
-            )
-        )
+
+    def share(moved: str) -> Callable[[Record], str]:
+        return lambda t: f"{1e5 * t[moved] / t['ways']['ours']['milliseconds'] / bandwidth:.0f} %"
+
+    columns = {
+        "graph": lambda t: t["graph"],
+        "nonzeros": lambda t: f"{t['nonzeros']:,}",
+        "F": lambda t: str(t["width"]),
+        "ours (ms)": lambda t: _milliseconds(t["ways"]["ours"]),
+        "ours ÷ one CSR": lambda t: _ratio(t["ways"]["ours"], t["ways"]["one_csr"], digits=2),
+        **_relative_to_ours("csr", "torch_sparse", "gcnconv"),
+        "minimum MiB": lambda t: f"{t['streamed_bytes'] / MIB:.0f}",
+        "of the bandwidth": share("streamed_bytes"),
+        "with gathers": share("gathered_bytes"),
+    }
     alphas = "/".join(sorted({str(t["alpha"]) for t in timings}))
-    ratios = (f"{NAMES[other]} ÷ ours" for other in others)
-    header = ("graph", "nonzeros", "F", "ours (ms)", "ours ÷ one CSR", *ratios, "minimum MiB")
-    return table_of(f"{what}, α = {alphas}", (*header, "of the bandwidth", "with gathers"), rows)
+    return _table(f"{what}, α = {alphas}", timings, columns)
 
 
-def _epoch_table(timings: Sequence[Record], machine: Record) -> Table:
+def _epoch_table(timings: Sequence[Record], gemm: float) -> Table:
     """Ours in milliseconds, the others relative to ours, and the time of the dense products alone."""
-    others = ("gcnconv", "csr", "torch_sparse", "gcn")
-    rows = []
-    for t in timings:
-        ours = t["ways"]["ours"]["milliseconds"]
-        floor = 1e3 * t["flops"] / machine["gemm"]
-        rows.append(
-            (
-                t["workload"],
-                f"{t['nonzeros']:,}",
-                _milliseconds(ours),
-                *(_ratio(t["ways"][other], ours) for other in others),
-                f"{t['flops'] / 1e9:.2f}",
-                f"{_milliseconds(floor)} ({100 * floor / ours:.0f} %)",
-            )
-        )
-    header = ("task", "nonzeros", "ours (ms)", *(f"{NAMES[other]} ÷ ours" for other in others))
-    return table_of("One epoch (step and evaluation)", (*header, "dense GFLOP", "their minimum (ms)"), rows)
+
+    def minimum(t: Record) -> str:
+        dense = {"milliseconds": 1e3 * t["flops"] / gemm}
+        return f"{_milliseconds(dense)} ({100 * dense['milliseconds'] / t['ways']['ours']['milliseconds']:.0f} %)"
+
+    columns = {
+        "task": lambda t: t["workload"],
+        "nonzeros": lambda t: f"{t['nonzeros']:,}",
+        "ours (ms)": lambda t: _milliseconds(t["ways"]["ours"]),
+        **_relative_to_ours("gcnconv", "csr", "torch_sparse", "gcn"),
+        "dense GFLOP": lambda t: f"{t['flops'] / 1e9:.2f}",
+        "their minimum (ms)": minimum,
+    }
+    return _table("One epoch (step and evaluation)", timings, columns)
 
 
 def _baseline_table(timings: Sequence[Record]) -> Table:
     """Ours and PyG's network of every baseline on one task, in milliseconds, and PyG's relative to ours."""
-    rows = []
-    for t in timings:
-        ours, pyg = t["ways"]["ours"], t["ways"]["pyg"]
-        ratio = f"{pyg['milliseconds'] / ours['milliseconds']:.1f}" if _all_run(ours, pyg) else "–"
-        rows.append(
-            (
-                t["model"],
-                *(_milliseconds(w["milliseconds"]) if _all_run(w) else _refusal(w) for w in (ours, pyg)),
-                ratio,
-            )
-        )
+    columns = {
+        "model": lambda t: t["model"],
+        "ours (ms)": lambda t: _milliseconds(t["ways"]["ours"]),
+        "PyG (ms)": lambda t: _milliseconds(t["ways"]["pyg"]),
+        "PyG ÷ ours": lambda t: (
+            "–" if any(way["not_run"] for way in t["ways"].values()) else _ratio(t["ways"]["pyg"], t["ways"]["ours"])
+        ),
+    }
     first = timings[0]
-    title = (
-        f"One epoch (step and evaluation) on {first['workload']}: {first['nonzeros']:,} nonzeros, layers "
-        f"{' → '.join(map(str, first['widths']))}, heads: {first['heads']}"
-    )
-    return table_of(title, ("model", "ours (ms)", "PyG (ms)", "PyG ÷ ours"), rows)
+    layers = " → ".join(map(str, first["widths"]))
+    task = f"{first['workload']}: {first['nonzeros']:,} nonzeros, layers {layers}, heads: {first['heads']}"
+    return _table(f"One epoch (step and evaluation) on {task}", timings, columns)
 
 
 def _memory_tables(uses: Sequence[Record]) -> list[Table]:
+    def mebibytes(part: str) -> Callable[[Record], str]:
+        return lambda use: f"{use[part] / MIB:.1f}"
+
     alphas = sorted({use["alpha"] for use in uses})
-    parts = ("operator", "bound", "resident", "graph", "csr", "edge_list", "edge_lists")
-    largest = [
-        (use["workload"], f"{use['nodes']:,}", f"{use['directions']:,}", *(f"{use[part] / MIB:.1f}" for part in parts))
-        for use in uses
-        if use["alpha"] == alphas[-1]
-    ]
-    header = (
-        "graph", "nodes", "stored nonzeros", "operator", "bound", "resident growth", "the caller's graph",
-        "α CSR matrices", "one edge list, α weights", "α edge lists",
-    )  # fmt: skip
+    columns = {
+        "graph": lambda use: use["workload"],
+        "nodes": lambda use: f"{use['nodes']:,}",
+        "stored nonzeros": lambda use: f"{use['directions']:,}",
+        "operator": mebibytes("operator"),
+        "bound": mebibytes("bound"),
+        "resident growth": mebibytes("resident"),
+        "the caller's graph": mebibytes("graph"),
+        "α CSR matrices": mebibytes("csr"),
+        "one edge list, α weights": mebibytes("edge_list"),
+        "α edge lists": mebibytes("edge_lists"),
+    }
+    largest = [use for use in uses if use["alpha"] == alphas[-1]]
     ratios = {(use["workload"], use["alpha"]): f"{ALLOWANCE * use['operator'] / use['bound']:.3f}" for use in uses}
-    growth = [
-        (name, *(ratios.get((name, alpha), "–") for alpha in alphas))
-        for name in dict.fromkeys(use["workload"] for use in uses)
-    ]
-    title = f"Operator ÷ (8 bytes per nonzero + 4 α bytes per node), the bound is {ALLOWANCE}"
+    names = dict.fromkeys(use["workload"] for use in uses)
     return [
-        table_of(f"Memory at α = {alphas[-1]}, MiB", header, largest),
-        table_of(title, ("graph", *(f"α = {alpha}" for alpha in alphas)), growth),
+        _table(f"Memory at α = {alphas[-1]}, MiB", largest, columns),
+        table_of(
+            f"Operator ÷ (8 bytes per nonzero + 4 α bytes per node), the bound is {ALLOWANCE}",
+            ("graph", *(f"α = {alpha}" for alpha in alphas)),
+            [(name, *(ratios.get((name, alpha), "–") for alpha in alphas)) for name in names],
+        ),
     ]
 
 
-def _training_table(runs: Sequence[Record], task: LargeTask, machine: Record) -> Table:
+def _training_table(runs: Sequence[Record], task: LargeTask, gemm: float) -> Table:
     rows: list[tuple[str, ...]] = []
     for run in runs:
-        stages = {stage["name"]: stage for stage in run["stages"]}
-        epochs = [stage["seconds"] for name, stage in stages.items() if name.startswith("epoch")]
-        if not epochs:
+        if not run["stages"]:
             rows.append((NAMES[run["way"]], *("–",) * 6, _refusal(run)))
             continue
+        stages = {stage["name"]: stage for stage in run["stages"]}
+        epoch = min(stage["seconds"] for name, stage in stages.items() if name.startswith("epoch"))
         built = (f"{stages[name]['seconds']:.1f}" for name in ("graph", "operator"))
         peaks = (f"{stages[name]['peak'] / GIB:.2f}" for name in ("graph", "operator"))
         peak = max(stage["peak"] for stage in run["stages"]) / GIB
-        floor = dense_flops(task.nodes, task.alpha, task.widths) / machine["gemm"]
+        floor = dense_flops(task.nodes, task.alpha, task.widths) / gemm
         minimum = f"{floor:.1f}" if run["way"] == "ours" else "–"
-        rows.append((NAMES[run["way"]], *built, *peaks, f"{min(epochs):.1f}", minimum, f"{peak:.2f} GiB"))
+        rows.append((NAMES[run["way"]], *built, *peaks, f"{epoch:.1f}", minimum, f"{peak:.2f} GiB"))
     title = (
         f"Full-batch training: {task.nodes:,} nodes, {task.edges:,} edges, {task.features} features, "
         f"{task.layers} layers of {task.hidden}, α = {task.alpha}, {task.labels} labels"
@@ -218,36 +215,39 @@ def _training_table(runs: Sequence[Record], task: LargeTask, machine: Record) ->
 
 
 def _graph_table(timings: Sequence[Record]) -> Table:
-    rows = [
-        (
-            t["what"],
-            f"{t['points']:,}",
-            f"{t['seconds']:.1f}",
-            f"{1e6 * t['seconds'] / t['points']:.0f}",
-            f"{t['peak_mib']:,.0f}",
-            f"{t['edges']:,}",
-            t["note"],
-        )
-        for t in timings
-    ]
-    title = "Building graphs (k = 30, 64 features; diffusion: Pubmed, teleport 0.05, top 128)"
-    return table_of(title, ("graph", "points", "seconds", "µs per point", "peak MiB", "edges", ""), rows)
+    columns = {
+        "graph": lambda t: t["what"],
+        "points": lambda t: f"{t['points']:,}",
+        "seconds": lambda t: f"{t['seconds']:.1f}",
+        "µs per point": lambda t: f"{1e6 * t['seconds'] / t['points']:.0f}",
+        "peak MiB": lambda t: f"{t['peak_mib']:,.0f}",
+        "edges": lambda t: f"{t['edges']:,}",
+        "": lambda t: t["note"],
+    }
+    return _table("Building graphs (k = 30, 64 features; diffusion: Pubmed, teleport 0.05, top 128)", timings, columns)
 
 
-def _all_run(*outcomes: Record) -> bool:
-    return all(outcome["milliseconds"] is not None for outcome in outcomes)
+def _relative_to_ours(*ways: str) -> dict[str, Callable[[Record], str]]:
+    def column(way: str) -> Callable[[Record], str]:
+        return lambda t: _ratio(t["ways"][way], t["ways"]["ours"])
+
+    return {f"{NAMES[way]} ÷ ours": column(way) for way in ways}
 
 
-def _ratio(outcome: Record, ours: float) -> str:
-    """The time relative to ours, or why it was not run."""
-    return f"{outcome['milliseconds'] / ours:.1f}" if _all_run(outcome) else _refusal(outcome)
+def _ratio(outcome: Record, other: Record, digits: int = 1) -> str:
+    """The ratio of two times, or why one was not run."""
+    for one in (outcome, other):
+        if one["not_run"]:
+            return _refusal(one)
+    return f"{outcome['milliseconds'] / other['milliseconds']:.{digits}f}"
+
+
+def _milliseconds(outcome: Record) -> str:
+    value = outcome["milliseconds"]
+    return _refusal(outcome) if value is None else f"{value:.1f}" if value >= 1 else f"{value:.3f}"
 
 
 def _refusal(outcome: Record) -> str:
     if outcome["not_run"] == "memory":
         return f"not run: needs {outcome['needs'] / GIB:.1f} GiB"
     return str(outcome["not_run"])
-
-
-def _milliseconds(value: float) -> str:
-    return f"{value:.1f}" if value >= 1 else f"{value:.3f}"

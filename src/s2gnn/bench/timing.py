@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch.utils.benchmark import Timer
 
+MIN_RUN_TIME = 0.05  # seconds of one way in one round
+
 
 @dataclass(frozen=True)
 class Way:
@@ -61,14 +63,14 @@ def fastest(ways: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, 
     """The minimum seconds of each way over `rounds` in which the ways alternate.
 
     In each round a way first runs untimed, so that it finds the caches and the allocator as it leaves them itself,
-    which is how epochs follow each other; a fast way is timed in blocks of several runs.
+    which is how epochs follow each other. Fast ways run in several blocks of runs, and the mean of a block counts.
     """
     threads = torch.get_num_threads()
     timers = {name: Timer("run()", globals={"run": run}, num_threads=threads) for name, run in ways.items()}
     best = dict.fromkeys(ways, float("inf"))
     for _ in range(rounds):
         for name, timer in timers.items():
-            best[name] = min(best[name], *timer.blocked_autorange(min_run_time=1e-3).times)
+            best[name] = min(best[name], *timer.blocked_autorange(min_run_time=MIN_RUN_TIME).times)
     return best
 
 
