@@ -12,9 +12,8 @@ from s2gnn.bench.cost import (
     Size,
     baseline_needs,
     dense_flops,
-    fetched_by_branches,
+    fetched,
     fetched_in_epoch,
-    fetched_in_propagation,
     gathered_bytes,
     matrix_bytes,
     most_nodes_propagated_once,
@@ -108,11 +107,12 @@ def test_dense_operations_are_those_torch_counts(widths):
 
 def test_needs_grow_with_the_graph_and_messages_dominate():
     small, large = Size(1_000, 10_000, 6), Size(1_000, 1_000_000, 6)
+    widths = [8, 64, 3]
     for way in {*WAYS, *PRODUCTS} - {"ours"}:
         for training in (False, True):
-            assert needs(way, large, [64, 3], training=training) > needs(way, small, [64, 3], training=training) > 0
-    assert needs("gcnconv", large, [64, 3], training=True) > 2 * 4 * 64 * 1_000_000
-    assert training_bytes(large, [8, 64, 3]).network < needs("csr", large, [64, 3], training=True)
+            assert needs(way, large, widths, training=training) > needs(way, small, widths, training=training) > 0
+    assert needs("gcnconv", large, widths, training=True) > 2 * 4 * 64 * 1_000_000
+    assert needs("ours", large, widths, training=True) < needs("csr", large, widths, training=True)
 
 
 @pytest.mark.parametrize("model", BASELINES)
@@ -212,21 +212,21 @@ def test_layers_are_planned_as_networks_plan_them(graph, widths, alpha):
 def test_bytes_fetched_are_those_of_the_benchmarks():
     size = Size(nodes=10, directions=40, alpha=2)
     streamed_once = 4 * 11 + 4 * 3 * 10 + 4 * 3 * 10 * 5  # pointers, scalings, the signal and its branches
-    assert fetched_in_propagation(size, 5).tolist() == [gathered_bytes(size, 5) - streamed_once, 0]
-    assert fetched_by_branches(size, 5).tolist() == [40 * (8 + 8 + 2 * 20), 0]
+    assert fetched(size, 5).tolist() == [gathered_bytes(size, 5) - streamed_once, 0]
+    assert fetched(size, 5, by_branch=True).tolist() == [40 * (8 + 8 + 2 * 20), 0]
     large = Size(nodes=2**22 + 1, directions=40, alpha=2)
-    assert fetched_in_propagation(large, 1).tolist() == [0, 40 * (8 + 8 + 4)]
+    assert fetched(large, 1).tolist() == [0, 40 * (8 + 8 + 4)]
 
 
 @pytest.mark.skipif(kernel.chosen() == kernel.PLAIN, reason="needs the native kernel, whose plan differs")
 def test_the_products_of_an_epoch():
     size = Size(NODES, 200 * NODES, 6)
     # The input is propagated once, so that the first layer has none; the second aggregates before it transforms.
-    one, branches = fetched_in_propagation(size, 64), fetched_by_branches(size, 112)
+    one, branches = fetched(size, 64), fetched(size, 112, by_branch=True)
     assert fetched_in_epoch(size, [8, 64, 112]).tolist() == (2 * one + branches).tolist()
     # Features too wide to be propagated once: aggregated in the step and in the evaluation.
     large = Size(10_000_000, 400_000_000, 6)
-    one, branches = fetched_in_propagation(large, 128), fetched_by_branches(large, 3)
+    one, branches = fetched(large, 128), fetched(large, 3, by_branch=True)
     assert fetched_in_epoch(large, [128, 64, 3]).tolist() == (2 * one + 3 * branches).tolist()
     assert training_bytes(large, [128, 64, 3]).propagated == 4 * 10_000_000 * 128 * 7
 

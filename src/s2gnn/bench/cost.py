@@ -60,11 +60,15 @@ def matrix_bytes(way: str, size: Size) -> int:
     }[way]
 
 
-def needs(way: str, size: Size, outputs: Sequence[int], *, training: bool) -> int:
-    """Estimated bytes of an alternative whose layers have these `outputs`, in addition to graph, input and operator.
+def needs(way: str, size: Size, widths: Sequence[int], *, training: bool) -> int:
+    """Estimated bytes of a network of layers `widths`, built one way, in addition to graph, input and operator.
 
-    One array (N, out) of each branch is the result of a propagation; six are alive at the peak of training.
+    One array (N, out) of each branch is the result of a propagation; for the alternatives to ours, six are alive at the
+    peak of training.
     """
+    if way == "ours":
+        return training_bytes(size, widths).network if training else 4 * size.alpha * size.nodes * widths[-1]
+    outputs = widths[1:]
     branches = 1 if way in ("one_csr", "gcn") else size.alpha + 1
     activations = 4 * (6 if training else 1) * branches * size.nodes * sum(outputs)
     transposes = 16 * size.alpha * size.nonzeros if training and way == "torch_sparse" else 0
@@ -242,22 +246,16 @@ def most_nodes_propagated_once(alpha: int, features: int) -> int:
     return LARGEST_PREPARED_INPUT // (4 * (alpha + 1) * features)
 
 
-def fetched_in_propagation(size: Size, width: int) -> NDArray[np.int64]:
-    """Bytes that a propagation fetches from a signal that stays in the caches and from a larger one, (2,).
+def fetched(size: Size, width: int, *, by_branch: bool = False) -> NDArray[np.int64]:
+    """Bytes that a sparse product fetches from a signal that stays in the caches and from a larger one, (2,).
 
-    Every direction fetches its index, value and scalings, and one row of the signal.
+    Every direction fetches its index, value and scalings, and one row of a signal for all branches; or, if each branch
+    has its own signal, α adjacent rows.
     """
-    return _fetched(size.directions * (8 + 4 * size.alpha + 4 * width), signal=4 * size.nodes * width)
-
-
-def fetched_by_branches(size: Size, width: int) -> NDArray[np.int64]:
-    """The same for α signals, each under its own power: every direction fetches α adjacent rows."""
-    fetched = size.directions * (8 + 4 * size.alpha + 4 * size.alpha * width)
-    return _fetched(fetched, signal=4 * (size.alpha + 1) * size.nodes * width)
-
-
-def _fetched(fetched: int, signal: int) -> NDArray[np.int64]:
-    return np.array([fetched, 0] if signal <= CACHED_SIGNAL else [0, fetched])
+    rows, signals = (size.alpha, size.alpha + 1) if by_branch else (1, 1)
+    total = size.directions * (8 + 4 * size.alpha + 4 * rows * width)
+    cached = 4 * signals * size.nodes * width <= CACHED_SIGNAL
+    return np.array([total, 0] if cached else [0, total])
 
 
 def fetched_in_epoch(size: Size, widths: Sequence[int]) -> NDArray[np.int64]:
@@ -265,10 +263,10 @@ def fetched_in_epoch(size: Size, widths: Sequence[int]) -> NDArray[np.int64]:
     total = np.zeros(2, dtype=np.int64)
     layers = zip(pairwise(widths), *planned_orders(size, widths), strict=True)
     for layer, ((width_in, width_out), training, evaluation) in enumerate(layers):
-        branches = fetched_by_branches(size, width_out)
-        nothing, propagation = np.zeros_like(branches), fetched_in_propagation(size, width_in)
-        products = {"prepared": nothing, "aggregate": propagation, "transform": branches}
-        total += products[training] + products[evaluation]
+        branches = fetched(size, width_out, by_branch=True)
+        for order in (training, evaluation):
+            if order != "prepared":
+                total += branches if order == "transform" else fetched(size, width_in)
         if layer > 0 or training == "transform":  # the weights of a propagated input without gradient need none
             total += branches
     return total

@@ -1,6 +1,5 @@
 """What full-batch training costs on a graph of any size: bytes by formula, seconds by rates fitted to records."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,12 +14,12 @@ from s2gnn.bench.cost import (
     GIB,
     Size,
     dense_flops,
+    fetched,
     fetched_in_epoch,
-    fetched_in_propagation,
     most_nodes_propagated_once,
     training_bytes,
 )
-from s2gnn.bench.report import table_of, titled_markdown
+from s2gnn.bench.report import read_record, table_of, titled_markdown
 from s2gnn.bench.tasks import LargeTask
 from s2gnn.bench.training import LargeTraining
 from s2gnn.errors import InputError
@@ -86,7 +85,7 @@ class CostModel:
     """
 
     def __init__(self, results: Path) -> None:
-        self.records = {name: _read_record(results / f"bench-{name}.json") for name in RECORDS}
+        self.records = {name: read_record(results / f"bench-{name}.json") for name in RECORDS}
         self.gemm = sum(float(self.records[name]["machine"]["gemm"]) for name in ("epoch", "scale")) / 2
         epochs = [one for one in self._epochs() if one.directions >= FEWEST_DIRECTIONS]
         propagations = [one for one in self._propagations() if one.directions >= FEWEST_DIRECTIONS]
@@ -143,7 +142,7 @@ class CostModel:
     def _propagations(self) -> Iterator[Measured]:
         for timing in self.records["operator"]["timings"]:
             size, seconds = _size(timing), timing["ways"]["ours"]["milliseconds"] / 1e3
-            work = np.array([0.0, *fetched_in_propagation(size, timing["width"])])
+            work = np.array([0.0, *fetched(size, timing["width"])])
             name = f"propagation: {timing['graph']}, F = {timing['width']}"
             yield Measured(name, size.directions, work, seconds)
 
@@ -174,17 +173,6 @@ def _size(timing: dict[str, Any]) -> Size:
     return Size(timing["nodes"], timing["nonzeros"] - timing["nodes"], timing["alpha"])
 
 
-def _read_record(path: Path) -> dict[str, Any]:
-    try:
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        command = f"s2gnn bench {path.stem.split('-')[1]} --json > {path}"
-        raise InputError(f"there is no record {path}: create it with {command}, or pass its folder") from error
-    except ValueError as error:
-        raise InputError(f"{path} is damaged ({error}): recreate it") from error
-    return record
-
-
 def task_table(task: LargeTask, epoch: EpochEstimate | None, run: LargeTraining | None = None) -> Table:
     """What one task needs by the model and, if it was run, what was measured."""
     needs = training_bytes(task.size, task.widths)
@@ -206,13 +194,8 @@ def task_table(task: LargeTask, epoch: EpochEstimate | None, run: LargeTraining 
 def render_cost_model(results: Path) -> str:
     """The cost model as Markdown: the cost per edge and node, what graphs need, and how accurate it is."""
     model = CostModel(results)
-    tables = [
-        unit_cost_table(model, WIDE),
-        *(_size_table(model, network) for network in (WIDE, NARROW)),
-        *(_cluster_table(network) for network in (WIDE, NARROW)),
-        _byte_table(model),
-        _second_table(model),
-    ]
+    full_batch, mini_batch = zip(*(_size_tables(model, network) for network in (WIDE, NARROW)), strict=True)
+    tables = [unit_cost_table(model, WIDE), *full_batch, *mini_batch, _byte_table(model), _second_table(model)]
     sources = []
     for record in model.records.values():
         environment = "".join(f"{key}={value} " for key, value in record.get("environment", {}).items())
@@ -256,30 +239,24 @@ def _unit_costs(model: CostModel, task: LargeTask) -> list[tuple[str, ...]]:
     return rows
 
 
-def _growing(network: LargeTask) -> list[LargeTask]:
-    return [replace(network, edges=edges, nodes=edges // EDGES_PER_NODE) for edges in EDGES]
-
-
-def _size_table(model: CostModel, network: LargeTask) -> Table:
-    tasks = _growing(network)
+def _size_tables(model: CostModel, network: LargeTask) -> tuple[Table, Table]:
+    """What full-batch and mini-batch training of a network need on graphs of three sizes."""
+    tasks = [replace(network, edges=edges, nodes=edges // EDGES_PER_NODE) for edges in EDGES]
     needs = [training_bytes(task.size, task.widths) for task in tasks]
     measured, _ = model.large_training("cost")
-    rows = [
+    header = ("", *(f"{task.edges:,} edges" for task in tasks))
+    full_batch = [
         ("nodes", *(f"{task.nodes:,}" for task in tasks)),
         *((f"{label}, GiB", *(_short(getattr(need, part) / GIB) for need in needs)) for part, label in LABELS.items()),
         ("an epoch, seconds", *(str(model.epoch(task)) for task in tasks)),
         ("", *("peak measured, see below" if task == measured else "extrapolated" for task in tasks)),
     ]
-    header = ("", *(f"{task.edges:,} edges" for task in tasks))
-    return table_of(f"Memory and time of full-batch training, {_network(network)}", header, rows)
-
-
-def _cluster_table(network: LargeTask) -> Table:
-    tasks = _growing(network)
-    needs = [training_bytes(task.size, task.widths).in_clusters() for task in tasks]
-    rows = [(stage, *(_short(need[stage] / GIB) for need in needs)) for stage in needs[0]]
-    title = f"Memory of mini-batch training in addition to a batch, GiB, {_network(network)}"
-    return table_of(title, ("", *(f"{task.edges:,} edges" for task in tasks)), rows)
+    stages = [need.in_clusters() for need in needs]
+    mini_batch = [(name, *(_short(stage[name] / GIB) for stage in stages)) for name in stages[0]]
+    return (
+        table_of(f"Memory and time of full-batch training, {_network(network)}", header, full_batch),
+        table_of(f"Memory of mini-batch training in addition to a batch, GiB, {_network(network)}", header, mini_batch),
+    )
 
 
 def _byte_table(model: CostModel) -> Table:

@@ -25,19 +25,10 @@ Product = Callable[[Tensor], Tensor]  # (N, F) → (N, F)
 Network = tuple[nn.Module, tuple[Any, ...]]  # and its inputs
 
 
-def _our_product(op: SobolevOperator) -> list[Product]:
-    return [op.propagate]
-
-
-def _one_csr_product(op: SobolevOperator) -> list[Product]:
-    return csr_products(op, powers=1)
-
-
 def csr_products(op: SobolevOperator, powers: int | None = None) -> list[Product]:
     """The maps h → S_ρ h for ρ = 1..α, or up to `powers`, by torch CSR matrices with int32 indices, differentiable."""
     products: list[Product] = []
-    for rho in range(1, (powers or op.alpha) + 1):
-        S = op.matrix(rho)
+    for S in map(op.matrix, range(1, (powers or op.alpha) + 1)):
         indptr, indices = (torch.from_numpy(a.astype("int32")) for a in (S.indptr, S.indices))
         values = torch.from_numpy(S.data).float()
         matrix = torch.sparse_csr_tensor(indptr, indices, values, size=S.shape, check_invariants=False)
@@ -50,8 +41,7 @@ def sparse_tensor_products(op: SobolevOperator) -> list[Product]:
     from torch_sparse import SparseTensor, matmul
 
     products: list[Product] = []
-    for rho in range(1, op.alpha + 1):
-        S = op.matrix(rho)
+    for S in map(op.matrix, range(1, op.alpha + 1)):
         rowptr, col = (torch.from_numpy(a.astype("int64")) for a in (S.indptr, S.indices))
         value = torch.from_numpy(S.data).float()
         matrix = SparseTensor(rowptr=rowptr, col=col, value=value, sparse_sizes=S.shape, is_sorted=True)
@@ -75,8 +65,8 @@ def gcnconv_products(op: SobolevOperator) -> list[Product]:
 
 
 PRODUCTS: dict[str, Callable[[SobolevOperator], list[Product]]] = {
-    "ours": _our_product,
-    "one_csr": _one_csr_product,
+    "ours": lambda op: [op.propagate],
+    "one_csr": partial(csr_products, powers=1),
     "csr": csr_products,
     "torch_sparse": sparse_tensor_products,
     "gcnconv": gcnconv_products,

@@ -43,18 +43,31 @@ def make_record(command: str, machine: Machine | None = None, **measurements: It
 
 def render_benchmark(path: Path) -> str:
     """The tables of a stored record and the command that made them, as Markdown."""
-    command = f"s2gnn bench {path.stem.removeprefix('bench-')} --json > results/{path.name}"
+    command = _command_for(path)
     if not path.is_file():
         return f"No record yet: run `{command}`.\n"
+    record = read_record(path)
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
         found = tables(record)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{path} is damaged ({error}): recreate it with {command}") from error
     except KeyError as error:
         return f"The record lacks {error}, it was made by an older version: run `{command}`.\n"
     made = f"`{record['command']}` at commit {record['commit']}, torch {record['versions']['torch']}.\n"
     return "\n".join([*map(titled_markdown, found), made])
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """A stored record."""
+    try:
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"there is no record {path}: create it with {_command_for(path)}") from error
+    except ValueError as error:
+        raise InputError(f"{path} is damaged ({error}): recreate it with {_command_for(path)}") from error
+    return record
+
+
+def _command_for(path: Path) -> str:
+    return f"s2gnn bench {path.stem.split('-')[1]} --json > results/{path.name}"
 
 
 def titled_markdown(table: Table) -> str:

@@ -7,7 +7,7 @@ from functools import cache, partial
 import torch
 from torch import Tensor
 
-from s2gnn.bench.cost import Size, baseline_needs, dense_flops, gathered_bytes, needs, streamed_bytes, training_bytes
+from s2gnn.bench.cost import Size, baseline_needs, dense_flops, gathered_bytes, needs, streamed_bytes
 from s2gnn.bench.networks import (
     EPSILON,
     PRODUCTS,
@@ -63,8 +63,7 @@ def time_operator(
     timings = []
     for width in widths:
         h = torch.randn(op.n_nodes, width)
-        memory = {way: needs(way, size, [width], training=False) for way in PRODUCTS if way != "ours"}
-        memory = {"ours": 4 * ALPHA * h.numel(), **memory}
+        memory = {way: needs(way, size, [width, width], training=False) for way in PRODUCTS}
         outcomes = race({way: Way(memory[way], partial(make, way, h)) for way in PRODUCTS}, rounds, available)
         moved = streamed_bytes(size, width), gathered_bytes(size, width)
         timings.append(OperatorTiming(name, size.nodes, size.nonzeros, ALPHA, width, *moved, outcomes))
@@ -101,9 +100,8 @@ def time_epoch(task: Workload, rounds: int = 5, available: Callable[[], int] = a
     def make(way: str) -> Callable[[], object]:
         return make_epoch(*make_network(way, task.graph, task.x, widths, task.alpha), *task.supervision())
 
-    memory = {way: needs(way, size, widths[1:], training=True) for way in WAYS if way != "ours"}
-    memory = {"ours": training_bytes(size, widths).network, **memory}
-    outcomes = race({way: Way(memory[way], partial(make, way)) for way in WAYS}, rounds, available)
+    ways = {way: Way(needs(way, size, widths, training=True), partial(make, way)) for way in WAYS}
+    outcomes = race(ways, rounds, available)
     flops = dense_flops(size.nodes, size.alpha, widths)
     return EpochTiming(task.name, size.nodes, size.nonzeros, size.alpha, widths, flops, outcomes)
 

@@ -60,7 +60,7 @@ def large_needs(task: LargeTask, way: str) -> int:
     ours = training_bytes(task.size, task.widths)
     if way == "ours":
         return ours.peak
-    held = ours.graph + ours.features + ours.operator + needs(way, task.size, task.widths[1:], training=True)
+    held = ours.graph + ours.features + ours.operator + needs(way, task.size, task.widths, training=True)
     return max(ours.peak_of_building, PROCESS + held)
 
 
