@@ -7,7 +7,7 @@ import s2gnn
 
 ORDER = [
     "errors", "file_lock", "files", "pictures", "provenance", "progress", "webpage", "render",
-    "processes", "resources", "graphs", "operators", "analysis", "nn", "data", "learning", "links", "preprocessing",
+    "processes", "resources", "graphs", "operators", "analysis", "nn", "tables", "data", "learning", "links",
     "estimator", "report", "studies", "search", "demo", "bench", "cli",
 ]  # fmt: skip
 SOURCE = Path(s2gnn.__file__).parent

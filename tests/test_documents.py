@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 WITH_EXAMPLES = {
     "s2gnn.estimator.classifier",
+    "s2gnn.estimator.table_model",
     "s2gnn.graphs.graph",
     "s2gnn.graphs.knn",
     "s2gnn.graphs.partition",

@@ -47,7 +47,7 @@ def test_from_a_table_to_a_model_and_predictions(s2gnn, tmp_path):
     card = (tmp_path / "model" / "README.md").read_text()
     for text in [
         "species of iris.csv",
-        "has 150 rows, 15 with a label: ",
+        "Trained on 150 rows of iris.csv, 15 with a label: ",
         "s2gnn fit",
         "accuracy",
         "petal width",
@@ -68,7 +68,7 @@ def test_json_and_the_same_seed_the_same_model(s2gnn, tmp_path):
     first = summaries[0]
     assert first["numeric"] == ["petal length"]
     assert first["categorical"] == ["size"]
-    assert first["left_out"]["sepal width"] == "not asked for"
+    assert first["left_out"]["sepal width"] == "not requested"
     assert first["rows"] == 150
     assert 2**20 < first["peak_bytes"] < 2**34
     assert sum(first["labels"].values()) == first["labelled_rows"] == 15
@@ -183,7 +183,7 @@ def test_a_model_is_replaced_and_other_folders_are_not(s2gnn, tmp_path):
     (tmp_path / "mine" / "thesis.tex").write_text("years of work")
     code, _, err = s2gnn("fit", tmp_path / "iris.csv", "--label", "species", "--out", tmp_path / "mine")
     assert code == 2
-    assert "holds other files than a model, such as thesis.tex: choose a new folder" in err
+    assert "holds files other than a model, such as thesis.tex: choose a new folder" in err
     assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
 
 
@@ -194,7 +194,7 @@ def test_the_folder_one_is_in_is_not_replaced(s2gnn, tmp_path, monkeypatch, out)
     monkeypatch.chdir(tmp_path / "outer" / "void")
     code, _, err = s2gnn("fit", tmp_path / "iris.csv", "--label", "species", "--out", out)
     assert code == 2
-    assert "which no model can replace: name another" in err or "such as void: choose a new folder" in err
+    assert "which cannot be replaced: choose another" in err or "such as void: choose a new folder" in err
     assert list(Path.cwd().iterdir()) == []
 
 
@@ -204,14 +204,14 @@ def test_the_folder_one_is_in_is_not_replaced(s2gnn, tmp_path, monkeypatch, out)
         ("iris.csv", ["--label", "speices"], "iris.csv has no column 'speices': did you mean 'species'?"),
         ("iris.csv", ["--features", "petal lenght"], "has no column 'petal lenght': did you mean 'petal length'?"),
         ("iris.csv", ["--features", "size,species"], "the column 'species' is both the label and a feature"),
-        ("iris.csv", ["--features", "size,"], "an empty name is none of the columns of iris.csv"),
+        ("iris.csv", ["--features", "size,"], "a feature of iris.csv has an empty name"),
         ("iris.csv", ["--task", "regress"], "column 'species' of iris.csv is 'versicolor' in row"),
-        ("iris.csv", ["--edges", "e.csv", "--k", "3"], "--edges gives the graph: leave --graph and --k out"),
+        ("iris.csv", ["--edges", "e.csv", "--k", "3"], "--edges gives the graph: omit --graph and --k"),
         ("iris.csv", ["--edges", "e.csv"], "e.csv is not a file"),
         ("iris.csv", ["--id", "name"], "iris.csv has no column 'name'"),
         ("iris.csv", ["--id", "species"], "the column 'species' is both the label and the identifier"),
         ("iris.csv", ["--id", "size", "--features", "size"], "is both the identifier of the rows and a feature"),
-        ("iris.csv", ["--out", "iris.csv"], "iris.csv is a file or a link, but a model is a folder"),
+        ("iris.csv", ["--out", "iris.csv"], "iris.csv is a file or a symlink, but a model is a folder"),
         ("iris.csv", ["--out", "iris.csv/model"], "cannot be written"),
         ("iris.csv", ["--predictions", "p.xlsx"], "p.xlsx does not end in .csv or .tsv"),
         ("iris.csv", ["--predictions", "iris.csv/p.csv"], "cannot be written"),
@@ -224,11 +224,11 @@ def test_the_folder_one_is_in_is_not_replaced(s2gnn, tmp_path, monkeypatch, out)
         ("broken.npz", [], "broken.npz is not an .npz archive"),
         ("no-label.csv", [], "column 'species' of no-label.csv is empty in every row"),
         ("one-class.csv", [], "every labelled row of one-class.csv is 'x' in column 'species': a classifier needs"),
-        ("constant.csv", [], "constant.csv has no column to learn from beside 'species' ('a': the same number in"),
+        ("constant.csv", [], "constant.csv has no column to learn from besides 'species' ('a': the same number in"),
         ("text.csv", ["--features", "a"], "column 'a' of text.csv is inf in row 2, not a finite number"),
         ("large.csv", [], "column 'a' of large.csv is 1e+300 in row 2, too large to compute with"),
         ("names.csv", [], "is different in each of 3 labelled rows: names and numbers of rows are no classes"),
-        ("predicted.csv", ["--predictions", "p.csv"], "predicted.csv has a column 'probability' already"),
+        ("predicted.csv", ["--predictions", "p.csv"], "predicted.csv already has a column 'probability'"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(s2gnn, tmp_path, monkeypatch, table, arguments, message):

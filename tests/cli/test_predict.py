@@ -61,7 +61,7 @@ def test_labels_that_were_learned_are_counted_apart(s2gnn, tmp_path, fitted):
     learned = np.array([row in taught for row in features])
     assert learned.sum() >= 20
     assert f"accuracy: {100 * right.mean():.1f} ± " in out
-    assert f"{learned.sum()} rows of these had a label in training: that the model knows them says nothing of" in out
+    assert f"{learned.sum()} rows of these had a label in training: their accuracy does not carry over" in out
     assert f"without them, accuracy: {100 * right[~learned].mean():.1f} ± " in out
     assert f"on {150 - learned.sum()} rows with a label" in out
     code, out, _ = s2gnn("predict", folder / "model", tmp_path / "all.csv", "--out", tmp_path / "p.csv", "--json")
@@ -80,7 +80,7 @@ def test_a_table_of_learned_labels_only_and_a_folder_that_keeps_no_labels(s2gnn,
     (tmp_path / "older" / "evidence.npz").unlink()
     iris_table(tmp_path / "taught.csv", every=1, rows=slice(100))
     older = s2gnn("predict", tmp_path / "older", tmp_path / "taught.csv")
-    assert "100 rows of these were there in training, perhaps with their label" in older[2]
+    assert "100 rows of these were in training, perhaps with their label" in older[2]
 
 
 def test_other_order_missing_columns_and_unseen_categories(s2gnn, tmp_path, fitted):
@@ -149,13 +149,13 @@ def test_quantities(s2gnn, tmp_path):
             [],
             "column 'petal width [cm]' of text.csv is 'wide' in row 2, but a value here is a number",
         ),
-        ("model", "again.csv", [], "again.csv has a column 'predicted_species' already"),
+        ("model", "again.csv", [], "again.csv already has a column 'predicted_species'"),
         ("model", "new.csv", ["--out", "new.csv"], "new.csv is the table itself, which predictions would replace"),
         ("model", "new.csv", ["--out", "p.pdf"], "p.pdf does not end in .csv or .tsv"),
         ("model", "new.csv", ["--out", "new.csv/p.csv"], "cannot be written"),
         ("model", "new.csv", ["--out", "model/p.csv"], "model/p.csv lies in the model folder model, which s2gnn fit"),
         ("model/", "new.csv", ["--out", "bare/../model/deep/p.csv"], "lies in the model folder model, which s2gnn fit"),
-        ("model", "new.csv", ["--json"], "say where they go by --out"),
+        ("model", "new.csv", ["--json"], "set --out for them"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(s2gnn, tmp_path, monkeypatch, fitted, model, table, options, text):

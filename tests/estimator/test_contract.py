@@ -95,13 +95,13 @@ def test_sparse_features_are_the_same_features(iris):
     ("changes", "message"),
     [
         ({"graph": "complete"}, "graph is 'complete', but it must be one of knn, smooth, precomputed"),
-        ({"graph": "precomputed"}, 'adjacency of fit goes with graph="precomputed", but it is missing'),
+        ({"graph": "precomputed"}, 'adjacency of fit requires graph="precomputed", but it is missing'),
         ({"k": 0}, "k is 0"),
         ({"alpha": 1.5}, "alpha is 1.5"),
         ({"validation_fraction": 1.0}, "validation_fraction is 1.0"),
         ({"n_networks": 0}, "n_networks is 0"),
         ({"max_epochs": -1}, "epochs is -1"),
-        ({"graph": lambda X: X}, "what the function given as graph returned is a ndarray"),
+        ({"graph": lambda X: X}, "the return value of the function given as graph is a ndarray"),
         ({"graph": lambda X: sp.eye_array(3).tocsr() * 0}, "has 3 nodes, but X has 150 rows"),
     ],
 )

@@ -8,9 +8,8 @@ from sklearn.datasets import load_iris
 from s2gnn import InputError, S2GNNClassifier
 from s2gnn.estimator import save_estimator
 from s2gnn.estimator.archive import packed, unpacked
-from s2gnn.estimator.cross_validation import HiddenAnswers
-from s2gnn.estimator.evidence import Evidence, load_evidence
-from s2gnn.estimator.folder import EVIDENCE
+from s2gnn.estimator.evaluation import Evaluation
+from s2gnn.estimator.evidence import EVIDENCE, Evidence, load_evidence
 
 ARRAYS = ("description", "labelled", "targets", "hidden", "folds", "answers")
 
@@ -30,7 +29,7 @@ def evidence():
         left_out={"": "the names of the rows"},
         labelled=np.array([0, 1, 50, 51, 100, 101]),
         targets=np.array([0, 0, 1, 1, 2, 2]),
-        hidden=HiddenAnswers(np.array([1, 51]), np.array([0, 1]), answers),
+        hidden=Evaluation(np.array([1, 51]), np.array([0, 1]), answers, np.array([0, 1])),
         command="s2gnn fit",
         commit=None,
         versions={"torch": "2"},
@@ -50,13 +49,14 @@ def test_what_is_kept_comes_back(estimator, evidence, tmp_path):
     np.testing.assert_array_equal(found.labelled, evidence.labelled)
     np.testing.assert_array_equal(found.hidden.answers, evidence.hidden.answers)
     assert found.hidden.folds.tolist() == [0, 1]
-    assert found.hidden_targets().tolist() == [0, 1]
+    assert found.hidden.targets.tolist() == [0, 1]
     bare = load_evidence(write(tmp_path, replace(evidence, hidden=None).stored()), estimator)
     assert bare.hidden is None
 
 
 def test_folders_without_it_are_older(estimator, tmp_path):
     save_estimator(estimator, tmp_path / "model")
+    (tmp_path / "model" / EVIDENCE).unlink()
     assert load_evidence(tmp_path / "model", estimator) is None
 
 

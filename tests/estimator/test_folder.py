@@ -97,7 +97,7 @@ def test_folders_of_the_first_format_are_still_read(classifier, folder):
 def test_a_folder_is_replaced_whole_and_nothing_stays_beside_it(classifier, folder):
     save_estimator(classifier, folder)
     assert sorted(path.name for path in folder.iterdir()) == [
-        "README.md", "estimator.json", "model.safetensors", "training.npz",
+        "README.md", "estimator.json", "evidence.npz", "model.safetensors", "training.npz",
     ]  # fmt: skip
     assert [path.name for path in folder.parent.iterdir()] == ["model"]
 
@@ -228,7 +228,7 @@ def test_the_class_comes_out_of_a_list(folder, name):
         ({"n_networks": 10**9}, "do not fit together, such as logits of shape"),
         ({"histories": []}, "histories of other networks"),
         ({"sha256": {"../model.safetensors": "0"}}, "its sha256 is not that of estimator.json"),
-        ({"extra": [1]}, "extra is no object"),
+        ({"extra": [1]}, "extra is not an object"),
         ({"version": 3}, "in format version 3"),
         ({"format": "other"}, "lacks format"),
     ],
@@ -286,7 +286,7 @@ def test_an_oversized_header_takes_no_memory(folder):
     buffer = io.BytesIO()
     np.savez_compressed(buffer, logits=np.zeros(10**6))
     rewrite(folder, "training.npz", buffer.getvalue())
-    refused(folder, "a packed array")
+    refused(folder, "a compressed array")
 
 
 @pytest.mark.parametrize("name", ["estimator.json", "model.safetensors", "training.npz"])
@@ -304,13 +304,13 @@ def test_damage_is_one_sentence(folder, name, damage):
 
 def test_what_is_no_model_folder_is_left_alone(classifier, tmp_path):
     (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(InputError, match="holds files that are no model"):
+    with pytest.raises(InputError, match="holds files that are not a model"):
         save_estimator(classifier, tmp_path)
-    with pytest.raises(InputError, match="is a file or a link"):
+    with pytest.raises(InputError, match="is a file or a symlink"):
         save_estimator(classifier, tmp_path / "thesis.txt")
-    with pytest.raises(InputError, match="cannot be kept as JSON"):
+    with pytest.raises(InputError, match="cannot be stored as JSON"):
         save_estimator(classifier, tmp_path / "new", {"x": {1, 2}})
     with pytest.raises(InputError, match="the estimator is a list"):
         save_estimator([], tmp_path / "new")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
-    refused(tmp_path, "give a folder that s2gnn fit or save_estimator wrote")
+    refused(tmp_path, "give a folder written by s2gnn fit or save_estimator")

@@ -1,23 +1,19 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor
-from s2gnn.data import read_table
-from s2gnn.estimator import ModelCard, load_estimator, save_estimator
-from s2gnn.estimator.table_model import TableModel
-from s2gnn.preprocessing import TableEncoder, choose_columns, class_labels, quantities
+from s2gnn import InputError
+from s2gnn.estimator import TableModel, load_estimator, save_estimator
+from s2gnn.tables import encode_table, read_table
 from tests.cli.tables import diabetes_table, iris_table
 
-QUICK = {"max_epochs": 30, "n_networks": 1, "scale": False, "random_state": 0}
+QUICK = {"max_epochs": 30, "n_networks": 1, "random_state": 0}
 
 
-def fitted(table, label, task):
-    encoder = TableEncoder.fit(table, choose_columns(table, label=label))
-    kind, labels = (S2GNNClassifier, class_labels) if task == "classify" else (S2GNNRegressor, quantities)
-    estimator = kind(**QUICK).fit(encoder.transform(table), labels(table, label))
-    return TableModel(estimator, encoder, label, task)
+def fitted(table, label):
+    return TableModel.fit(encode_table(table, label), **QUICK)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +22,7 @@ def flowers(tmp_path_factory):
     path = tmp_path_factory.mktemp("tables") / "iris.csv"
     truth = iris_table(path)
     table = read_table(path)
-    return fitted(table, "species", "classify"), table, truth
+    return fitted(table, "species"), table, truth
 
 
 @pytest.fixture(scope="module")
@@ -34,37 +30,38 @@ def patients(tmp_path_factory):
     path = tmp_path_factory.mktemp("tables") / "diabetes.csv"
     truth = diabetes_table(path)
     table = read_table(path)
-    return fitted(table, "progression", "regress"), table, truth
+    return fitted(table, "progression"), table, truth
 
 
 def test_classes_and_their_probabilities_are_those_of_the_estimator(flowers):
     model, table, truth = flowers
     prediction = model.predict(table)
-    assert np.mean(prediction.values == truth) > 0.85
-    np.testing.assert_array_equal(prediction.values, model.estimator.transduction_)
+    assert list(prediction) == ["predicted_species", "probability"]
+    assert np.mean(prediction["predicted_species"] == truth) > 0.85
+    np.testing.assert_array_equal(prediction["predicted_species"], model.estimator.transduction_)
     likeliest = model.estimator.label_distributions_.max(axis=1)
-    np.testing.assert_allclose(prediction.probabilities, likeliest, atol=1e-6)  # two flowers are equal
-    np.testing.assert_array_equal(model.transduction().values, prediction.values)
+    np.testing.assert_allclose(prediction["probability"], likeliest, atol=1e-6)  # two flowers are equal
+    np.testing.assert_array_equal(model.transduction()["predicted_species"], prediction["predicted_species"])
 
 
 def test_quantities_have_no_probabilities(patients):
     model, table, _ = patients
     prediction = model.predict(table)
-    assert prediction.probabilities is None
-    np.testing.assert_array_equal(prediction.values, model.estimator.transduction_)
-    np.testing.assert_array_equal(model.transduction().values, prediction.values)
+    assert list(prediction) == ["predicted_progression"]
+    np.testing.assert_array_equal(prediction["predicted_progression"], model.estimator.transduction_)
+    np.testing.assert_array_equal(model.transduction(), prediction)
 
 
 def test_scores_are_of_the_rows_that_have_a_label(flowers, patients):
     model, table, truth = flowers
     known = ~table.missing("species")
     (accuracy,) = model.scores(table, model.predict(table), "again")
-    right = model.predict(table).values[known] == truth[known]
+    right = model.predict(table)["predicted_species"][known] == truth[known]
     assert (accuracy.name, accuracy.rows, accuracy.how) == ("accuracy", 15, "again")
     assert accuracy.value == pytest.approx(right.mean())
     model, table, truth = patients
     error, r2 = model.scores(table, model.predict(table), "again")
-    residuals = (model.predict(table).values - truth)[~table.missing("progression")]
+    residuals = (model.predict(table)["predicted_progression"] - truth)[~table.missing("progression")]
     assert (error.name, error.rows, r2.name) == ("mean absolute error", 100, "R²")
     assert error.value == pytest.approx(np.abs(residuals).mean())
     assert r2.value == pytest.approx(1 - np.sum(residuals**2) / np.sum((truth[1::2] - truth[1::2].mean()) ** 2))
@@ -97,20 +94,21 @@ def test_numbers_as_classes_are_the_same_with_and_without_a_fraction(tmp_path):
     labels = ["0.0", "", "0.0", ""] * 5 + ["1.0", "", "1.0", ""] * 5
     (tmp_path / "t.csv").write_text("x,y\n" + "\n".join(f"{a},{b}" for a, b in zip(x, labels, strict=True)))
     (tmp_path / "new.csv").write_text("x,y\n0.1,0\n7.9,1\n")
-    model = fitted(read_table(tmp_path / "t.csv"), "y", "classify")
+    model = fitted(read_table(tmp_path / "t.csv"), "y")
     new = read_table(tmp_path / "new.csv")
-    assert model.predict(new).values.tolist() == ["0", "1"]
+    assert model.predict(new)["predicted_y"].tolist() == ["0", "1"]
     assert model.scores(new, model.predict(new), "")[0].value == 1
 
 
 @pytest.mark.parametrize("which", ["flowers", "patients"])
 def test_a_loaded_model_answers_alike(which, request, tmp_path):
     model, table, _ = request.getfixturevalue(which)
-    model.save(tmp_path / "model", ModelCard())
+    model.save(tmp_path / "model")
     loaded = TableModel.load(tmp_path / "model")
     assert (loaded.label, loaded.task) == (model.label, model.task)
     assert loaded.encoder.state() == model.encoder.state()
-    np.testing.assert_array_equal(loaded.predict(table).values, model.predict(table).values)
+    assert (loaded.source, loaded.missing, loaded.left_out) == (model.source, model.missing, model.left_out)
+    pd.testing.assert_frame_equal(loaded.predict(table), model.predict(table))
 
 
 @pytest.mark.parametrize(
@@ -128,7 +126,7 @@ def test_a_loaded_model_answers_alike(which, request, tmp_path):
     ],
 )
 def test_a_description_that_does_not_belong_is_refused(flowers, tmp_path, changes):
-    flowers[0].save(tmp_path / "model", ModelCard())
+    flowers[0].save(tmp_path / "model")
     path = tmp_path / "model" / "estimator.json"
     described = json.loads(path.read_text())
     table = described["extra"]["table"]
@@ -144,3 +142,11 @@ def test_an_estimator_without_columns_is_no_model_of_a_table(flowers, tmp_path):
     with pytest.raises(InputError, match="an estimator without the columns of a table"):
         TableModel.load(tmp_path / "model")
     assert load_estimator(tmp_path / "model")[1] == {}
+
+
+def test_a_data_frame_is_the_same_table(flowers):
+    model, table, _ = flowers
+    frame = table.to_frame().replace("", None)
+    again = fitted(frame.drop(columns=""), "species")
+    np.testing.assert_array_equal(again.estimator.label_distributions_, model.estimator.label_distributions_)
+    pd.testing.assert_frame_equal(again.predict(frame), model.predict(table))

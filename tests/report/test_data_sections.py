@@ -1,6 +1,6 @@
+import copy
 import re
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -49,12 +49,8 @@ def with_confidence(model, confidence):
     """The model with these probabilities (N,) of the predicted classes."""
     rest = (1 - np.asarray(confidence)) / 2
     probabilities = np.stack([confidence, rest, rest], axis=1)
-    estimator = SimpleNamespace(
-        classes_=model.estimator.classes_,
-        label_distributions_=probabilities,
-        graph_=model.estimator.graph_,
-        _trained_=model.estimator._trained_,
-    )
+    estimator = copy.copy(model.estimator)
+    estimator.answers_ = probabilities
     return replace(model, estimator=estimator)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from s2gnn import InputError
 from s2gnn.estimator import load_estimator, save_estimator
-from s2gnn.estimator.folder import EVIDENCE
+from s2gnn.estimator.evidence import EVIDENCE
 from s2gnn.report.model import load_model
 from tests.cli.tables import IRIS
 

@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from s2gnn import Graph, S2GNNClassifier
-from s2gnn.estimator.cross_validation import HiddenAnswers
+from s2gnn.estimator.evaluation import Evaluation
 from s2gnn.report.columns import Column
 from s2gnn.report.model import ReportedModel
 from s2gnn.report.page import model_layout, report_page, report_sections
@@ -79,7 +79,7 @@ def large(classifier):
     y[labelled] = labelled * 10 // n
     estimator = S2GNNClassifier("precomputed", alpha=1, hidden_channels=4, max_epochs=1, n_networks=1, random_state=0)
     estimator.fit(X, y, adjacency=graph)
-    hidden = HiddenAnswers(labelled, np.zeros(2_000, dtype=int), rng.dirichlet(np.ones(10), size=2_000))
+    hidden = Evaluation(labelled, np.zeros(2_000, dtype=int), rng.dirichlet(np.ones(10), size=2_000), y[labelled])
     parts = {"missing": {}, "labelled": labelled, "targets": y[labelled], "hidden": hidden}
     columns = tuple(Column(f"a column of some length {index}", index) for index in range(12))
     return ReportedModel("large", estimator, "label", columns, replace(classifier.model.evidence, **parts))

@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 
 from s2gnn.analysis import edge_noises
 from s2gnn.cli.output import AsJson, check_results_folder, command_line
-from s2gnn.data import CATALOGUE, Kind, dataset_graph, load_dataset, read_table
+from s2gnn.data import CATALOGUE, Kind, dataset_graph, load_dataset
 from s2gnn.data.catalogue import entry, graph_title
 from s2gnn.errors import InputError
 from s2gnn.estimator.folder import load_estimator
-from s2gnn.estimator.stability import estimator_stability, rows_seen
+from s2gnn.estimator.stability import estimator_stability
 from s2gnn.estimator.stability_report import draw_stability, stability_content, stability_layout
 from s2gnn.estimator.table_model import TableModel
 from s2gnn.graphs import Graph, load_graph
@@ -24,6 +24,7 @@ from s2gnn.progress import progress_bar
 from s2gnn.render import Table, render
 from s2gnn.studies.measured import made_record, write_record
 from s2gnn.studies.spectrum import draw_spectrum, spectrum_content, spectrum_layout, spectrum_row
+from s2gnn.tables import read_table
 
 app = typer.Typer(help="Look into a graph or a trained model: its spectrum, its stability.", no_args_is_help=True)
 
@@ -84,7 +85,7 @@ def _rows_of(model: TableModel, path: Path) -> tuple[Any, Any, str]:
     truth = model.truth(table)
     labelled = 0 if truth is None else int(truth[1].sum())
     said = (
-        f"the {table.n_rows:,} rows of {path}, {rows_seen(model.estimator, X):,} of them there in training and "
+        f"the {table.n_rows:,} rows of {path}, {model.estimator.seen_in_training(X).sum():,} of them in training and "
         f"{labelled:,} with a label"
     )
     return X, truth, said

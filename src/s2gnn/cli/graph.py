@@ -1,4 +1,4 @@
-"""`s2gnn graph`: build, diffuse and look at graphs."""
+"""`s2gnn graph`: build, diffuse and describe graphs."""
 
 import json
 from dataclasses import asdict
@@ -11,7 +11,6 @@ import typer
 from scipy.sparse.csgraph import connected_components
 
 from s2gnn.cli.output import AsJson, check_writable, names, print_table
-from s2gnn.data import read_table
 from s2gnn.errors import InputError
 from s2gnn.graphs import (
     Graph,
@@ -23,8 +22,9 @@ from s2gnn.graphs import (
     save_graph,
     smooth_graph,
 )
+from s2gnn.tables import read_table
 
-app = typer.Typer(help="Build a graph from a table, diffuse it, look at it.", no_args_is_help=True)
+app = typer.Typer(help="Build a graph from a table, diffuse it, describe it.", no_args_is_help=True)
 
 
 class BuildMethod(StrEnum):
@@ -59,12 +59,10 @@ def build(
     method: Annotated[
         BuildMethod, typer.Option(help="Nearest neighbours, or a learned smooth graph.")
     ] = BuildMethod.knn,
-    k: Annotated[int, typer.Option(min=1, help="Neighbours of a row.")] = 30,
+    k: Annotated[int, typer.Option(min=1, help="Number of neighbours per row.")] = 30,
     metric: Annotated[Metric, typer.Option(help="Distance between rows, for knn.")] = Metric.euclidean,
     label: Annotated[str | None, typer.Option(help="The column of labels, which is not a feature.")] = None,
-    features: Annotated[
-        str | None, typer.Option(help="The columns to take, separated by commas; all if left out.")
-    ] = None,
+    features: Annotated[str | None, typer.Option(help="The columns to use, separated by commas. Default: all.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Build a graph on the rows of a table.
@@ -79,14 +77,14 @@ def build(
         label = "y"
     chosen = names(features)
     if chosen and label in chosen:
-        raise InputError(f"the column {label!r} is both the label and a feature: leave it out of --features")
+        raise InputError(f"the column {label!r} is both the label and a feature: remove it from --features")
     X = data.features(chosen, without=[label] if label else [])
     reports: list[Any] = []
     if method is BuildMethod.knn:
         graph = knn_graph(X, k, metric.value, report=reports.append)
     else:
         if metric is not Metric.euclidean:
-            raise InputError("a smooth graph is learned from Euclidean distances: leave --metric out")
+            raise InputError("a smooth graph is learned from Euclidean distances: omit --metric")
         graph = smooth_graph(X, k, progress=not as_json, report=reports.append)
     save_graph(graph, out)
     summary = {"graph": str(out), "method": method.value, "k": k, **_sizes(graph), **asdict(reports[0])}
@@ -97,9 +95,9 @@ def build(
 def diffuse_command(
     graph: GraphFile,
     out: Annotated[Path, typer.Option(help="Where to write the diffused graph (.npz).")],
-    teleport: Annotated[float, typer.Option(help="Probability to return to the start, in (0, 1).")] = 0.05,
-    top: Annotated[int, typer.Option(min=1, help="Entries kept in each column.")] = 128,
-    method: Annotated[DiffusionMethod, typer.Option(help="Exact, or approximate by pushing.")] = DiffusionMethod.auto,
+    teleport: Annotated[float, typer.Option(help="Probability of returning to the start, in (0, 1).")] = 0.05,
+    top: Annotated[int, typer.Option(min=1, help="Number of entries kept per column.")] = 128,
+    method: Annotated[DiffusionMethod, typer.Option(help="Exact, or approximate (push).")] = DiffusionMethod.auto,
     tolerance: Annotated[float, typer.Option(help="Error bound of push, in (0, 1).")] = 1e-3,
     as_json: AsJson = False,
 ) -> None:

@@ -1,14 +1,14 @@
-"""What `s2gnn fit` and `s2gnn predict` say of memory: an estimate before they begin, the measured peak afterwards."""
+"""Memory of `s2gnn fit` and `s2gnn predict`: an estimate before they start, and the measured peak."""
 
 import sys
 from typing import Any
 
-from s2gnn.estimator.table_model import TableModel
+from s2gnn.estimator import TableModel
 from s2gnn.estimator.training import number_of_networks
 from s2gnn.estimator.transductive import VALUES_AT_ONCE
 from s2gnn.resources import available_bytes, peak_bytes
 
-# Bytes: libraries that are yet to be loaded, and what they keep for themselves of the memory they have used.
+# Bytes: libraries not loaded yet, and memory that they do not return.
 LEAST_OVERHEAD, LARGEST_OVERHEAD = 2**27, 300 * 2**20
 MEASURABLE = sys.platform != "win32"
 
@@ -19,24 +19,24 @@ def size_text(n_bytes: int) -> str:
 
 
 def measured_peak() -> int | None:
-    """The most memory that this process has had so far, in bytes; `None` where the system does not tell."""
+    """The peak memory of this process so far, in bytes; `None` where the system does not report it."""
     return peak_bytes() if MEASURABLE else None
 
 
 def expected_text(further: int) -> str:
-    """What the process will have taken at most once it has taken `further` bytes, and whether that is there."""
+    """The expected peak memory if `further` bytes are allocated, and how much is available."""
     needed = further + (measured_peak() or 0)
     said = f"with at most about {size_text(needed)} of memory"
     if sys.platform != "linux":
         return said
     available = available_bytes()
     if further > available:
-        return f"{said}, but only {size_text(available)} more are available: fewer columns or rows need less"
-    return f"{said}, {size_text(available)} more being available"
+        return f"{said}, but only {size_text(available)} more is available: use fewer columns or rows"
+    return f"{said}, {size_text(available)} more is available"
 
 
 def training_bytes(n: int, n_features: int, estimator: Any) -> int:
-    """An upper estimate of the memory that fitting takes beside the table, in bytes."""
+    """An upper estimate of the memory that fitting needs besides the table, in bytes."""
     p = estimator.get_params()
     width = max(n_features, p["hidden_channels"])
     features = 4 * 8 * n_features  # as given, scaled, centred for the search, and what the search keeps of them
@@ -47,7 +47,7 @@ def training_bytes(n: int, n_features: int, estimator: Any) -> int:
 
 
 def prediction_bytes(rows: int, model: TableModel) -> int:
-    """An upper estimate of the memory that predicting takes beside the table and the model, in bytes."""
+    """An upper estimate of the memory that predicting needs besides the table and the model, in bytes."""
     n, n_features = model.estimator.graph_.n_nodes, model.encoder.n_features
     features = 3 * 8 * n_features * (rows + n)  # encoded, and centred for the search on both sides
     return int(features + 6 * 8 * VALUES_AT_ONCE)

@@ -1,4 +1,4 @@
-"""What the commands share: where they may write, and how they print."""
+"""What the commands share: checks of output paths, writing predictions, and printing."""
 
 import csv
 import errno
@@ -9,18 +9,22 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Annotated, overload
 
+import pandas as pd
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Table as RichTable
 
 from s2gnn.errors import InputError
+from s2gnn.files import write_atomically
+from s2gnn.tables import Table, table_text
+from s2gnn.tables.files import DELIMITERS
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def check_writable(path: Path, suffix: str) -> None:
-    """Refuse a path that cannot be written before the work is done, not after it."""
+    """Refuse a path that cannot be written, before the work starts."""
     if path.suffix.lower() != suffix:
         raise InputError(f"{path} does not end in {suffix}: give a file name that does")
     try:
@@ -34,7 +38,7 @@ def check_writable(path: Path, suffix: str) -> None:
 
 
 def check_folder_writable(folder: Path, mark: str, model_files: Collection[str]) -> None:
-    """Refuse a folder that cannot be made or holds anything but a model, before the work is done.
+    """Refuse a folder that cannot be made or holds anything but a model, before the work starts.
 
     Args:
         folder: new, empty, or a model that will be replaced.
@@ -42,21 +46,51 @@ def check_folder_writable(folder: Path, mark: str, model_files: Collection[str])
         model_files: all files that a model has.
     """
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise InputError(f"{folder} is a file or a link, but a model is a folder: choose another name")
+        raise InputError(f"{folder} is a file or a symlink, but a model is a folder: choose another name")
     held = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     others = held if mark not in held else [name for name in held if name not in model_files]
     if others:
-        raise InputError(f"{folder} holds other files than a model, such as {others[0]}: choose a new folder")
+        raise InputError(f"{folder} holds files other than a model, such as {others[0]}: choose a new folder")
     if folder.is_dir() and (folder.is_mount() or Path.cwd().is_relative_to(folder.resolve())):
-        raise InputError(f"{folder} is mounted or the folder you are in, which no model can replace: name another")
+        raise InputError(f"{folder} is a mount point or the current folder, which cannot be replaced: choose another")
     try:
         _try_to_write_beside(folder)
     except OSError as error:
         raise _unwritable(folder, error) from error
 
 
+def check_predictions_file(path: Path, table: Path, model: Path) -> None:
+    """Refuse a file that is not a .csv or .tsv, cannot be written, is the input table, or lies in the model folder."""
+    if path.suffix.lower() not in DELIMITERS:
+        raise InputError(f"{path} does not end in .csv or .tsv: give a file name that does")
+    if path.resolve().is_relative_to(model.resolve()):
+        raise InputError(
+            f"{path} lies in the model folder {model}, which s2gnn fit replaces completely: choose another place"
+        )
+    check_writable(path, path.suffix.lower())
+    if path.exists() and table.exists() and path.samefile(table):
+        raise InputError(f"{path} is the table itself, which predictions would replace: choose another name")
+
+
+def check_names_free(table: Table, label: str) -> None:
+    """Refuse a table that already has a column of the name of one that predictions add."""
+    for name in (f"predicted_{label}", "probability"):
+        if name in table.columns:
+            raise InputError(f"{table.source} already has a column {name!r}, which predictions add: rename it")
+
+
+def write_frame(frame: pd.DataFrame, path: Path | None) -> None:
+    """Write a data frame to a .csv or .tsv file, atomically, or to standard output; probabilities have six digits."""
+    if "probability" in frame:
+        frame = frame.assign(probability=frame["probability"].round(6))
+    if path is None:
+        sys.stdout.write(table_text(frame))
+    else:
+        write_atomically(path, table_text(frame, path.suffix).encode())
+
+
 def check_results_folder(folder: Path) -> None:
-    """Refuse a folder for results that is something else or cannot be made, before the work is done."""
+    """Refuse a folder for results that is a file or cannot be made, before the work starts."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file, but results are written into a folder: choose another name")
     try:
@@ -66,7 +100,7 @@ def check_results_folder(folder: Path) -> None:
 
 
 def _try_to_write_beside(path: Path) -> None:
-    """Write a temporary file into the nearest folder above `path` that is there."""
+    """Write a temporary file into the nearest existing folder above `path`."""
     parent = next(parent for parent in path.absolute().parents if parent.exists())
     with tempfile.TemporaryFile(dir=parent):
         pass
@@ -77,7 +111,7 @@ def _unwritable(path: Path, error: OSError) -> InputError:
 
 
 def command_line() -> str:
-    """The command that is running, as it was given."""
+    """The command line of this process."""
     return shlex.join(["s2gnn", *sys.argv[1:]])
 
 
@@ -86,10 +120,7 @@ def names(text: str) -> list[str]: ...
 @overload
 def names(text: str | None) -> list[str] | None: ...
 def names(text: str | None) -> list[str] | None:
-    """Names that were given with commas between them, in double quotes if they have commas themselves.
-
-    `None` if the option was left out.
-    """
+    """Names separated by commas, in double quotes if they contain commas; `None` if the option was omitted."""
     if text is None:
         return None
     try:
@@ -100,14 +131,14 @@ def names(text: str | None) -> list[str] | None:
 
 
 def counting_bar(*further: ProgressColumn, description: str = "{task.description}") -> Progress:
-    """A bar on standard error: what is done, how many of how many, the time, and `further` columns."""
+    """A progress bar on standard error: description, count, time, and `further` columns."""
     columns = (TextColumn(description), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), *further)
     return Progress(*columns, console=Console(stderr=True))
 
 
 def print_table(title: str, header: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
     """Print a table on standard output, the first column left-aligned and the others right."""
-    table = Table(title=title)
+    table = RichTable(title=title)
     for position, name in enumerate(header):
         table.add_column(name, justify="right" if position else "left")
     for row in rows:

@@ -1,8 +1,19 @@
 """The practitioner's way in: scikit-learn estimators on tables of features, and folders to share them in."""
 
-from s2gnn.estimator.card import CardScore, ModelCard
+from s2gnn.estimator.card import ModelCard
 from s2gnn.estimator.classifier import S2GNNClassifier
+from s2gnn.estimator.evaluation import CardScore, Evaluation
 from s2gnn.estimator.folder import load_estimator, save_estimator
 from s2gnn.estimator.regressor import S2GNNRegressor
+from s2gnn.estimator.table_model import TableModel
 
-__all__ = ["CardScore", "ModelCard", "S2GNNClassifier", "S2GNNRegressor", "load_estimator", "save_estimator"]
+__all__ = [
+    "CardScore",
+    "Evaluation",
+    "ModelCard",
+    "S2GNNClassifier",
+    "S2GNNRegressor",
+    "TableModel",
+    "load_estimator",
+    "save_estimator",
+]

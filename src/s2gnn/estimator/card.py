@@ -1,50 +1,40 @@
-"""The model card: the page that tells a person what a saved model is, what it was made from and how good it is."""
+"""The model card: a page that says what a saved model is, what it was trained on and how good it is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from s2gnn import provenance
+from s2gnn.estimator.classifier import S2GNNClassifier
+from s2gnn.estimator.evaluation import CardScore, score_text
+from s2gnn.estimator.regressor import S2GNNRegressor
+from s2gnn.estimator.training_graph import GaussianAttachment, LearnedAttachment
 from s2gnn.render import markdown_table
 
-
-@dataclass(frozen=True)
-class CardScore:
-    """One measured score.
-
-    Attributes:
-        name: of the score, such as "accuracy".
-        value: the score, 0.93 for an accuracy of 93 %.
-        half_width: of its 95 % interval; `None` where there is none.
-        rows: how many rows it was measured on.
-        how: on which rows and how, such as "5-fold cross-validation on the labelled rows".
-    """
-
-    name: str
-    value: float
-    half_width: float | None
-    rows: int
-    how: str
+Estimator = S2GNNClassifier | S2GNNRegressor
 
 
 @dataclass(frozen=True)
 class ModelCard:
-    """What whoever trained a model says about it; the estimator adds its graph and its parameters by itself.
+    """What the author says about a model; sizes, parameters and the graph are taken from the estimator.
 
     Attributes:
         title: the heading of the card.
-        data: what the rows are and where they come from, in one or several sentences.
+        data: what the rows are and where they come from.
         target: the column that is predicted.
         features: the columns that it is predicted from, in the order of the table.
-        scores: as measured.
-        command: that trained the model; `None` if it was no command.
+        scores: as measured; those of the estimator's `evaluation_` by default.
+        command: that trained the model; `None` if it was not a command.
         notes: further paragraphs, such as warnings.
         commit: of the code that trained it; `None` outside a checkout.
         versions: of the packages that trained it.
-        use: what the model is for and how it is used, in one or several sentences; how to load it if left out.
+        use: what the model is for and how to use it.
+        source: name of the table, for the report.
+        missing: the number of missing values of each feature, by name, for the report.
+        left_out: the reason for each column of the table that is not learned from, for the report.
     """
 
     title: str = "An S2-GNN model"
-    data: str = "The data are not described."
+    data: str = "No description of the data was given."
     target: str | None = None
     features: tuple[str, ...] = ()
     scores: tuple[CardScore, ...] = ()
@@ -52,27 +42,19 @@ class ModelCard:
     notes: tuple[str, ...] = ()
     commit: str | None = field(default_factory=provenance.commit)
     versions: Mapping[str, str] = field(default_factory=provenance.versions)
-    use: str = "`s2gnn.estimator.load_estimator(folder)` gives the fitted estimator."
+    use: str = "`s2gnn.estimator.load_estimator(folder)` returns the fitted estimator."
+    source: str = ""
+    missing: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
-def score_text(score: CardScore) -> str:
-    """A score for people; an accuracy in percent."""
-    factor, form, unit = (100, ".1f", " %") if score.name == "accuracy" else (1, ".4g", "")
-    margin = "" if score.half_width is None else f" ± {factor * score.half_width:{form}}"
-    return f"{factor * score.value:{form}}{margin}{unit}"
-
-
-def card_page(card: ModelCard, facts: Mapping[str, str], graph: str) -> str:
-    """The card as Markdown.
-
-    Args:
-        card: what is said about the model.
-        facts: about the fitted estimator, such as the numbers of rows and of labels, by name.
-        graph: the graph in a sentence.
-    """
-    parts = [f"# {_line(card.title)}", card.use.strip(), "## Scores", _scores(card.scores)]
+def card_page(card: ModelCard, estimator: Estimator) -> str:
+    """The card of a fitted estimator as Markdown."""
+    evaluation = estimator.evaluation_
+    scores = card.scores or (() if evaluation is None else evaluation.scores)
+    parts = [f"# {_line(card.title)}", card.use.strip(), "## Scores", _scores(scores)]
     parts += ["## Data", card.data.strip(), *(note.strip() for note in card.notes)]
-    parts += ["## Graph", graph, "## Model", _facts(card, facts), "## Origin"]
+    parts += ["## Graph", graph_text(estimator), "## Model", _facts(card, estimator), "## Origin"]
     if card.command is not None:
         parts.append(f"```\n{card.command.replace('```', '')}\n```")
     parts.append(markdown_table(("package", "version"), [(name, text) for name, text in card.versions.items()]))
@@ -80,33 +62,63 @@ def card_page(card: ModelCard, facts: Mapping[str, str], graph: str) -> str:
         parts.append(f"Commit {card.commit}.")
     parts.append(
         "The folder holds weights (safetensors), JSON and arrays without pickles: loading it executes no code. It "
-        "contains the features of the rows that the model learned from: share it only with those who may see them."
+        "contains the features and labels of the training rows: share it only with those who may see them."
     )
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
 
-def _facts(card: ModelCard, facts: Mapping[str, str]) -> str:
-    said = {"target": card.target, "features": ", ".join(card.features) or None}
-    rows = [(name, _cell(text)) for name, text in [*said.items(), *facts.items()] if text is not None]
-    return markdown_table(("what", "value"), rows)
+def _facts(card: ModelCard, estimator: Estimator) -> str:
+    """Sizes and parameters as a table."""
+    config = estimator.networks_[0].config
+    classes = ", ".join(map(str, estimator.classes_.tolist())) if isinstance(estimator, S2GNNClassifier) else None
+    learned = " and ".join(f"{float(network.epsilon):.4g}" for network in estimator.networks_) + " (learned)"
+    epsilon = learned if config.epsilon == "learn" else f"{config.epsilon:g}"
+    further = {"batch normalisation": config.norm == "batch", "residual connections": config.residual}
+    epochs = ", ".join(str(epoch + 1) for epoch in estimator.kept_epochs_)
+    validated = any(history.val_loss for history in estimator.history_)
+    facts = {
+        "target": card.target,
+        "features": ", ".join(card.features) or None,
+        "estimator": type(estimator).__name__,
+        "rows": f"{estimator.graph_.n_nodes:,}",
+        "labelled rows": f"{estimator.n_labelled_:,}",
+        "columns after encoding": f"{estimator.n_features_in_:,}",
+        "classes": classes,
+        "networks": f"{len(estimator.networks_)}, each of {config.num_layers} layers, {config.hidden_channels} wide",
+        "α, ε, fusion": f"{config.alpha}, {epsilon}, {config.fusion}",
+        "layers also have": ", ".join(name for name, there in further.items() if there) or None,
+        "epochs": f"{epochs} ({'chosen on validation rows' if validated else 'without validation'})",
+    }
+    return markdown_table(("what", "value"), [(name, _cell(text)) for name, text in facts.items() if text is not None])
 
 
-def _scores(scores: tuple[CardScore, ...]) -> str:
+def graph_text(estimator: Estimator) -> str:
+    """The graph of a fitted estimator in a few sentences."""
+    graph, k = estimator.graph_, min(estimator.k, estimator.graph_.n_nodes - 1)
+    if callable(estimator.graph):
+        origin = "A function made the edges."
+    else:
+        origin = {
+            "knn": f"Each row is joined to its {k} nearest rows, with larger weights for nearer rows (knn).",
+            "smooth": f"The edges were learned so that similar rows are joined, about {k} per row (smooth).",
+            "precomputed": "The edges were given (precomputed).",
+        }[estimator.graph]
+    new = {
+        type(None): "New rows cannot be joined to it.",
+        GaussianAttachment: "A new row is joined to its nearest training rows and does not change them.",
+        LearnedAttachment: "A new row is joined by the rule that the edges were learned by, and does not change them.",
+    }[type(estimator.attachment_)]
+    return f"{graph.n_nodes:,} rows are the nodes of a graph with {graph.n_edges:,} edges. {origin} {new}"
+
+
+def _scores(scores: Sequence[CardScore]) -> str:
     if not scores:
         return "Not measured."
-    rows = [
-        (
-            _cell(score.name),
-            score_text(score),
-            f"{score.rows:,}",
-            _cell(score.how),
-        )
-        for score in scores
-    ]
+    rows = [(_cell(score.name), score_text(score), f"{score.rows:,}", _cell(score.how)) for score in scores]
     return (
         markdown_table(("score", "value", "rows", "how"), rows)
-        + "\n± is the half-width of the 95 % interval. It holds for further rows that are drawn as the labelled ones "
-        "were; where the labelled rows are not typical of the others, neither is the score."
+        + "\n± is the half-width of the 95 % interval. It holds for rows drawn like the labelled ones; where the "
+        "labelled rows are not typical of the others, neither is the score."
     )
 
 
@@ -115,5 +127,5 @@ def _line(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text that cannot break out of the cell of a table."""
+    """Text that stays within a cell of a table."""
     return _line(text).replace("|", "\\|")

@@ -15,13 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from s2gnn.errors import InputError
 from s2gnn.estimator.archive import packed, unpacked
-from s2gnn.estimator.attachment import Attachment, GaussianAttachment, LearnedAttachment
 from s2gnn.estimator.classifier import S2GNNClassifier
-from s2gnn.estimator.frozen import Networks, layer_inputs
+from s2gnn.estimator.features import DIGEST_SIZE, Scaling, SeenRows
+from s2gnn.estimator.new_rows import freeze
 from s2gnn.estimator.regressor import S2GNNRegressor
-from s2gnn.estimator.scaling import Scaling
-from s2gnn.estimator.seen_rows import DIGEST_SIZE, SeenRows
-from s2gnn.estimator.transductive import Trained
+from s2gnn.estimator.training_graph import Attachment, GaussianAttachment, LearnedAttachment
 from s2gnn.graphs import Graph
 from s2gnn.learning import History
 from s2gnn.nn import S2GNN, S2GNNConfig
@@ -57,42 +55,41 @@ def content_of(estimator: Any) -> Content:
     name = type(estimator).__name__
     if CLASSES.get(name) is not type(estimator):
         raise InputError(
-            f"the estimator is a {name}, but {' and '.join(CLASSES)} can be saved: take it out of its pipeline"
+            f"the estimator is a {name}, but {' and '.join(CLASSES)} can be saved: extract it from its pipeline"
         )
     check_is_fitted(estimator)
-    trained: Trained = estimator._trained_
-    networks, attachment = trained.networks, trained.attachment
+    attachment = estimator.attachment_
     parameters = {key: _plain(key, value) for key, value in estimator.get_params(deep=False).items()}
     if callable(estimator.graph):
         parameters["graph"] = "precomputed"
     description = {
         "class": name,
         "parameters": parameters,
-        "network": asdict(networks.models[0].config),
-        "n_networks": len(networks.models),
+        "network": asdict(estimator.networks_[0].config),
+        "n_networks": len(estimator.networks_),
         "attachment": None if attachment is None else {"kind": _kind(attachment), **asdict(attachment)},
-        "histories": [asdict(history) for history in networks.histories],
-        "kept_epochs": list(networks.kept_epochs),
-        "n_labelled": trained.n_labelled,
+        "histories": [asdict(history) for history in estimator.history_],
+        "kept_epochs": list(estimator.kept_epochs_),
+        "n_labelled": estimator.n_labelled_,
     }
     state = {
         f"{number}.{key}": tensor.detach().cpu().contiguous()
-        for number, model in enumerate(networks.models)
-        for key, tensor in model.state_dict().items()
+        for number, network in enumerate(estimator.networks_)
+        for key, tensor in network.state_dict().items()
     }
     arrays: dict[str, Any] = {
-        "logits": networks.logits.astype(np.float32),  # as the networks computed them
-        "centre": trained.scaling.centre,
-        "width": trained.scaling.width,
-        "digests": trained.seen.digests,
-        "groups": trained.seen.groups,
-        **_stored_matrix("features", trained.features),
-        **_stored_matrix("graph", trained.graph.to_scipy()),
+        "logits": estimator.logits_.astype(np.float32),  # as the networks computed them
+        "centre": estimator.scaling_.centre,
+        "width": estimator.scaling_.width,
+        "digests": estimator.seen_rows_.digests,
+        "groups": estimator.seen_rows_.groups,
+        **_stored_matrix("features", estimator.features_),
+        **_stored_matrix("graph", estimator.graph_.to_scipy()),
     }
     if isinstance(estimator, S2GNNClassifier):
         arrays |= _stored_labels(estimator.classes_)
     else:
-        arrays["target"] = np.array([estimator._centre_, estimator._width_])
+        arrays["target"] = np.array([estimator.target_mean_, estimator.target_scale_])
     if hasattr(estimator, "feature_names_in_"):
         arrays["feature_names"] = estimator.feature_names_in_.astype(np.str_)
     return Content(description, save(state), packed(arrays))
@@ -132,42 +129,40 @@ def _rebuilt(content: Content) -> Estimator:
     scaling = Scaling(*(arrays[name].astype(np.float64).reshape(config.in_channels) for name in ("centre", "width")))
     finite = all(np.isfinite(numbers).all() for numbers in (logits, scaling.centre, scaling.width))
     _require(finite and bool((scaling.width > 0).all()), "logits or scales that are not finite")
-    models = _models(content.weights, config, n_networks)
-    inputs = models[0].prepare(features, graph)
-    networks = Networks(
-        models,
-        tuple(layer_inputs(model, *inputs) for model in models),
-        logits,
-        tuple(History(**history) for history in description["histories"]),
-        tuple(description["kept_epochs"]),
-    )
-    _require(len(networks.histories) == len(networks.kept_epochs) == n_networks, "histories of other networks")
-    attachment = _attachment(description["attachment"])
-    trained = Trained(networks, graph, attachment, features, scaling, seen, int(description["n_labelled"]))
+    estimator.graph_, estimator.features_, estimator.scaling_, estimator.seen_rows_ = graph, features, scaling, seen
+    estimator.attachment_ = _attachment(description["attachment"])
+    estimator.networks_ = _networks(content.weights, config, n_networks)
+    estimator.history_ = tuple(History(**history) for history in description["histories"])
+    estimator.kept_epochs_ = tuple(description["kept_epochs"])
+    _require(len(estimator.history_) == len(estimator.kept_epochs_) == n_networks, "histories of other networks")
+    estimator.n_labelled_ = int(description["n_labelled"])
+    estimator.labelled_ = estimator.targets_ = estimator.evaluation_ = None  # older folders do not have them
     if isinstance(estimator, S2GNNClassifier):
-        classes = _labels(arrays)
-        _require(classes.shape == (config.out_channels,), f"{len(classes)} classes")
-        return estimator._restore(classes, trained)
-    centre, width = arrays["target"].astype(np.float64).tolist()
-    return estimator._restore(centre, width, trained)
+        estimator.classes_ = _labels(arrays)
+        _require(estimator.classes_.shape == (config.out_channels,), f"{len(estimator.classes_)} classes")
+    else:
+        estimator.target_mean_, estimator.target_scale_ = arrays["target"].astype(np.float64).tolist()
+    estimator.frozen_networks_, _ = freeze(estimator.networks_, features, graph)
+    estimator.logits_, estimator.answers_ = logits, estimator._answers(logits)
+    return estimator
 
 
-def _models(weights: bytes, config: S2GNNConfig, n_networks: int) -> tuple[S2GNN, ...]:
+def _networks(weights: bytes, config: S2GNNConfig, n_networks: int) -> tuple[S2GNN, ...]:
     state = load(weights)
-    # A network is as large as its weights, whatever the description says: building one of 10^9 layers would never end.
+    # The weights limit the size of a network, not the description: building 10^9 layers would never end.
     _require(config.num_layers <= len(state), f"a network of {config.num_layers:,} layers")
     n_branches = len(state["0.convs.0.weight"])
     _require(config.alpha + 1 == n_branches, f"a network whose α is {config.alpha:,}")
-    models = []
+    networks = []
     for number in range(n_networks):
-        with torch.device("meta"):  # no memory is taken before the shapes are known to fit
-            model = S2GNN.from_config(config)
+        with torch.device("meta"):  # no memory is allocated before the shapes are checked
+            network = S2GNN.from_config(config)
         prefix = f"{number}."
         own = {key.removeprefix(prefix): tensor for key, tensor in state.items() if key.startswith(prefix)}
-        model.load_state_dict(own, assign=True)
+        network.load_state_dict(own, assign=True)
         _require(all(tensor.isfinite().all() for tensor in own.values()), "weights that are not finite")
-        models.append(model.eval())
-    return tuple(models)
+        networks.append(network.eval())
+    return tuple(networks)
 
 
 def _stored_matrix(name: str, matrix: Any) -> dict[str, Any]:
@@ -205,7 +200,7 @@ def _labels(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """A parameter as JSON has it; a generator of random numbers, whose state is past, becomes `None`."""
+    """A parameter as JSON; a random generator, whose initial state is lost, becomes `None`."""
     if name == "random_state" and not isinstance(value, int | np.integer):
         return None
     if isinstance(value, Mapping):

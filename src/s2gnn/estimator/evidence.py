@@ -1,4 +1,4 @@
-"""What `s2gnn fit` saw of a table and how hidden labels were predicted: kept beside a model, for its report."""
+"""What a model folder keeps for its report: labels, the evaluation on hidden labels, and where the model came from."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from s2gnn.errors import InputError
-from s2gnn.estimator.archive import packed, unpacked
-from s2gnn.estimator.cross_validation import HiddenAnswers
-from s2gnn.estimator.folder import EVIDENCE, read_plain_file
+from s2gnn.estimator.archive import packed, read_plain_file, unpacked
+from s2gnn.estimator.card import ModelCard
+from s2gnn.estimator.evaluation import Evaluation
 
+EVIDENCE = "evidence.npz"
 VERSION = 1
 _ARRAYS = ("description", "labelled", "targets", "hidden", "folds", "answers")
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of a model beside what it needs to predict; no value of the table but the labels.
+    """What is known of a model besides what it needs to predict; it has no value of the table except the labels.
 
     Attributes:
-        source: name of the table's file.
-        missing: how many values each column that is learned from lacks, by name.
+        source: name of the table; "" if it has none.
+        missing: the number of missing values of each column that is learned from, by name.
         left_out: the reason for each column that is not learned from.
-        labelled: the rows that have a label, ascending, (n,).
-        targets: the places of their classes among those of the estimator, or their quantities, (n,).
-        hidden: what was predicted for labels while they were hidden; `None` if none was.
-        command: that trained the model.
+        labelled: the labelled rows, ascending, (n,).
+        targets: their classes as indices of the estimator's classes, or their values, (n,).
+        hidden: the evaluation on hidden labels; `None` if there was none.
+        command: that trained the model; "" if it was not a command.
         commit: of the code that trained it; `None` outside a checkout.
         versions: of the packages that trained it.
     """
@@ -42,19 +43,13 @@ class Evidence:
     left_out: Mapping[str, str]
     labelled: NDArray[np.int64]
     targets: NDArray[Any]
-    hidden: HiddenAnswers | None
+    hidden: Evaluation | None
     command: str
     commit: str | None
     versions: Mapping[str, str]
 
-    def hidden_targets(self) -> NDArray[Any]:
-        """The targets of the hidden rows, (number of hidden rows,)."""
-        assert self.hidden is not None
-        found: NDArray[Any] = self.targets[np.searchsorted(self.labelled, self.hidden.rows)]
-        return found
-
     def stored(self) -> bytes:
-        """All of it as the file `evidence.npz`."""
+        """The content of `evidence.npz`."""
         said = {
             "version": VERSION,
             "source": self.source,
@@ -70,15 +65,32 @@ class Evidence:
         return packed(arrays)
 
 
+def evidence_of(estimator: Any, card: ModelCard) -> Evidence | None:
+    """What is kept of a fitted estimator; `None` if it was loaded from a folder without labels."""
+    if estimator.labelled_ is None:
+        return None
+    return Evidence(
+        source=card.source,
+        missing=card.missing,
+        left_out=card.left_out,
+        labelled=estimator.labelled_,
+        targets=estimator.targets_,
+        hidden=estimator.evaluation_,
+        command=card.command or "",
+        commit=card.commit,
+        versions=card.versions,
+    )
+
+
 def load_evidence(folder: Path, estimator: Any) -> Evidence | None:
-    """What was kept beside the model in `folder`; `None` if nothing was, as in folders of earlier releases.
+    """What the model folder keeps for the report; `None` for folders of early releases, which have no such file.
 
     Args:
         folder: a model folder.
-        estimator: the one that was loaded from it.
+        estimator: loaded from it.
 
     Raises:
-        InputError: if the file is damaged, belongs to another model, or was written by a later release.
+        InputError: if the file is damaged, belongs to another model, or was written by a newer release.
     """
     path = folder / EVIDENCE
     if not path.exists():
@@ -101,17 +113,18 @@ def _read(arrays: Mapping[str, NDArray[Any]], estimator: Any) -> Evidence:
     n, classes = estimator.graph_.n_nodes, getattr(estimator, "classes_", None)
     labelled = _rows(arrays["labelled"], n)
     targets = arrays["targets"].astype(np.float64 if classes is None else np.int64)
-    hidden = None
-    if "hidden" in arrays:
-        answers = arrays["answers"].astype(np.float64)
-        hidden = HiddenAnswers(_rows(arrays["hidden"], n), arrays["folds"].astype(np.int64), answers)
-        width = 1 if classes is None else len(classes)
-        _require(hidden.folds.shape == hidden.rows.shape and answers.shape == (len(hidden.rows), width))
-        _require(bool(np.isin(hidden.rows, labelled).all() and np.isfinite(answers).all()))
     _require(targets.shape == labelled.shape and len(labelled) == estimator.n_labelled_)
     _require(
         bool(np.isfinite(targets).all()) and (classes is None or bool(np.isin(targets, range(len(classes))).all()))
     )
+    hidden = None
+    if "hidden" in arrays:
+        answers = arrays["answers"].astype(np.float64)
+        rows, folds = _rows(arrays["hidden"], n), arrays["folds"].astype(np.int64)
+        width = 1 if classes is None else len(classes)
+        _require(folds.shape == rows.shape and answers.shape == (len(rows), width))
+        _require(bool(np.isin(rows, labelled).all() and np.isfinite(answers).all()))
+        hidden = Evaluation(rows, folds, answers, targets[np.searchsorted(labelled, rows)])
     return Evidence(
         source=str(said["source"]),
         missing={str(name): int(count) for name, count in said["missing"].items()},
@@ -126,7 +139,7 @@ def _read(arrays: Mapping[str, NDArray[Any]], estimator: Any) -> Evidence:
 
 
 def _rows(stored: NDArray[Any], n: int) -> NDArray[np.int64]:
-    """Different rows of 0..n−1 in ascending order."""
+    """Distinct rows of 0..n−1 in ascending order."""
     _require(stored.ndim == 1 and stored.dtype.kind in "iu" and len(stored) > 0)
     rows = stored.astype(np.int64)
     _require(bool((np.diff(rows) > 0).all()) and rows[0] >= 0 and rows[-1] < n)

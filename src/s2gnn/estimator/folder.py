@@ -8,22 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from s2gnn.errors import InputError
+from s2gnn.estimator.archive import MODEL_FOLDER, read_plain_file
 from s2gnn.estimator.card import ModelCard, card_page
 from s2gnn.estimator.content import CLASSES, Content, content_of, estimator_of
-from s2gnn.estimator.facts import facts_of, graph_of
+from s2gnn.estimator.evidence import EVIDENCE, evidence_of, load_evidence
 from s2gnn.files import write_atomically
 
 FORMAT = "s2gnn-estimator"
-VERSION = 2  # since normalisation, residual connections and an ε that is learned
+VERSION = 2  # since normalisation, residual connections and a learned ε
 READABLE = (1, VERSION)
 WEIGHTS = "model.safetensors"
 TRAINING = "training.npz"
 DESCRIPTION = "estimator.json"
 CARD = "README.md"
-EVIDENCE = "evidence.npz"
 REPORT = "report.html"
 FILES = (WEIGHTS, TRAINING, DESCRIPTION, CARD, EVIDENCE, REPORT)
-MODEL_FOLDER = "a folder that s2gnn fit or save_estimator wrote"
 LARGEST_DESCRIPTION = 2**26  # bytes
 
 
@@ -38,17 +37,18 @@ def save_estimator(
     """Write a fitted `S2GNNClassifier` or `S2GNNRegressor` into `folder`, which appears whole or not at all.
 
     The folder holds `model.safetensors` (weights), `training.npz` (features, graph and answers of the training rows,
-    without pickles), `estimator.json` and the model card `README.md`. A graph that a function made is saved as a graph
-    that was given: the loaded estimator has graph="precomputed" and still answers for new rows.
+    without pickles), `evidence.npz` (labels and evaluation, for the report), `estimator.json` and the model card
+    `README.md`. A graph made by a function is saved as a given graph: the loaded estimator has graph="precomputed" and
+    still answers for new rows.
 
     Args:
-        estimator: fitted.
-        folder: new or empty, or a model folder written before, which is replaced.
-        extra: JSON that `load_estimator` gives back.
-        files: further files by name, without folders in it.
-        card: what `README.md` says about data, scores and command.
+        estimator: fitted; call its `evaluate` before to have scores on the card and in the report.
+        folder: new or empty, or an existing model folder, which is replaced.
+        extra: JSON that `load_estimator` returns.
+        files: further files by name, which must not contain folders.
+        card: what `README.md` and the report say about data and command.
     """
-    folder = Path(folder)
+    folder, card = Path(folder), card or ModelCard()
     _check_target(folder)
     content = content_of(estimator)
     description = {
@@ -61,24 +61,27 @@ def save_estimator(
     try:
         text = json.dumps(description, indent=1, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise InputError(f"extra, or a parameter of the estimator, cannot be kept as JSON: {error}") from error
+        raise InputError(f"extra, or a parameter of the estimator, cannot be stored as JSON: {error}") from error
     written = {
         WEIGHTS: content.weights,
         TRAINING: content.training,
         DESCRIPTION: f"{text}\n".encode(),
-        CARD: card_page(card or ModelCard(), facts_of(estimator), graph_of(estimator)).encode(),
+        CARD: card_page(card, estimator).encode(),
     }
+    evidence = evidence_of(estimator, card)
+    if evidence is not None:
+        written[EVIDENCE] = evidence.stored()
     for name in files or {}:
         if name in written or Path(name).name != name or name in ("", ".", ".."):
-            raise InputError(f"{name!r} cannot be a further file of a model folder: take a plain name that is not used")
+            raise InputError(f"{name!r} cannot be a further file of a model folder: use a plain name that is not taken")
     _write_folder(folder, {**written, **(files or {})})
 
 
 def load_estimator(folder: str | Path) -> tuple[Any, dict[str, Any]]:
     """The estimator and the `extra` that `save_estimator` wrote into `folder`.
 
-    Nothing of the folder is executed or unpickled: the class comes out of a fixed list, and the files are read by name,
-    as plain files of the folder itself.
+    Nothing in the folder is executed or unpickled: only two allow-listed classes load, and only plain files of the
+    folder itself are read, by name.
 
     Raises:
         InputError: if the folder holds no such model, or its files are damaged or do not belong together.
@@ -95,12 +98,17 @@ def load_estimator(folder: str | Path) -> tuple[Any, dict[str, Any]]:
             )
     extra = description.get("extra")
     if not isinstance(extra, dict):
-        raise InputError(f"{folder / DESCRIPTION} is damaged: its extra is no object")
+        raise InputError(f"{folder / DESCRIPTION} is damaged: its extra is not an object")
     content = Content(description, read[WEIGHTS], read[TRAINING])
     try:
-        return estimator_of(content), extra
+        estimator = estimator_of(content)
     except InputError as error:
         raise InputError(f"{folder} does not hold an estimator that this version can rebuild: {error}") from error
+    evidence = load_evidence(folder, estimator)
+    if evidence is not None:
+        estimator.labelled_, estimator.targets_ = evidence.labelled, evidence.targets
+        estimator.evaluation_ = evidence.hidden
+    return estimator, extra
 
 
 def _read_description(folder: Path) -> dict[str, Any]:
@@ -120,33 +128,15 @@ def _read_description(folder: Path) -> dict[str, Any]:
     return description
 
 
-def read_plain_file(folder: Path, name: str, largest: int | None = None) -> bytes:
-    """The bytes of a plain file in `folder`; a link, which may point anywhere, is refused."""
-    path = folder / name
-    if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder: give {MODEL_FOLDER}")
-    if path.is_symlink() or not path.is_file():
-        raise InputError(f"{path} is missing or not a plain file: give {MODEL_FOLDER}")
-    try:
-        size = path.stat().st_size
-        if largest is not None and size > largest:
-            raise InputError(f"{path} has {size:,} bytes, but one written by save_estimator has at most {largest:,}")
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    except (MemoryError, OverflowError) as error:
-        raise InputError(f"{path} has {size:,} bytes, for which there is no memory") from error
-
-
 def _check_target(folder: Path) -> None:
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise InputError(f"{folder} is a file or a link, but a model is saved into a folder")
+        raise InputError(f"{folder} is a file or a symlink, but a model is saved into a folder")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / DESCRIPTION).is_file():
-        raise InputError(f"{folder} holds files that are no model: choose a new folder")
+        raise InputError(f"{folder} holds files that are not a model: choose a new folder")
 
 
 def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write the files into a new folder beside, then rename it; one that was there before is put aside and removed."""
+    """Write the files into a temporary folder, then rename it; an existing folder is moved away first and removed."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as aside:
         new, old = Path(aside) / "new", Path(aside) / "old"

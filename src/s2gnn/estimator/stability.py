@@ -1,7 +1,8 @@
-"""How robust a fitted estimator is: what noise on the edges of its graph does to its answers."""
+"""How robust a fitted estimator is: the effect of noise on the edges of its graph on its answers."""
 
+import copy
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,17 +10,32 @@ from numpy.typing import NDArray
 from s2gnn.analysis import EdgeNoise, NoiseStability, edge_noise_stability, edge_noises
 from s2gnn.errors import InputError
 from s2gnn.estimator.classifier import S2GNNClassifier
-from s2gnn.estimator.other_graph import on_graph
+from s2gnn.estimator.new_rows import freeze
+from s2gnn.estimator.regressor import S2GNNRegressor
 from s2gnn.graphs import Graph
 
-# Noise that a graph of real data may well have; the verdict is on the worst of these.
+# Noise that a graph of real data may well have; the verdict is about the worst of these.
 MODERATE = (EdgeNoise("weights", 10.0), EdgeNoise("dropped", 0.1), EdgeNoise("added", 0.1))
-# Up to how many per cent of classes that change, and of change of quantities relative to their spread, a model is
+# The largest percentage of changed classes, or change of quantities relative to their spread, at which a model is
 # called robust and fairly robust.
 CLASS_LIMITS = (1.0, 5.0)
 QUANTITY_LIMITS = (5.0, 20.0)
 
 Robustness = Literal["robust", "fairly robust", "sensitive"]
+Estimator = TypeVar("Estimator", S2GNNClassifier, S2GNNRegressor)
+
+
+def on_graph(estimator: Estimator, graph: Graph) -> Estimator:
+    """A copy of `estimator` with the same networks on another graph of the same rows; they are not trained again."""
+    if graph.n_nodes != estimator.graph_.n_nodes:
+        raise InputError(
+            f"the graph has {graph.n_nodes} nodes, but the estimator was trained on {estimator.graph_.n_nodes} rows"
+        )
+    other = copy.copy(estimator)
+    other.graph_ = graph
+    other.frozen_networks_, other.logits_ = freeze(other.networks_, other.features_, graph)
+    other.answers_ = other._answers(other.logits_)
+    return other
 
 
 def estimator_stability(
@@ -34,15 +50,15 @@ def estimator_stability(
 ) -> NoiseStability:
     """Measure a fitted `S2GNNClassifier` or `S2GNNRegressor` with noise on the edges of its training graph.
 
-    The outputs are the probabilities of the classes, or the quantities less their mean. The edges that join a row that
-    is new to the training rows are without noise; what it hears over them is not.
+    The outputs are the probabilities of the classes, or the quantities minus their mean. The edges from new rows to
+    training rows are without noise; the hidden states of the training rows are not.
 
     Args:
         estimator: fitted, with one network or several.
-        X: the rows (Q, M) to look at; those of training if left out.
+        X: the rows (Q, M) to predict; the training rows by default.
         truth: their labels or values (Q,), for the score: the accuracy, or the mean absolute error.
-        known: the rows that `truth` holds for, (Q,); all if left out.
-        noises: see `edge_noise_stability`; if left out, those of `edge_noises()` that the graph has room for.
+        known: the rows that `truth` holds for, (Q,); all by default.
+        noises: see `edge_noise_stability`; by default those of `edge_noises()` that the graph has room for.
         seeds: see `edge_noise_stability`.
         on_draw: see `edge_noise_stability`.
     """
@@ -78,22 +94,17 @@ def estimator_stability(
     )
 
 
-def rows_seen(estimator: Any, X: Any) -> int:
-    """How many rows of `X` (Q, M) were there in training, labelled or not."""
-    return int(np.sum(estimator._trained_.seen.find(estimator._checked(X, reset=False)) >= 0))
-
-
 def effects(found: NoiseStability) -> dict[EdgeNoise, float]:
-    """What each noise does in the mean over its draws, in per cent with one decimal, as it is shown and judged.
+    """The mean effect of each noise over its draws, in percent with one decimal, as it is shown and judged.
 
-    It is the share of the classes that change; of quantities, how far they move, relative to their spread.
+    It is the share of classes that change, or the change of quantities relative to their spread.
     """
     values = found.changes if found.flips is None else found.flips
     return {noise: round(100 * float(row.mean()), 1) for noise, row in zip(found.noises, values, strict=True)}
 
 
 def limits(found: NoiseStability) -> tuple[float, float]:
-    """Up to which effect a model is called robust, and fairly robust."""
+    """The largest effects at which a model is called robust and fairly robust."""
     return QUANTITY_LIMITS if found.flips is None else CLASS_LIMITS
 
 
@@ -123,7 +134,7 @@ def _names(noises: Sequence[EdgeNoise]) -> str:
 
 
 def _score(found: NoiseStability, rows: list[int]) -> str:
-    """The worst mean score of the noises in `rows`, beside that without noise."""
+    """The worst mean score of the noises in `rows`, next to that without noise."""
     if found.scores is None or found.clean_score is None:
         return ""
     means = found.scores[rows].mean(axis=1)

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from s2gnn.data.tables import Table
 from s2gnn.errors import InputError
-from s2gnn.estimator.card import CardScore, ModelCard
-from s2gnn.estimator.evidence import Evidence
-from s2gnn.estimator.folder import EVIDENCE, load_estimator, save_estimator
-from s2gnn.estimator.scoring import classification_scores, regression_scores
-from s2gnn.preprocessing import TableEncoder, Task
-from s2gnn.preprocessing.labels import class_names
+from s2gnn.estimator.card import Estimator, ModelCard
+from s2gnn.estimator.classifier import S2GNNClassifier
+from s2gnn.estimator.evaluation import CardScore, classification_scores, regression_scores
+from s2gnn.estimator.evidence import load_evidence
+from s2gnn.estimator.folder import load_estimator, save_estimator
+from s2gnn.estimator.regressor import S2GNNRegressor
+from s2gnn.graphs import Graph
+from s2gnn.tables import EncodedTable, Table, TableEncoder, Task
+from s2gnn.tables.labels import class_names
 
 EXTRA = "table"
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """What a model says of rows.
-
-    Attributes:
-        values: the classes as text, or the quantities, (n,).
-        probabilities: of these classes (n,); `None` for quantities.
-    """
-
-    values: NDArray[Any]
-    probabilities: NDArray[np.float64] | None
+PROBABILITY = "probability"
+NAMES_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -40,32 +32,62 @@ class TableModel:
     """A fitted model of tables with the same columns.
 
     Attributes:
-        estimator: fitted `S2GNNClassifier` or `S2GNNRegressor`.
+        estimator: fitted.
         encoder: from columns to features.
         label: the column that is predicted.
         task: "classify" or "regress".
+        source: name of the table it was fitted on; "" if unknown.
+        missing: the number of missing values of each column that is learned from.
+        left_out: the reason for each column that is not learned from.
+
+    Example:
+        >>> from s2gnn.tables import encode_table
+        >>> flowers = pd.DataFrame({"length": [1.0, 1.2, 3.1, 3.3], "kind": ["a", None, "b", None]})
+        >>> model = TableModel.fit(encode_table(flowers, "kind"), random_state=0)
+        >>> model.predict(flowers)["predicted_kind"].tolist()
+        ['a', 'a', 'b', 'b']
     """
 
-    estimator: Any
+    estimator: Estimator
     encoder: TableEncoder
     label: str
     task: Task
+    source: str = ""
+    missing: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
-    def predict(self, table: Table) -> Prediction:
-        """What the model says of every row of a table."""
-        X = self.encoder.transform(table)
-        if self.task == "regress":
-            return Prediction(self.estimator.predict(X), None)
-        return self._most_likely(self.estimator.predict_proba(X))
+    @classmethod
+    def fit(cls, table: EncodedTable, adjacency: Graph | None = None, **parameters: Any) -> TableModel:
+        """Fit an estimator on a table.
 
-    def transduction(self) -> Prediction:
-        """What the model says of the rows that it was fitted on, labelled or not."""
-        if self.task == "regress":
-            return Prediction(self.estimator.transduction_, None)
-        return self._most_likely(self.estimator.label_distributions_)
+        Args:
+            table: made by `encode_table`.
+            adjacency: the graph of the rows, if it is known.
+            parameters: of `S2GNNClassifier` or `S2GNNRegressor`.
+        """
+        if adjacency is not None:
+            parameters["graph"] = "precomputed"
+        kind = S2GNNClassifier if table.task == "classify" else S2GNNRegressor
+        estimator = kind(scale=False, **parameters)  # the encoder has scaled the features
+        estimator.fit(table.X, table.y, adjacency=adjacency)
+        source, left_out = Path(table.source).name, table.columns.left_out
+        return cls(estimator, table.encoder, table.label, table.task, source, table.missing, left_out)
 
-    def _most_likely(self, probabilities: NDArray[np.float64]) -> Prediction:
-        return Prediction(self.estimator.classes_[probabilities.argmax(axis=1)], probabilities.max(axis=1))
+    def predict(self, data: Table | pd.DataFrame) -> pd.DataFrame:
+        """The prediction for every row of a table: the class and its probability, or the quantity."""
+        table = Table.from_frame(data) if isinstance(data, pd.DataFrame) else data
+        return self._frame(self.estimator._predicted(self.encoder.transform(table)))
+
+    def transduction(self) -> pd.DataFrame:
+        """The prediction for every row of the table that the model was fitted on."""
+        return self._frame(self.estimator.answers_)
+
+    def _frame(self, answers: NDArray[np.float64]) -> pd.DataFrame:
+        predicted = f"predicted_{self.label}"
+        if isinstance(self.estimator, S2GNNRegressor):
+            return pd.DataFrame({predicted: answers[:, 0]})
+        classes = self.estimator.classes_[answers.argmax(axis=1)]
+        return pd.DataFrame({predicted: classes, PROBABILITY: answers.max(axis=1)})
 
     def truth(self, table: Table) -> tuple[NDArray[Any], NDArray[np.bool_]] | None:
         """The labels of a table, (n,), and the rows that have one, (n,); `None` if no row has one."""
@@ -74,31 +96,22 @@ class TableModel:
         rows = ~table.missing(self.label)
         if self.task == "classify":
             return class_names(table, self.label), rows
-        return table.numbers(self.label, "a quantity", "mend the value or empty it"), rows
+        return table.numbers(self.label, "a quantity", "fix the value or leave the cell blank"), rows
 
-    def learned(self, table: Table, labelled: NDArray[np.int64] | None) -> NDArray[np.bool_]:
-        """Which rows of a table, (n,), are equal to a training row whose label the model has learned.
-
-        Args:
-            table: to look at.
-            labelled: the training rows that have a label; where that is not known, `None` takes all for such.
-        """
-        seen = self.estimator._trained_.seen
-        groups = seen.find(self.estimator._checked(self.encoder.transform(table), reset=False))
-        taught = np.zeros(len(seen.digests), dtype=np.bool_)
-        taught[seen.groups if labelled is None else seen.groups[labelled]] = True
-        return np.asarray((groups >= 0) & taught[groups])
+    def learned(self, table: Table) -> NDArray[np.bool_]:
+        """Which rows of a table, (n,), equal a training row with a label; any training row if labels are unknown."""
+        return self.estimator.seen_in_training(self.encoder.transform(table), self.estimator.labelled_)
 
     def scores(
-        self, table: Table, prediction: Prediction, how: str, among: NDArray[np.bool_] | None = None
+        self, table: Table, prediction: pd.DataFrame, how: str, among: NDArray[np.bool_] | None = None
     ) -> tuple[CardScore, ...]:
         """The scores of a prediction on the rows of a table that have a label; none if no row has one.
 
         Args:
             table: with the labels.
-            prediction: of its rows.
+            prediction: of its rows, by `predict`.
             how: on which rows and how, for people.
-            among: the rows that count, (n,); all if left out.
+            among: the rows that count, (n,); all by default.
         """
         found = self.truth(table)
         if found is None:
@@ -108,21 +121,67 @@ class TableModel:
         if not rows.any():
             return ()
         measure = classification_scores if self.task == "classify" else regression_scores
-        return measure(truth[rows], prediction.values[rows], how)
+        return measure(truth[rows], prediction.iloc[:, 0].to_numpy()[rows], how)
 
-    def save(self, folder: Path, card: ModelCard, evidence: Evidence | None = None) -> None:
-        """Write the model into a folder, which appears whole or not at all; `evidence` is for its report."""
+    @property
+    def graph_kind(self) -> str:
+        """The graph in a few words."""
+        estimator = self.estimator
+        if estimator.graph == "precomputed":
+            return "given"
+        return f"{estimator.graph}, k = {min(estimator.k, estimator.graph_.n_nodes - 1)}"
+
+    def label_counts(self) -> dict[str, float]:
+        """The number of labelled rows of each class; the least, mean and greatest of quantities."""
+        targets = self.estimator.targets_
+        assert targets is not None
+        if isinstance(self.estimator, S2GNNClassifier):
+            counts = np.bincount(targets, minlength=len(self.estimator.classes_))
+            return dict(zip(map(str, self.estimator.classes_), counts.tolist(), strict=True))
+        return {"least": float(targets.min()), "mean": float(targets.mean()), "greatest": float(targets.max())}
+
+    def card(self) -> ModelCard:
+        """The model card of a newly fitted model."""
+        counts = self.label_counts()
+        names = {"numbers": self.encoder.numeric, "categories": self.encoder.categorical}
+        columns = "; ".join(f"{kind}: {_listed(columns)}" for kind, columns in names.items() if columns)
+        if self.task == "classify":
+            labels = _listed([f"{name} {count:,.0f}" for name, count in counts.items()])
+            what = f"the column {self.label} ({_listed(list(counts))}), each answer with its probability"
+            limit = "A row of an unknown class is assigned one of these classes."
+        else:
+            labels = f"numbers from {counts['least']:.6g} to {counts['greatest']:.6g}, mean {counts['mean']:.6g}"
+            what = f"the number in the column {self.label}"
+            limit = "It does not extrapolate beyond the training values."
+        n_rows, n_labelled = self.estimator.graph_.n_nodes, self.estimator.n_labelled_
+        others = "" if n_labelled == n_rows else "The others contributed to the graph. "
+        return ModelCard(
+            title=f"{self.label} of {self.source}" if self.source else self.label,
+            data=f"Trained on {n_rows:,} rows of {self.source or 'a table'}, {n_labelled:,} with a label: {labels}. "
+            f"{others}Columns learned from: {columns}.",
+            target=self.label,
+            features=(*self.encoder.numeric, *self.encoder.categorical),
+            notes=(f"Columns left out: {reasons(self.left_out)}.",) if self.left_out else (),
+            use=f"This model predicts {what}, for every row of a table that has the columns below. {limit}\n\n"
+            "```\ns2gnn predict FOLDER table.csv --out predictions.csv\n```",
+            source=self.source,
+            missing=self.missing,
+            left_out=self.left_out,
+        )
+
+    def save(self, folder: str | Path, command: str | None = None) -> None:
+        """Write the model into a folder, which appears whole or not at all; `command` is what trained it."""
         described = {"label": self.label, "task": self.task, "columns": self.encoder.state()}
-        files = {} if evidence is None else {EVIDENCE: evidence.stored()}
-        save_estimator(self.estimator, folder, {EXTRA: described}, files, card=card)
+        save_estimator(self.estimator, folder, {EXTRA: described}, card=replace(self.card(), command=command))
 
     @classmethod
-    def load(cls, folder: Path) -> TableModel:
+    def load(cls, folder: str | Path) -> TableModel:
         """The model that `save` wrote into a folder.
 
         Raises:
             InputError: if the folder holds no such model, or its files are damaged.
         """
+        folder = Path(folder)
         estimator, extra = load_estimator(folder)
         model = table_model(estimator, extra, folder)
         if model is None:
@@ -132,13 +191,18 @@ class TableModel:
         return model
 
 
-def table_model(estimator: Any, extra: Mapping[str, Any], folder: Path) -> TableModel | None:
-    """The model that `TableModel.save` wrote into a folder, of what `load_estimator` gave back of it.
+def reasons(left_out: Mapping[str, str]) -> str:
+    """The columns that are left out, each with its reason."""
+    return ", ".join(f"{name or '(no name)'} ({reason})" for name, reason in left_out.items())
 
-    `None` if the folder holds an estimator that was saved without the columns of a table.
+
+def table_model(estimator: Estimator, extra: Mapping[str, Any], folder: Path) -> TableModel | None:
+    """The model that `TableModel.save` wrote into a folder, from what `load_estimator` returned.
+
+    `None` if the estimator was saved without the columns of a table.
 
     Raises:
-        InputError: if what is said of the columns is damaged.
+        InputError: if the description of the columns is damaged.
     """
     described = extra.get(EXTRA)
     if described is None:
@@ -150,9 +214,18 @@ def table_model(estimator: Any, extra: Mapping[str, Any], folder: Path) -> Table
         if (
             not known
             or encoder.n_features != estimator.n_features_in_
-            or hasattr(estimator, "classes_") != (task == "classify")
+            or isinstance(estimator, S2GNNClassifier) != (task == "classify")
         ):
             raise InputError("label, task or columns do not belong to the estimator")
     except (KeyError, TypeError, InputError) as error:
         raise InputError(f"{folder} is damaged: {error}") from error
-    return TableModel(estimator, encoder, label, task)
+    evidence = load_evidence(folder, estimator)
+    if evidence is None:
+        return TableModel(estimator, encoder, label, task)
+    return TableModel(estimator, encoder, label, task, evidence.source, evidence.missing, evidence.left_out)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a line, the first twenty of many."""
+    more = f", … {len(names):,} in all" if len(names) > NAMES_SHOWN else ""
+    return " ".join(", ".join(names[:NAMES_SHOWN]).split()) + more

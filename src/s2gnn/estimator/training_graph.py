@@ -1,4 +1,4 @@
-"""The graph that an estimator is trained on, and the rule that joins new rows to it."""
+"""The graph of the training rows, and how new rows are joined to it: one-way edges, by the rule of each graph."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,87 +6,142 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from s2gnn.errors import InputError
-from s2gnn.estimator.attachment import Attachment, GaussianAttachment, LearnedAttachment
+from s2gnn.estimator.features import varies
 from s2gnn.graphs import Graph, knn_graph, smooth_graph
 from s2gnn.graphs.knn import KNNInfo, gaussian_weights
-from s2gnn.graphs.neighbours import nearest_neighbours
+from s2gnn.graphs.neighbours import nearest_neighbours, nearest_rows
 from s2gnn.graphs.smooth import CANDIDATES_PER_NEIGHBOUR, SmoothInfo
 from s2gnn.nn.arguments import positive_integer
 
 KINDS = ("knn", "smooth", "precomputed")
+SMALLEST_LEARNED_WEIGHT = 1e-4
 
 
 @dataclass(frozen=True)
-class TrainingGraph:
-    """A graph of the training rows.
+class GaussianAttachment:
+    """The k nearest training rows, with weights factor · exp(−d²/σ²).
 
     Attributes:
-        graph: N nodes.
-        attachment: how new rows are joined to it; `None` where nothing but the given graph tells rows apart.
+        k: number of neighbours.
+        sigma: the width that the training graph was built with.
+        factor: 1 on a k-NN graph; on other graphs, gives a typical row the weighted degree of the training rows.
     """
 
-    graph: Graph
-    attachment: Attachment | None
+    k: int
+    sigma: float
+    factor: float = 1.0
+
+    def edges(self, X: Any, degrees: NDArray[np.float64], new: Any) -> sp.csr_array:
+        """The weights of the edges from `new` rows (Q, M) to training rows X (N, M), (Q, N)."""
+        del degrees
+        indices, distances = nearest_rows(X, new, min(self.k, X.shape[0]))
+        return _rows(indices, self.factor * gaussian_weights(distances, self.sigma), X.shape[0])
+
+
+@dataclass(frozen=True)
+class LearnedAttachment:
+    r"""The weights that the learned graph's objective gives to one more row while the others stay as they are.
+
+    At the optimum of the training graph :math:`w_{ij} = \max(0, (1/d_i + 1/d_j)/2 - \theta z_{ij})`, with the weighted
+    degrees d and squared distances z. A new row i takes the d_j of the training rows and its own
+    :math:`d_i = \sum_j w_{ij}`. The right-hand side falls with d_i, so there is one solution: with
+    :math:`s = 1/(2 d_i)` and :math:`g_j = \theta z_{ij} - 1/(2 d_j)` in ascending order, the first m are neighbours and
+
+    .. math:: s = \frac{G_m + \sqrt{G_m^2 + 2m}}{2m}, \qquad G_m = \sum_{j \le m} g_j, \qquad g_m < s \le g_{m+1}.
+
+    For a training row, this gives the weights that it already has.
+
+    Attributes:
+        candidates: number of nearest training rows that may become neighbours.
+        theta: the factor of squared distances that the training graph was learned with.
+    """
+
+    candidates: int
+    theta: float
+
+    def edges(self, X: Any, degrees: NDArray[np.float64], new: Any) -> sp.csr_array:
+        """The weights of the edges from `new` rows (Q, M) to training rows X (N, M), (Q, N)."""
+        indices, distances = nearest_rows(X, new, min(self.candidates, X.shape[0]))
+        weights = learned_weights(self.theta * distances**2, degrees[indices])
+        return _rows(indices, np.where(weights < SMALLEST_LEARNED_WEIGHT, 0.0, weights), X.shape[0])
+
+
+Attachment = GaussianAttachment | LearnedAttachment
+
+
+def learned_weights(scaled: NDArray[np.float64], degrees: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The weights of `LearnedAttachment`, (Q, m).
+
+    Args:
+        scaled: θ z of the candidates of each new row, (Q, m).
+        degrees: of these candidates, (Q, m); one of degree zero, which no edge reached in training, gets none.
+    """
+    half = np.divide(0.5, degrees, out=np.full(degrees.shape, -np.inf), where=degrees > 0)
+    g = scaled - half  # infinite where the degree is zero
+    ascending = np.sort(g, axis=1)
+    count = np.arange(1, g.shape[1] + 1)
+    finite = np.isfinite(ascending)
+    sums = np.cumsum(np.where(finite, ascending, 0.0), axis=1)
+    s = (sums + np.sqrt(sums**2 + 2 * count)) / (2 * count)  # (Q, m), were the first 1..m the neighbours
+    n_neighbours = np.maximum((finite & (ascending < s)).sum(axis=1), 1)
+    chosen = np.take_along_axis(s, n_neighbours[:, None] - 1, axis=1)
+    weights: NDArray[np.float64] = np.maximum(chosen - g, 0.0)
+    return weights
+
+
+def _rows(indices: NDArray[np.int64], weights: NDArray[np.float64], n: int) -> sp.csr_array:
+    """Lists of neighbours (Q, m) and their weights as a CSR array (Q, n) without zeros."""
+    pointers = np.arange(0, indices.size + 1, indices.shape[1])
+    edges = sp.csr_array((weights.ravel(), indices.ravel(), pointers), shape=(len(indices), n))
+    edges.eliminate_zeros()
+    edges.sort_indices()
+    return edges
 
 
 def training_graph(
     kind: str | Callable[[Any], Any], X: Any, k: int, adjacency: Any = None, *, progress: bool = False
-) -> TrainingGraph:
-    """The graph of the rows of `X` (N, M).
+) -> tuple[Graph, Attachment | None]:
+    """The graph of the rows of `X` (N, M), and how new rows are joined to it.
 
     Args:
         kind: "knn", "smooth", "precomputed" for the graph `adjacency`, or a function that makes a `Graph` or a SciPy
             sparse matrix (N, N) of `X`.
         X: features as the network sees them.
-        k: number of neighbours; of few rows, as many as there are.
-        adjacency: `Graph` or SciPy sparse matrix (N, N), for "precomputed" only; or a `TrainingGraph` to take as it is.
+        k: number of neighbours; at most the number of other rows.
+        adjacency: `Graph` or SciPy sparse matrix (N, N), for "precomputed" only.
         progress: show a bar while neighbours are searched or a graph is learned.
+
+    Returns:
+        The attachment is `None` if the rows of a given graph have equal features.
     """
     if not callable(kind) and kind not in KINDS:
         raise InputError(f"graph is {kind!r}, but it must be one of {', '.join(KINDS)}, or a function of the features")
     if (kind == "precomputed") != (adjacency is not None):
-        given = (
-            "it is missing: call fit(X, y, adjacency=A)" if adjacency is None else f"graph is {kind!r}: leave it out"
-        )
-        raise InputError(f'the keyword adjacency of fit goes with graph="precomputed", but {given}')
-    n = X.shape[0]
-    k = positive_integer(k, "k")
-    if isinstance(adjacency, TrainingGraph):
-        return adjacency
-    if kind == "precomputed":
-        graph = _as_graph(adjacency, n, "adjacency")
-        return TrainingGraph(graph, _comparable(X, min(k, n - 1), graph, progress) if varies(X) else None)
+        given = "it is missing: call fit(X, y, adjacency=A)" if adjacency is None else f"graph is {kind!r}: omit it"
+        raise InputError(f'the keyword adjacency of fit requires graph="precomputed", but {given}')
+    n, k = X.shape[0], positive_integer(k, "k")
+    if kind == "knn":
+        k, knn_infos = min(k, n - 1), list[KNNInfo]()
+        graph = knn_graph(X, k, progress=progress, report=knn_infos.append)
+        return graph, GaussianAttachment(k, knn_infos[0].sigma)
+    if kind == "smooth":
+        k, smooth_infos = min(k, n - 2), list[SmoothInfo]()
+        if k < 1:
+            raise InputError(f'a graph is learned from at least 3 rows, but X has {n}: use graph="knn"')
+        graph = smooth_graph(X, k, progress=progress, report=smooth_infos.append)
+        return graph, LearnedAttachment(CANDIDATES_PER_NEIGHBOUR * k, smooth_infos[0].theta)
     if callable(kind):
-        graph = _as_graph(kind(X), n, "what the function given as graph returned")
-        return TrainingGraph(graph, _comparable(X, min(k, n - 1), graph, progress))
-    return _learned(X, min(k, n - 2), progress) if kind == "smooth" else _nearest(X, min(k, n - 1), progress)
-
-
-def varies(X: Any) -> bool:
-    """Whether any column of `X` (N, M) has two values."""
-    if sp.issparse(X):
-        return bool((X.max(axis=0) != X.min(axis=0)).sum() > 0)
-    return bool((X[0] != X).any())
-
-
-def _nearest(X: Any, k: int, progress: bool) -> TrainingGraph:
-    infos: list[KNNInfo] = []
-    graph = knn_graph(X, k, progress=progress, report=infos.append)
-    return TrainingGraph(graph, GaussianAttachment(k, infos[0].sigma))
-
-
-def _learned(X: Any, k: int, progress: bool) -> TrainingGraph:
-    if k < 1:
-        raise InputError(f'a graph is learned from at least 3 rows, but X has {X.shape[0]}: take graph="knn"')
-    infos: list[SmoothInfo] = []
-    graph = smooth_graph(X, k, progress=progress, report=infos.append)
-    return TrainingGraph(graph, LearnedAttachment(CANDIDATES_PER_NEIGHBOUR * k, infos[0].theta))
+        graph = _as_graph(kind(X), n, "the return value of the function given as graph")
+    else:
+        graph = _as_graph(adjacency, n, "adjacency")
+    return graph, _comparable(X, min(k, n - 1), graph, progress) if varies(X) else None
 
 
 def _comparable(X: Any, k: int, graph: Graph, progress: bool) -> GaussianAttachment:
-    """Gaussian edges that give a typical row the weighted degree that rows have in `graph`."""
+    """Gaussian edges that give a typical row the weighted degree of the rows of `graph`."""
     distances = nearest_neighbours(X, k, progress=progress).distances
     sigma = float(distances.sum() / (len(distances) * (k + 1)))
     degree = float(gaussian_weights(distances, sigma).sum(axis=1).mean())
@@ -98,5 +153,5 @@ def _as_graph(given: Any, n: int, what: str) -> Graph:
         raise InputError(f"{what} is a {type(given).__name__}, but it must be a Graph or a SciPy sparse matrix")
     graph = given if isinstance(given, Graph) else Graph.from_scipy(given)
     if graph.n_nodes != n:
-        raise InputError(f"{what} has {graph.n_nodes} nodes, but X has {n} rows: a graph has a node for each row")
+        raise InputError(f"{what} has {graph.n_nodes} nodes, but X has {n} rows: a graph has one node per row")
     return graph

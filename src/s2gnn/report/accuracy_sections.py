@@ -34,7 +34,7 @@ def accuracy_section(model: ReportedModel) -> Section:
             "also compares the model with simpler methods."
         )
         return Section(*ACCURACY, "not measured", _why_not_measured(model), reading)
-    truth, predicted = model.evidence.hidden_targets(), model.hidden_predictions
+    truth, predicted = model.evidence.hidden.targets, model.hidden_predictions
     if model.classes is None:
         return residuals_section(truth, predicted)
     return confusion_section(model.classes, confusion_matrix(truth, predicted, labels=range(len(model.classes))))
@@ -42,13 +42,13 @@ def accuracy_section(model: ReportedModel) -> Section:
 
 def _why_not_measured(model: ReportedModel) -> str:
     if model.evidence is None:
-        return "This folder contains no labels. Fit the table again with s2gnn fit to measure the accuracy."
+        return "This folder contains no labels. Fit the model again to measure the accuracy."
     targets = model.evidence.targets
     if model.classes is not None and np.sum(np.bincount(targets) >= 2) < 2:
         return "There are too few labels to hide some and predict them: label at least two rows in each of two classes."
     if len(targets) < 4:
         return "There are too few known values to hide some and predict them: at least four are needed."
-    return "No labels were hidden: fit the table again without --folds 0."
+    return "No labels were hidden: fit again without --folds 0, or call evaluate() before saving."
 
 
 def confusion_section(classes: Sequence[str], confusion: NDArray[np.int64]) -> Section:

@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from scipy.stats import binomtest, wilcoxon
-from sklearn.utils import check_random_state
 
-from s2gnn.estimator.training import Objective, train_ensemble, weight_decay_for
-from s2gnn.learning import FitConfig
+from s2gnn.estimator.training import Objective
 from s2gnn.learning.metrics import bootstrap_confidence
 from s2gnn.learning.yardsticks import LabelSpreading
 from s2gnn.nn import MLP
@@ -66,7 +64,7 @@ def compare(model: ReportedModel, on_progress: Callable[[float], None] = lambda 
     evidence = model.evidence
     if evidence is None or evidence.hidden is None:
         return None
-    hidden, truth, classifies = evidence.hidden, evidence.hidden_targets(), model.classes is not None
+    hidden, truth, classifies = evidence.hidden, evidence.hidden.targets, model.classes is not None
     constant = np.full(len(truth), _constant(evidence.targets, classifies))
     predicted = {OURS: model.hidden_predictions, PERCEPTRON: constant.copy(), SPREADING: constant.copy()}
     folds = np.unique(hidden.folds)
@@ -100,21 +98,12 @@ def _mlp(
     y = np.concatenate([targets if classifies else (targets - centre) / width, np.zeros(len(rows), targets.dtype)])
     config = estimator.networks_[0].config
     n_outputs, n_layers = len(model.classes or (1,)), max(2, config.num_layers)  # a single layer would be linear
-    seeds = check_random_state(estimator.random_state).randint(np.iinfo(np.int32).max, size=len(estimator.networks_))
-    trained = train_ensemble(
+    trained = estimator.train_networks(
         lambda: MLP(config.in_channels, config.hidden_channels, n_outputs, n_layers, dropout=config.dropout),
         model.features[np.concatenate([known, rows])],  # other rows play no part without a graph
         None,
         Objective(y, np.arange(len(known)), n_outputs, "cross-entropy" if classifies else "squared-error"),
-        FitConfig(
-            lr=estimator.lr,
-            weight_decay=weight_decay_for(estimator.weight_decay, len(known)),
-            epochs=estimator.max_epochs,
-            patience=estimator.patience,
-            monitor="loss",
-        ),
-        seeds=seeds.tolist(),
-        validation_fraction=estimator.validation_fraction,
+        len(estimator.networks_),
     )
     logits = trained.logits[:, len(known) :]
     if classifies:

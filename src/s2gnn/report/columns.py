@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from s2gnn.estimator import S2GNNClassifier, S2GNNRegressor
-from s2gnn.preprocessing import TableEncoder
+from s2gnn.tables import TableEncoder
 
 HISTOGRAM_BINS = 16
 CATEGORIES_NAMED = 3
@@ -67,7 +67,7 @@ class Column:
 def columns_of(estimator: S2GNNClassifier | S2GNNRegressor, encoder: TableEncoder | None) -> tuple[Column, ...]:
     """The columns that `encoder` encodes; without one, a column for every feature of `estimator`."""
     if encoder is None:
-        scaling = estimator._trained_.scaling
+        scaling = estimator.scaling_
         names = getattr(estimator, "feature_names_in_", [f"x{index}" for index in range(estimator.n_features_in_)])
         scales = zip(names, scaling.centre.tolist(), scaling.width.tolist(), strict=True)
         return tuple(Column(str(name), index, None, mean, scale) for index, (name, mean, scale) in enumerate(scales))

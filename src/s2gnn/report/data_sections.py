@@ -31,7 +31,7 @@ def summary(model: ReportedModel) -> str:
     what = kind if model.label is None else f"“{model.label}”, {kind},"
     graph = "the given graph" if model.estimator.graph == "precomputed" else "a graph that connects similar rows"
     labelled = counted(model.estimator.n_labelled_, "labelled row")
-    source = "" if model.evidence is None else f" of {model.evidence.source}"
+    source = f" of {model.evidence.source}" if model.evidence and model.evidence.source else ""
     return (
         f"This model predicts {what} from {counted(len(model.columns), 'column')}. It was trained on {labelled} among "
         f"the {model.n_rows:,} rows{source}, using {graph}."

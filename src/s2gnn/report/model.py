@@ -44,12 +44,7 @@ class ReportedModel:
     @property
     def features(self) -> Any:
         """The rows as the networks see them, (N, M), dense or CSR."""
-        return self.estimator._trained_.features
-
-    @property
-    def kept_epochs(self) -> tuple[int, ...]:
-        """The epoch of each network, counted from 0, whose weights were kept."""
-        return self.estimator._trained_.networks.kept_epochs
+        return self.estimator.features_
 
     @cached_property
     def classes(self) -> tuple[str, ...] | None:
@@ -60,17 +55,14 @@ class ReportedModel:
     @property
     def predictions(self) -> NDArray[np.float64]:
         """Class probabilities of the rows (N, C), or their values (N, 1)."""
-        if self.classes is None:
-            return np.asarray(self.estimator.transduction_)[:, None]
-        return np.asarray(self.estimator.label_distributions_)
+        return self.estimator.answers_
 
     @property
     def hidden_predictions(self) -> NDArray[Any]:
         """The class indices or values (n,) predicted for the hidden labels."""
         assert self.evidence is not None
         assert self.evidence.hidden is not None
-        answers = self.evidence.hidden.answers
-        return answers[:, 0] if self.classes is None else answers.argmax(axis=1)
+        return self.evidence.hidden.predicted
 
     @cached_property
     def groups(self) -> NDArray[np.int64]:
@@ -102,11 +94,11 @@ class ReportedModel:
         For values it is the standard deviation between the networks, or between the outputs of a single network;
         `None` if there is only one output.
         """
-        if self.classes is not None:
+        if isinstance(self.estimator, S2GNNClassifier):
             return np.asarray(1 - self.predictions.max(axis=1))
-        logits = self.estimator._trained_.networks.logits  # (networks, N, outputs), each output an estimate
+        logits = self.estimator.logits_  # (networks, N, outputs), each output an estimate
         estimates = logits.mean(axis=2) if len(logits) > 1 else logits[0].T
-        return None if len(estimates) < 2 else np.asarray(self.estimator._width_ * estimates.std(axis=0))
+        return None if len(estimates) < 2 else np.asarray(self.estimator.target_scale_ * estimates.std(axis=0))
 
     @cached_property
     def rows_to_label(self) -> NDArray[np.int64]:

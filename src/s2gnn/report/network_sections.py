@@ -107,7 +107,7 @@ def _branch_texts(shares: list[float], equal_weights: bool) -> tuple[str, str, s
 
 def training_section(model: ReportedModel) -> Section:
     """Whether training converged."""
-    histories, kept_epochs = model.estimator.history_, model.kept_epochs
+    histories, kept_epochs = model.estimator.history_, model.estimator.kept_epochs_
     first, last = (float(np.mean([history.train_loss[end] for history in histories])) for end in (0, -1))
     lengths = sorted({len(history.train_loss) for history in histories})
     epochs = f"{lengths[0]:,}" if len(lengths) == 1 else f"{lengths[0]:,} to {lengths[-1]:,}"

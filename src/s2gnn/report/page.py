@@ -81,7 +81,7 @@ def report_sections(
     estimator, evidence = model.estimator, model.evidence
     on_hidden_labels = []
     if evidence is not None and evidence.hidden is not None and model.classes is not None:
-        correct = model.hidden_predictions == evidence.hidden_targets()
+        correct = model.hidden_predictions == evidence.hidden.targets
         on_hidden_labels.append(calibration_section(calibration_bins(evidence.hidden.answers.max(axis=1), correct)))
     if comparison is not None:
         on_hidden_labels.append(comparison_section(comparison))
@@ -102,7 +102,9 @@ def report_page(model: ReportedModel, layout: GraphLayout, sections: Sequence[Se
     """The page."""
     title = f"Report on {model.name}"
     if model.label is not None:
-        title = f"Predicting {model.label}" + ("" if model.evidence is None else f" in {model.evidence.source}")
+        title = f"Predicting {model.label}" + (
+            f" in {model.evidence.source}" if model.evidence and model.evidence.source else ""
+        )
     links = "\n".join(
         f'<li><a href="#{section.anchor}"><b>{escaped(section.title)}</b> {escaped(section.key)}</a></li>'
         for section in sections
@@ -140,5 +142,6 @@ def _footer(model: ReportedModel, layout: GraphLayout) -> str:
     if evidence is not None:
         versions = ", ".join(f"{name} {version}" for name, version in evidence.versions.items())
         code = "" if evidence.commit is None else f", commit {evidence.commit}"
-        paragraphs.append(f"The model was trained by “{evidence.command}” ({versions}{code}).")
+        command = f"by “{evidence.command}”" if evidence.command else "from Python"
+        paragraphs.append(f"The model was trained {command} ({versions}{code}).")
     return "\n".join(f"<p>{escaped(text)}</p>" for text in paragraphs)

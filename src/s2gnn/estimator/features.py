@@ -1,19 +1,51 @@
-"""Rows that were there in training, recognised by their features."""
+"""The rows as the networks see them: columns on one scale, and training rows recognised by their values."""
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.preprocessing import StandardScaler
 
 ROWS_AT_ONCE = 10_000
 DIGEST_SIZE = 16
 
 
+@dataclass(frozen=True)
+class Scaling:
+    """(x − centre) / width in every column.
+
+    Attributes:
+        centre: (M,); zeros for sparse features, which stay sparse.
+        width: (M,), positive.
+    """
+
+    centre: NDArray[np.float64]
+    width: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, X: Any, *, standardise: bool) -> "Scaling":
+        """Mean and standard deviation of the columns of `X` (N, M), or no change; a constant column keeps its width."""
+        columns = X.shape[1]
+        if not standardise:
+            return cls(np.zeros(columns), np.ones(columns))
+        found = StandardScaler(with_mean=not sp.issparse(X)).fit(X)
+        return cls(np.zeros(columns) if sp.issparse(X) else found.mean_, found.scale_)
+
+    def apply(self, X: Any) -> Any:
+        """The columns of `X` (N, M), dense or CSR, on the common scale."""
+        if not sp.issparse(X):
+            return (X - self.centre) / self.width
+        if self.centre.any():
+            return (X.toarray() - self.centre) / self.width
+        return sp.csr_array(X.multiply(1 / self.width))
+
+
 class SeenRows:
-    """The rows of a training table, each group of equal ones under one number.
+    """The training rows; equal ones form a group.
 
     Args:
         digests: of each group's features, (number of groups, 16) bytes.
@@ -34,7 +66,7 @@ class SeenRows:
         return cls(digests, np.array(groups, dtype=np.int64))
 
     def find(self, X: Any) -> NDArray[np.int64]:
-        """The group that each row of `X` (Q, M) belongs to, −1 for a row that is new, (Q,)."""
+        """The group of each row of `X` (Q, M), −1 for a new row, (Q,)."""
         return np.array([self._numbers.get(digest, -1) for digest in _digests(X)], dtype=np.int64)
 
     def means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -55,3 +87,17 @@ def _digests(X: Any) -> Iterator[bytes]:
         for first, last in zip(block.indptr[:-1], block.indptr[1:], strict=True):
             content = columns[first:last].tobytes() + values[first:last].tobytes()
             yield hashlib.blake2b(content, digest_size=DIGEST_SIZE).digest()
+
+
+def varies(X: Any) -> bool:
+    """Whether any column of `X` (N, M) has two values."""
+    if sp.issparse(X):
+        return bool((X.max(axis=0) != X.min(axis=0)).sum() > 0)
+    return bool((X[0] != X).any())
+
+
+def in_form_of(features: Any, like: Any) -> Any:
+    """`features` dense or CSR as `like` is."""
+    if sp.issparse(like):
+        return sp.csr_array(features)
+    return features.toarray() if sp.issparse(features) else features

@@ -8,9 +8,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from s2gnn import InputError
-from s2gnn.data import Table
-from s2gnn.data.values import as_text
-from s2gnn.preprocessing import TableEncoder, choose_columns
+from s2gnn.tables import Table, TableEncoder, choose_columns
+from s2gnn.tables.table import as_text
 
 
 def table_of(**columns):

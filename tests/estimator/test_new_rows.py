@@ -4,8 +4,8 @@ import torch
 from sklearn.datasets import load_iris, load_wine
 
 from s2gnn import Graph, InputError, S2GNNClassifier, S2GNNRegressor, knn_graph
-from s2gnn.estimator.attachment import GaussianAttachment
-from s2gnn.estimator.frozen import FrozenDegrees
+from s2gnn.estimator.new_rows import FrozenDegrees
+from s2gnn.estimator.training_graph import GaussianAttachment
 
 QUICK = {"max_epochs": 15, "n_networks": 2, "random_state": 0}
 
@@ -73,7 +73,7 @@ def test_new_rows_agree_with_a_pass_on_the_joined_graph(tables, changes):
     classifier = S2GNNClassifier(**{**QUICK, **changes}).fit(X, y)
     mean, deviation = X.mean(axis=0), X.std(axis=0)
     scaled, new_scaled = (X - mean) / deviation, (new - mean) / deviation
-    edges = classifier._trained_.attachment.edges(scaled, classifier.graph_.degrees, new_scaled)
+    edges = classifier.attachment_.edges(scaled, classifier.graph_.degrees, new_scaled)
     expected = joined_probabilities(classifier, edges, scaled, new_scaled)
     np.testing.assert_allclose(classifier.label_distributions_, expected[: len(X)], atol=1e-5)
     np.testing.assert_allclose(classifier.predict_proba(new), expected[len(X) :], atol=1e-5)
@@ -123,14 +123,14 @@ def test_new_rows_beside_a_precomputed_graph_are_joined_by_their_features(tables
     assert classifier.graph_ == graph
     mean, deviation = X.mean(axis=0), X.std(axis=0)
     scaled, new_scaled = (X - mean) / deviation, (new - mean) / deviation
-    edges = classifier._trained_.attachment.edges(scaled, graph.degrees, new_scaled)
+    edges = classifier.attachment_.edges(scaled, graph.degrees, new_scaled)
     assert np.diff(edges.indptr).tolist() == [10] * len(new)
     assert edges.sum(axis=1).mean() == pytest.approx(graph.degrees.mean(), rel=0.3)
     expected = joined_probabilities(classifier, edges, scaled, new_scaled)
     np.testing.assert_allclose(classifier.predict_proba(new), expected[len(X) :], atol=1e-5)
     from_scipy = S2GNNClassifier("precomputed", **QUICK).fit(X, y, adjacency=graph.to_scipy())
     np.testing.assert_array_equal(from_scipy.label_distributions_, classifier.label_distributions_)
-    with pytest.raises(InputError, match="but graph is 'knn': leave it out"):
+    with pytest.raises(InputError, match="but graph is 'knn': omit it"):
         S2GNNClassifier(**QUICK).fit(X, y, adjacency=graph)
 
 
@@ -139,7 +139,7 @@ def test_a_precomputed_graph_without_features_has_no_place_for_new_rows(tables):
     nothing = np.ones((len(X), 1))
     classifier = S2GNNClassifier("precomputed", **QUICK).fit(nothing, y, adjacency=knn_graph(X, 5))
     assert classifier.predict(nothing[:2]).shape == (2,)
-    with pytest.raises(InputError, match="row 1 of X was not there in training, whose rows no feature tells apart"):
+    with pytest.raises(InputError, match="row 1 of X was not in the training table, whose rows all have the same"):
         classifier.predict([[1.0], [2.0]])
 
 
@@ -160,7 +160,7 @@ def test_states_are_those_of_the_trained_network(tables):
     X, y, _ = tables
     classifier = S2GNNClassifier(**QUICK).fit(X, y)
     network = classifier.networks_[1]
-    inputs, op = network.prepare(classifier._trained_.features, classifier.graph_)
+    inputs, op = network.prepare(classifier.features_, classifier.graph_)
     with torch.no_grad():
         hidden = network.convs[0](inputs, op)
-    np.testing.assert_array_equal(classifier._trained_.networks.states[1][0], hidden.numpy())
+    np.testing.assert_array_equal(classifier.frozen_networks_[1].hidden[0], hidden.numpy())

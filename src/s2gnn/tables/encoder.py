@@ -1,19 +1,21 @@
-"""From the columns of a table to features, by scikit-learn's transformers, whose state is kept as JSON."""
+"""From the columns of a table to features, by scikit-learn's transformers, whose state is stored as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from s2gnn.data.tables import Table
-from s2gnn.data.values import Column
 from s2gnn.errors import InputError
-from s2gnn.preprocessing.columns import Columns, as_categories, categories
+from s2gnn.tables.columns import Columns, as_categories, categories, choose_columns
+from s2gnn.tables.labels import Task, class_labels, quantities, task_of
+from s2gnn.tables.table import Column, Table
 
 # The squares of distances between larger numbers may overflow.
 LARGEST = 1e100
@@ -22,9 +24,9 @@ LARGEST = 1e100
 class TableEncoder:
     """Features (N, M) of tables that have the same columns, in any order.
 
-    A column of numbers becomes one feature: a missing value takes the median, then the mean is subtracted and the
-    standard deviation divided out. A column of categories becomes one feature of 0 and 1 for each category; a missing
-    value is a category of its own if it occurred when the encoder was fitted. A category that did not is none of them.
+    A column of numbers becomes one standardised feature; a missing value is replaced by the median first. A column of
+    categories becomes one feature of 0 and 1 per category; missing values are a category if the encoder was fitted on
+    any. An unknown category is 0 in all of them.
 
     Attributes:
         numeric: names of the columns of numbers.
@@ -53,7 +55,7 @@ class TableEncoder:
         return encoder
 
     def transform(self, table: Table) -> NDArray[np.float64]:
-        """The features (N, M) of a table: the numbers first, then the categories; other columns are not looked at."""
+        """The features (N, M) of a table: the numbers first, then the categories; other columns are ignored."""
         features = np.empty((table.n_rows, self.n_features))
         if self.numeric:
             features[:, : len(self.numeric)] = self.scaler.transform(self.imputer.transform(self._numbers(table)))
@@ -68,19 +70,17 @@ class TableEncoder:
         return len(self.numeric) + sum(map(len, self.one_hot.categories_ if self.categorical else ()))
 
     def _numbers(self, table: Table) -> NDArray[np.float64]:
-        advice = "mend the value, or empty it if it is not known"
+        advice = "fix the value or leave the cell blank"
         numbers = np.stack([table.numbers(name, "a value here", advice) for name in self.numeric], axis=1)
         too_large = np.argwhere(np.abs(numbers) > LARGEST)
         if len(too_large):
             row, place = too_large[0]
-            raise InputError(
-                f"column {self.numeric[place]!r} of {table.source} is {numbers[row, place]:g} in row {row + 1}, too "
-                f"large to compute with: {advice}"
-            )
+            value = f"{numbers[row, place]:g}"
+            raise table.value_error(self.numeric[place], row, value, f"too large to compute with: {advice}")
         return numbers
 
     def state(self) -> dict[str, Any]:
-        """All there is to know of the encoder, as plain values for JSON, which keeps every bit of a float."""
+        """The encoder as plain values for JSON, which keeps every bit of a float."""
         numbers = zip(self.numeric, self._statistics(), strict=True) if self.numeric else ()
         texts = zip(self.categorical, self.one_hot.categories, strict=True) if self.categorical else ()
         return {
@@ -143,3 +143,55 @@ def _text(value: Any) -> str:
 def _first_categories(known: Sequence[Sequence[str]]) -> NDArray[Any]:
     """A row (1, columns) that an encoder with given categories can be fitted on."""
     return np.array([[names[0] for names in known]], dtype=object)
+
+
+@dataclass(frozen=True)
+class EncodedTable:
+    """A table ready to learn from.
+
+    Attributes:
+        source: where the table came from, for messages and reports.
+        label: the column to predict.
+        task: "classify" or "regress".
+        columns: what is learned from.
+        encoder: made the features.
+        X: features (N, M).
+        y: classes (N,) as text with `None`, or numbers with NaN, for unlabelled rows.
+        missing: the number of missing values of each column that is learned from, by name.
+    """
+
+    source: str
+    label: str
+    task: Task
+    columns: Columns
+    encoder: TableEncoder
+    X: NDArray[np.float64]
+    y: NDArray[Any]
+    missing: dict[str, int]
+
+
+def encode_table(
+    data: Table | pd.DataFrame,
+    label: str,
+    *,
+    features: Sequence[str] | None = None,
+    task: Task | None = None,
+    identifier: str | None = None,
+) -> EncodedTable:
+    """The features and labels of a table.
+
+    Args:
+        data: a table, or a data frame with columns of numbers, text or categories.
+        label: the column to predict; rows where it is missing are unlabelled.
+        features: the columns to learn from; by default all that distinguish rows, see `choose_columns`.
+        task: whether labels are classes or quantities; by default inferred from the labels.
+        identifier: the column that names the rows, which is not a feature.
+    """
+    table = Table.from_frame(data) if isinstance(data, pd.DataFrame) else data
+    table.column(label)
+    task = task or task_of(table, label)
+    y: NDArray[Any] = (class_labels if task == "classify" else quantities)(table, label)
+    columns = choose_columns(table, features, label=label, without=[] if identifier is None else [identifier])
+    encoder = TableEncoder.fit(table, columns)
+    missing = {name: int(table.missing(name).sum()) for name in (*columns.numeric, *columns.categorical)}
+    return EncodedTable(table.source, label, task, columns, encoder, encoder.transform(table), y, missing)

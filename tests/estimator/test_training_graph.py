@@ -5,8 +5,7 @@ from sklearn.datasets import load_wine
 from sklearn.preprocessing import scale
 
 from s2gnn import knn_graph, smooth_graph
-from s2gnn.estimator.attachment import GaussianAttachment, learned_weights
-from s2gnn.estimator.training_graph import training_graph
+from s2gnn.estimator.training_graph import GaussianAttachment, learned_weights, training_graph
 from s2gnn.graphs.features import squared_distances
 
 
@@ -16,13 +15,13 @@ def wine():
 
 
 def test_gaussian_edges_are_those_of_the_graph_before_it_is_symmetric(wine):
-    built = training_graph("knn", wine, 7)
-    edges = built.attachment.edges(wine, built.graph.degrees, wine[:10] + 1e-9).toarray()
+    graph, attachment = training_graph("knn", wine, 7)
+    edges = attachment.edges(wine, graph.degrees, wine[:10] + 1e-9).toarray()
     edges[np.arange(10), np.arange(10)] = 0  # the row itself, which training leaves out
-    graph = knn_graph(wine, 7).to_scipy().toarray()[:10]
+    expected = knn_graph(wine, 7).to_scipy().toarray()[:10]
     listed = edges > 0
     assert listed.sum(axis=1).tolist() == [6] * 10  # the seventh place is the row's own
-    np.testing.assert_allclose(edges[listed], graph[listed], rtol=1e-6)
+    np.testing.assert_allclose(edges[listed], expected[listed], rtol=1e-6)
 
 
 def test_a_training_row_gets_its_learned_weights_again(wine):
@@ -51,9 +50,9 @@ def test_learned_weights_minimise_the_objective_of_one_row():
 
 
 def test_edges_beside_a_graph_of_other_weights_have_its_degrees(wine):
-    stronger = training_graph(lambda X: 40 * knn_graph(X, 5).to_scipy(), wine, 5)
-    assert isinstance(stronger.attachment, GaussianAttachment)
+    graph, attachment = training_graph(lambda X: 40 * knn_graph(X, 5).to_scipy(), wine, 5)
+    assert isinstance(attachment, GaussianAttachment)
     rng = np.random.default_rng(0)
     new = wine + 0.01 * rng.normal(size=wine.shape)
-    degrees = stronger.attachment.edges(wine, stronger.graph.degrees, new).sum(axis=1)
-    assert 0.5 < np.mean(degrees) / np.mean(stronger.graph.degrees) < 2
+    degrees = attachment.edges(wine, graph.degrees, new).sum(axis=1)
+    assert 0.5 < np.mean(degrees) / np.mean(graph.degrees) < 2

@@ -1,10 +1,9 @@
 import pytest
 
 from s2gnn import Graph, InputError
-from s2gnn.data import Table
-from s2gnn.data.values import as_text
 from s2gnn.graphs import save_graph
-from s2gnn.preprocessing import read_edges
+from s2gnn.tables import Table, read_edges
+from s2gnn.tables.table import as_text
 
 TABLE = Table("t.csv", {"id": as_text(["a", "b", " c", "d"]), "x": as_text(["1", "2", "3", "4"])})
 PATH = Graph.from_edge_list([(0, 1), (1, 2)], weights=[1.0, 2.5], n_nodes=4)

@@ -1,27 +1,26 @@
-"""A given graph on the rows of a table: a list of edges, or a graph file."""
+"""A graph given by the user on the rows of a table: a list of edges, or a graph file."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from s2gnn.data.tables import ROW_NAMES, Table, read_table
-from s2gnn.data.values import stripped
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph, load_graph
+from s2gnn.tables.files import read_table
+from s2gnn.tables.table import ROW_NAMES, Table, stripped
 
 
 def read_edges(path: Path, table: Table, identifier: str | None = None) -> Graph:
     """The graph in `path`, whose nodes are the rows of `table`.
 
-    A .npz file is a graph that s2gnn wrote. A .csv or .tsv file has one line for each edge: the two rows it joins and
-    perhaps its weight, in the first three columns whatever their names. Rows are named by their value in the column
-    `identifier` of the table; without it, by their number, 1 for the first row below the header. An edge may be
-    listed in one direction or both; a row that is joined to itself is left out.
+    A .npz file is a graph written by s2gnn. A .csv or .tsv file has one line per edge: its two rows and optionally its
+    weight, in columns of any name. Rows are given by their value in the column `identifier` of the table; without it,
+    by their number, 1 for the first row below the header. An edge may be listed in one direction or both; self-loops
+    are ignored.
 
     Raises:
-        InputError: if an end is no row of the table, a weight is no positive number, or an edge has two weights.
+        InputError: if an end is not a row of the table, a weight is not positive, or an edge has two weights.
     """
     if path.suffix.lower() == ".npz":
         graph = load_graph(path)
@@ -41,46 +40,35 @@ def read_edges(path: Path, table: Table, identifier: str | None = None) -> Graph
 
 
 def _rows(edges: Table, name: str, table: Table, identifier: str | None) -> NDArray[np.int64]:
-    """The positions (E,) in the table of the rows named by a column of the list of edges."""
+    """The positions (E,) in the table of the rows in a column of the list of edges."""
     if identifier is None:
         numbers = edges.numbers(name, "the number of a row", "give --id COLUMN if edges name rows by an identifier")
-        outside = np.flatnonzero(~((numbers >= 1) & (numbers <= table.n_rows) & (numbers == np.round(numbers))))
-        if len(outside):
-            raise InputError(
-                f"column {name!r} of {edges.source} is {edges.column(name)[outside[0]] or 'empty'} in row "
-                f"{outside[0] + 1}, but the rows of {table.source} are numbered from 1 to {table.n_rows}"
-            )
+        bad = np.flatnonzero(~((numbers >= 1) & (numbers <= table.n_rows) & (numbers == np.round(numbers))))
+        if len(bad):
+            problem = f"but the rows of {table.source} are numbered from 1 to {table.n_rows}"
+            raise edges.value_error(name, bad[0], edges.column(name)[bad[0]] or "empty", problem)
         return numbers.astype(np.int64) - 1
     position: dict[str, int] = {}
-    for row, value in enumerate(stripped(_text(table.column(identifier))).tolist()):
+    for row, value in enumerate(stripped(table.column(identifier)).tolist()):
         if position.setdefault(value, row) != row:
             raise InputError(
                 f"column {identifier!r} of {table.source} is {value!r} in rows {position[value] + 1} and {row + 1}: "
                 "an identifier names one row only"
             )
-    found = []
-    for row, value in enumerate(stripped(_text(edges.column(name))).tolist()):
-        if value not in position:
-            raise InputError(
-                f"column {name!r} of {edges.source} is {value!r} in row {row + 1}, which column {identifier!r} of "
-                f"{table.source} does not have"
-            )
-        found.append(position[value])
-    return np.array(found, dtype=np.int64)
-
-
-def _text(column: NDArray[Any]) -> NDArray[Any]:
-    return column.astype(np.dtypes.StringDType())
+    values = stripped(edges.column(name)).tolist()
+    unknown = next((row for row, value in enumerate(values) if value not in position), None)
+    if unknown is not None:
+        problem = f"which column {identifier!r} of {table.source} does not have"
+        raise edges.value_error(name, unknown, repr(values[unknown]), problem)
+    return np.array([position[value] for value in values], dtype=np.int64)
 
 
 def _weights(edges: Table, name: str) -> NDArray[np.float64]:
     weights = edges.numbers(name, "a weight", "give every edge a positive weight")
     bad = np.flatnonzero(~(weights > 0))
     if len(bad):
-        raise InputError(
-            f"column {name!r} of {edges.source} is {edges.column(name)[bad[0]] or 'empty'} in row {bad[0] + 1}, but a "
-            "weight is a positive number: leave out the rows of edges that are none"
-        )
+        problem = "but a weight is a positive number: delete the rows that are not edges"
+        raise edges.value_error(name, bad[0], edges.column(name)[bad[0]] or "empty", problem)
     return weights
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from s2gnn import InputError
-from s2gnn.data import read_table, tables
-from s2gnn.data.tables import LARGE_FILE, ROWS_AT_ONCE
+from s2gnn.tables import Table, files, read_table, table_text
+from s2gnn.tables.files import LARGE_FILE, ROWS_AT_ONCE
+from s2gnn.tables.table import as_text
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_the_bar_follows_the_file(tmp_path, monkeypatch):
         assert not shown
         yield shares.append
 
-    monkeypatch.setattr(tables, "progress_bar", told)
+    monkeypatch.setattr(files, "progress_bar", told)
     (tmp_path / "t.csv").write_text("a,b\n" + f"1,{'x' * 100}\n" * (4 * ROWS_AT_ONCE))
     read_table(tmp_path / "t.csv")
     np.testing.assert_allclose(shares, [0.25, 0.5, 0.75, 1], atol=0.02)
@@ -163,3 +164,20 @@ def test_unusable_npz(tmp_path):
         read_table(tmp_path / "missing.csv")
     with pytest.raises(InputError, match="is a folder: give a .csv, .tsv or .npz table"):
         read_table(tmp_path)
+
+
+def test_what_is_written_is_read_again(tmp_path):
+    columns = {
+        "": as_text(["r1", "r2", "r3"]),
+        "text": as_text(["a, b", 'say "x"', "two\nlines"]),
+        "number": np.array([0.1, np.nan, 1e300]),
+        "count": as_text(["1", "2,5", "007"]),
+    }
+    for suffix in (".csv", ".tsv"):
+        path = tmp_path / f"t{suffix}"
+        path.write_text(table_text(Table("t", columns).to_frame(), suffix), newline="")
+        table = read_table(path)
+        assert list(table.columns) == list(columns)
+        for name in ("text", "count"):
+            assert table.column(name).tolist() == columns[name].tolist()
+        np.testing.assert_array_equal(table.numbers("number", "a number", ""), columns["number"])

@@ -1,4 +1,4 @@
-"""A trained network on new rows, while the states and degrees of the training rows stay as they were."""
+"""A trained network on new rows, while the hidden states and degrees of the training rows stay fixed."""
 
 import copy
 from collections.abc import Sequence
@@ -11,36 +11,9 @@ import torch
 from numpy.typing import NDArray
 
 from s2gnn.graphs import Graph
-from s2gnn.learning import History
 from s2gnn.nn import S2GNN
 from s2gnn.nn.conv import by_branch
 from s2gnn.operators.shifts import hadamard_factors
-
-
-@dataclass(frozen=True)
-class Networks:
-    """Trained networks and what they know of the training rows.
-
-    Attributes:
-        models: in evaluation mode.
-        states: for each model the inputs of its layers after the first, see `layer_inputs`.
-        logits: of the training rows, (number of models, N, outputs).
-        histories: one for each model.
-        kept_epochs: the epoch, counted from 0, whose weights each model has.
-    """
-
-    models: tuple[S2GNN, ...]
-    states: tuple[tuple[NDArray[np.float32], ...], ...]
-    logits: NDArray[np.float64]
-    histories: tuple[History, ...]
-    kept_epochs: tuple[int, ...]
-
-
-@torch.no_grad()
-def layer_inputs(model: S2GNN, x: Any, op: Any) -> tuple[NDArray[np.float32], ...]:
-    """What the layers after the first were given of the training rows, each (N, hidden); `x`, `op` of `prepare`."""
-    model.eval()
-    return tuple(output.numpy() for output in model.layer_outputs(x, op)[:-1])
 
 
 @dataclass(frozen=True)
@@ -65,7 +38,7 @@ class FrozenDegrees:
         return cls(float(epsilon), m, hadamard_factors(graph, alpha, epsilon, "adjacency").c)
 
     def rows(self, edges: sp.csr_array) -> tuple[list[sp.csr_array], NDArray[np.float64]]:
-        r"""The rows of S_1..S_α that belong to new nodes joined by `edges` (Q, N) one way.
+        r"""The rows of S_1..S_α of new nodes with one-way `edges` (Q, N).
 
         With :math:`d_\rho(i) = \epsilon^\rho + \sum_j a_{ij}^\rho` over the new node's own edges and the frozen degrees
         of the training nodes, :math:`S_\rho(i, j) = a_{ij}^\rho / \sqrt{d_\rho(i)\, d_\rho(j)}` and
@@ -91,30 +64,54 @@ class FrozenDegrees:
         return rows, diagonal
 
 
-@torch.no_grad()
-def frozen_logits(
-    networks: Networks,
-    degrees: Sequence[FrozenDegrees],
-    X: Any,
-    new: Any,
-    edges: sp.csr_array,
-) -> NDArray[np.float64]:
-    """The logits of each network for `new` rows (Q, M), joined to training rows X (N, M) by `edges` (Q, N).
+@dataclass(frozen=True)
+class FrozenNetwork:
+    """A trained network with what it needs of the training rows to answer for new ones.
 
-    In float64, so that an answer does not depend on which rows are asked for together. `degrees` are those of each
-    network, which differ where ε was learned.
+    Attributes:
+        network: in evaluation mode.
+        hidden: the training rows as its layers after the first see them, each (N, hidden).
+        degrees: of the training rows.
+    """
+
+    network: S2GNN
+    hidden: tuple[NDArray[np.float32], ...]
+    degrees: FrozenDegrees
+
+
+@torch.no_grad()
+def freeze(networks: Sequence[S2GNN], X: Any, graph: Graph) -> tuple[tuple[FrozenNetwork, ...], NDArray[np.float64]]:
+    """The networks on the training rows X (N, M) and their graph, and the logits (number of networks, N, outputs)."""
+    x, op = networks[0].prepare(X, graph)
+    degrees: dict[float, FrozenDegrees] = {}  # networks of one ε share them
+    frozen, logits = [], []
+    for network in networks:
+        epsilon = float(network.epsilon)
+        if epsilon not in degrees:
+            degrees[epsilon] = FrozenDegrees.of(graph, network.config.alpha, epsilon)
+        *hidden, output = network.eval().layer_outputs(x, op)
+        frozen.append(FrozenNetwork(network, tuple(h.numpy() for h in hidden), degrees[epsilon]))
+        logits.append(output.double().numpy())
+    return tuple(frozen), np.stack(logits)
+
+
+@torch.no_grad()
+def logits_of_new(networks: Sequence[FrozenNetwork], X: Any, new: Any, edges: sp.csr_array) -> NDArray[np.float64]:
+    """The logits for `new` rows (Q, M), joined to training rows X (N, M) by `edges` (Q, N).
+
+    In float64, so that an answer does not depend on the other rows of a call.
 
     Returns:
         (number of networks, Q, C).
     """
     logits = []
     known: FrozenDegrees | None = None
-    for model, hidden, own in zip(networks.models, networks.states, degrees, strict=True):
-        if own is not known:  # networks of one ε share their first layer's input
-            known, (rows, diagonal) = own, own.rows(edges)
+    for frozen in networks:
+        if frozen.degrees is not known:  # networks of one ε share the input of the first layer
+            known, (rows, diagonal) = frozen.degrees, frozen.degrees.rows(edges)
             first = _stacked(rows, diagonal, X, new)
         stacked = first
-        for conv, trained in zip(copy.deepcopy(model).double().convs, (*hidden, None), strict=True):
+        for conv, trained in zip(copy.deepcopy(frozen.network).double().convs, (*frozen.hidden, None), strict=True):
             h = conv.merge(by_branch(stacked, conv.weight), stacked[:, 0]).numpy()  # type: ignore[operator, arg-type]
             if trained is not None:
                 stacked = _stacked(rows, diagonal, trained, h)

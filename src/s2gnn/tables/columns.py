@@ -5,16 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from s2gnn.data.tables import ROW_NAMES, Table
-from s2gnn.data.values import Column, is_text, missing, stripped
 from s2gnn.errors import InputError
+from s2gnn.tables.table import ROW_NAMES, Column, Table, missing, stripped
 
-# A text column with more different values names its rows rather than describing them, and so does one with more than
-# half as many as there are rows, such as a date, if they are not but a few.
+# A text column with more distinct values than this names its rows instead of describing them. So does one with more
+# distinct values than half the number of rows, such as a date, unless they are few.
 MOST_CATEGORIES = 100
 FEW_CATEGORIES = 10
-# More, even for a column that was asked for, would be more features than memory has room for.
-MOST_CATEGORIES_ASKED_FOR = 2_000
+# More, even for a column that was requested, would need too much memory.
+MOST_CATEGORIES_REQUESTED = 2_000
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Columns:
     Attributes:
         numeric: names of the columns of numbers.
         categorical: names of the columns of categories.
-        left_out: the reason for each other column but the label.
+        left_out: the reason for each other column except the label.
     """
 
     numeric: tuple[str, ...]
@@ -35,13 +34,13 @@ class Columns:
 def choose_columns(
     table: Table, names: Sequence[str] | None = None, *, label: str, without: Sequence[str] = ()
 ) -> Columns:
-    """The columns named, or all that can tell rows apart, but for the label and those in `without`.
+    """The columns named, or all that distinguish rows, except for the label and those in `without`.
 
-    A column is numeric if every value is a number or missing, else categorical. Unless they are named, columns that
-    number or name the rows are left out, as are, named or not, those that have one value only.
+    A column is numeric if every value is a number or missing, else categorical. Constant columns are left out, and so
+    are columns that number or name the rows, unless they are named.
 
     Raises:
-        InputError: if no column is left, or one that is named is missing, the label, or has too many categories.
+        InputError: if no column is left, or a named one does not exist, is the label, or has too many categories.
     """
     _check_names(table, names, label, without)
     numeric: list[str] = []
@@ -49,72 +48,72 @@ def choose_columns(
     left_out = dict.fromkeys(without, "the identifier of the rows")
     for name in names or [name for name in table.columns if name not in (label, *without)]:
         is_numeric = table.is_numeric(name)
-        reason = _reason_to_leave_out(table, name, is_numeric=is_numeric, asked_for=names is not None)
+        reason = _reason_to_leave_out(table, name, is_numeric=is_numeric, requested=names is not None)
         if reason is not None:
             left_out[name] = reason
         else:
             (numeric if is_numeric else categorical).append(name)
     if names is not None:
-        left_out |= {n: "not asked for" for n in table.columns if n not in (*names, label, *without)}
+        left_out |= {n: "not requested" for n in table.columns if n not in (*names, label, *without)}
     if not numeric and not categorical:
         reasons = "; ".join(f"{name!r}: {reason}" for name, reason in list(left_out.items())[:5])
         raise InputError(
-            f"{table.source} has no column to learn from beside {label!r} ({reasons or 'it is the only one'})"
+            f"{table.source} has no column to learn from besides {label!r} ({reasons or 'it is the only one'})"
         )
     return Columns(tuple(numeric), tuple(categorical), left_out)
 
 
 def _check_names(table: Table, names: Sequence[str] | None, label: str, without: Sequence[str]) -> None:
     table.column(label)
+    for name in without:
+        table.column(name)
     table.check_named(names or [])
     if label in without:
         raise InputError(f"the column {label!r} is both the label and the identifier of the rows: name another")
     for name in names or []:
         if name in without:
-            raise InputError(f"the column {name!r} is both the identifier of the rows and a feature: leave one out")
+            raise InputError(f"the column {name!r} is both the identifier of the rows and a feature: remove one")
     if label in (names or []):
-        raise InputError(f"the column {label!r} is both the label and a feature: leave it out of the features")
+        raise InputError(f"the column {label!r} is both the label and a feature: remove it from the features")
     if names is not None and len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"the column {twice!r} is named twice among the features: name it once")
+        raise InputError(f"the column {twice!r} is listed twice among the features: list it once")
 
 
-def _reason_to_leave_out(table: Table, name: str, *, is_numeric: bool, asked_for: bool) -> str | None:
-    column = table.column(name)
-    if name == ROW_NAMES and not asked_for:
+def _reason_to_leave_out(table: Table, name: str, *, is_numeric: bool, requested: bool) -> str | None:
+    if name == ROW_NAMES and not requested:
         return "the names of the rows"
     if is_numeric:
-        numbers = table.numbers(name, "a feature", "mend the value or leave the column out")
+        numbers = table.numbers(name, "a feature", "fix the value or exclude the column")
         if np.isnan(numbers).all():
             return "empty"
         if np.nanmin(numbers) == np.nanmax(numbers):
             return "the same number in every row"
-        if not asked_for and _counts_rows(numbers):
+        if not requested and _counts_rows(numbers):
             return "the numbers of the rows"
         return None
-    n_categories = len(categories(column))
+    n_categories = len(categories(table.column(name)))
     if n_categories == 1:
         return "the same text in every row"
-    if asked_for and n_categories > MOST_CATEGORIES_ASKED_FOR:
+    if requested and n_categories > MOST_CATEGORIES_REQUESTED:
         raise InputError(
-            f"column {name!r} of {table.source} has {n_categories:,} different texts, too many for a feature: "
-            "leave it out of the features"
+            f"column {name!r} of {table.source} has {n_categories:,} distinct texts, too many for a feature: "
+            "remove it from the features"
         )
     scattered = n_categories > FEW_CATEGORIES and 2 * n_categories > table.n_rows
-    if not asked_for and (scattered or n_categories > MOST_CATEGORIES):
-        return f"{n_categories:,} different texts in {table.n_rows:,} rows"
+    if not requested and (scattered or n_categories > MOST_CATEGORIES):
+        return f"{n_categories:,} distinct texts in {table.n_rows:,} rows"
     return None
 
 
 def categories(column: Column) -> list[str]:
-    """The different values of a column of text, sorted; "" for a missing one."""
+    """The distinct values of a column of text, sorted; "" for a missing one."""
     return sorted(set(as_categories(column).tolist()))
 
 
 def as_categories(column: Column) -> Column:
-    """A column as the names of categories (N,), without blanks around them; "" where the value is missing."""
-    text = stripped(column) if is_text(column) else column.astype(np.dtypes.StringDType())
-    absent: Column = np.where(missing(column), "", text)
+    """A column as names of categories (N,), without surrounding blanks; "" where the value is missing."""
+    absent: Column = np.where(missing(column), "", stripped(column))
     return absent
 
 

@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 
 from s2gnn import InputError
-from s2gnn.data import Table
-from s2gnn.data.values import as_text
-from s2gnn.preprocessing import choose_columns
-from s2gnn.preprocessing.columns import MOST_CATEGORIES, MOST_CATEGORIES_ASKED_FOR
+from s2gnn.tables import Table, choose_columns
+from s2gnn.tables.columns import MOST_CATEGORIES, MOST_CATEGORIES_REQUESTED
+from s2gnn.tables.table import as_text
 
 
 def table_of(**columns):
@@ -31,7 +30,7 @@ def test_kinds_are_recognised_and_useless_columns_left_out():
     assert columns.categorical == ("colour",)
     assert columns.left_out == {
         "key": "the identifier of the rows",
-        "name": "200 different texts in 200 rows",
+        "name": "200 distinct texts in 200 rows",
         "index": "the numbers of the rows",
         "constant": "the same number in every row",
         "word": "the same text in every row",
@@ -40,7 +39,7 @@ def test_kinds_are_recognised_and_useless_columns_left_out():
     asked = choose_columns(table, ["index", "name", "word"], label="kind")
     assert asked.numeric == ("index",)
     assert asked.categorical == ("name",)
-    assert asked.left_out["number"] == "not asked for"
+    assert asked.left_out["number"] == "not requested"
 
 
 def test_texts_that_hardly_two_rows_share_are_left_out():
@@ -51,7 +50,7 @@ def test_texts_that_hardly_two_rows_share_are_left_out():
     )
     columns = choose_columns(table, label="kind")
     assert columns.categorical == ("week",)
-    assert columns.left_out == {"date": "20 different texts in 30 rows"}
+    assert columns.left_out == {"date": "20 distinct texts in 30 rows"}
     assert choose_columns(table, ["date"], label="kind").categorical == ("date",)
     few = table_of(size=[f"size {i}" for i in range(10)], kind=["a", "b"] * 5)
     assert choose_columns(few, label="kind").categorical == ("size",)
@@ -71,8 +70,8 @@ def test_row_names_without_a_header_are_no_feature():
     [
         (["colour", "wieght"], r"t.csv has no column 'wieght': did you mean 'weight'\? Its columns are"),
         (["colour", "kind"], "both the label and a feature"),
-        (["colour", "colour"], "'colour' is named twice"),
-        (["constant"], r"has no column to learn from beside 'kind' \('constant': the same number in every row"),
+        (["colour", "colour"], "'colour' is listed twice"),
+        (["constant"], r"has no column to learn from besides 'kind' \('constant': the same number in every row"),
     ],
 )
 def test_unusable_choices(names, message):
@@ -87,9 +86,9 @@ def test_a_wrong_label_names_the_nearest_column():
 
 
 def test_too_many_categories():
-    n = MOST_CATEGORIES_ASKED_FOR + 1
+    n = MOST_CATEGORIES_REQUESTED + 1
     table = table_of(a=np.arange(n) % 5, name=[f"n{i}" for i in range(n)], y=np.arange(n) % 2)
-    assert choose_columns(table, label="y").left_out == {"name": f"{n:,} different texts in {n:,} rows"}
-    with pytest.raises(InputError, match="has 2,001 different texts, too many for a feature"):
+    assert choose_columns(table, label="y").left_out == {"name": f"{n:,} distinct texts in {n:,} rows"}
+    with pytest.raises(InputError, match="has 2,001 distinct texts, too many for a feature"):
         choose_columns(table, ["name"], label="y")
     assert n > MOST_CATEGORIES

@@ -1,7 +1,10 @@
 import numpy as np
+import pandas as pd
 import pytest
 
-from s2gnn.data.values import MISSING, as_numbers, as_text, first_text, missing
+from s2gnn import InputError
+from s2gnn.tables import Table
+from s2gnn.tables.table import MISSING, as_numbers, as_text, first_text, missing
 
 
 def test_missing_values():
@@ -36,3 +39,29 @@ def test_the_first_text_is_found(row):
     texts[row] = "cat"
     texts[99] = "dog" if row < 99 else texts[99]
     assert first_text(as_text(texts)) == row
+
+
+def test_columns_of_a_data_frame():
+    frame = pd.DataFrame(
+        {
+            "whole": pd.array([1, None, 3], dtype="Int64"),
+            "fraction": [0.5, np.nan, 2.0],
+            "text": ["a", None, "c"],
+            "category": pd.Categorical(["u", "v", None]),
+            "mixed": [1, "x", pd.NA],
+            "truth": [True, False, True],
+        },
+        index=[7, 8, 9],
+    )
+    table = Table.from_frame(frame)
+    np.testing.assert_array_equal(table.columns["whole"], [1, np.nan, 3])
+    np.testing.assert_array_equal(table.columns["fraction"], [0.5, np.nan, 2])
+    assert table.columns["text"].tolist() == ["a", "", "c"]
+    assert table.columns["category"].tolist() == ["u", "v", ""]
+    assert table.columns["mixed"].tolist() == ["1", "x", ""]
+    assert table.columns["truth"].tolist() == ["True", "False", "True"]
+    assert table.to_frame()["text"].tolist() == ["a", "", "c"]
+    with pytest.raises(InputError, match="the table has two columns of the same name"):
+        Table.from_frame(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+    with pytest.raises(InputError, match=r"the table has shape \(0, 1\)"):
+        Table.from_frame(pd.DataFrame({"a": []}))

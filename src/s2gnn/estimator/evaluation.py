@@ -1,0 +1,113 @@
+"""How well an estimator predicts labels that are hidden from it: the folds, what was predicted, and its scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binomtest
+from sklearn.metrics import r2_score
+
+from s2gnn.learning.metrics import bootstrap_confidence
+
+# Beyond, only one fold is hidden, because each takes as long as training itself.
+ROWS_FOR_EVERY_FOLD = 20_000
+HIDDEN = "predicted from the other labels while they were hidden"
+
+
+@dataclass(frozen=True)
+class CardScore:
+    """One measured score.
+
+    Attributes:
+        name: of the score, such as "accuracy".
+        value: the score, 0.93 for an accuracy of 93 %.
+        half_width: of its 95 % interval; `None` where there is none.
+        rows: number of rows it was measured on.
+        how: on which rows and how, such as "5-fold cross-validation on the labelled rows".
+    """
+
+    name: str
+    value: float
+    half_width: float | None
+    rows: int
+    how: str
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was predicted for labels while they were hidden.
+
+    Attributes:
+        rows: whose label was hidden, ascending, (n,).
+        folds: the number of the fold in which each was hidden, (n,).
+        answers: the probabilities of the estimator's classes (n, C), zero for a class that had no label left; or the
+            quantities (n, 1).
+        targets: the labels, as indices of the estimator's classes or as quantities, (n,).
+    """
+
+    rows: NDArray[np.int64]
+    folds: NDArray[np.int64]
+    answers: NDArray[np.float64]
+    targets: NDArray[Any]
+
+    @property
+    def predicted(self) -> NDArray[Any]:
+        """The index of the likeliest class, or the quantity, (n,)."""
+        return self.answers.argmax(axis=1) if self.answers.shape[1] > 1 else self.answers[:, 0]
+
+    @property
+    def scores(self) -> tuple[CardScore, ...]:
+        """The accuracy, or the mean absolute error and R²."""
+        measure = classification_scores if self.answers.shape[1] > 1 else regression_scores
+        return measure(self.targets, self.predicted, HIDDEN)
+
+
+def hidden_folds(
+    rows: NDArray[np.int64], strata: NDArray[np.int64] | None, n_folds: int, seed: int
+) -> list[NDArray[np.int64]]:
+    """The positions in `rows` (n,) that each fold hides, each class spread evenly over the folds.
+
+    Args:
+        rows: labelled rows.
+        strata: their classes (n,); `None` for quantities.
+        n_folds: number of folds; at most the number of labels.
+        seed: draws the folds.
+
+    Returns:
+        No fold if hiding one may leave too few labels.
+    """
+    if len(rows) < 4 if strata is None else np.sum(np.bincount(strata) >= 2) < 2:
+        return []
+    order = np.searchsorted(rows, np.random.default_rng(seed).permutation(rows))
+    if strata is not None:
+        order = order[np.argsort(strata[order], kind="stable")]
+    n_folds = min(n_folds, len(order))
+    return [order[fold::n_folds] for fold in range(n_folds)]
+
+
+def classification_scores(truth: NDArray[Any], predicted: NDArray[Any], how: str) -> tuple[CardScore, ...]:
+    """The accuracy on rows with labels (n,); the interval is Wilson's, which holds for few rows and for scores of 1."""
+    correct = int(np.sum(truth == predicted))
+    accuracy = correct / len(truth)
+    interval = binomtest(correct, len(truth)).proportion_ci(method="wilson")
+    half_width = max(accuracy - interval.low, interval.high - accuracy)
+    return (CardScore("accuracy", accuracy, float(half_width), len(truth), how),)
+
+
+def regression_scores(truth: NDArray[Any], predicted: NDArray[Any], how: str) -> tuple[CardScore, ...]:
+    """The mean absolute error on rows with known values (n,), and R² for two rows or more."""
+    error = bootstrap_confidence(np.abs(truth - predicted))
+    scores = (CardScore("mean absolute error", error.mean, error.half_width, len(truth), how),)
+    if len(truth) < 2:
+        return scores
+    return (*scores, CardScore("R²", float(r2_score(truth, predicted)), None, len(truth), how))
+
+
+def score_text(score: CardScore) -> str:
+    """A score for people; an accuracy in percent."""
+    factor, form, unit = (100, ".1f", " %") if score.name == "accuracy" else (1, ".4g", "")
+    margin = "" if score.half_width is None else f" ± {factor * score.half_width:{form}}"
+    return f"{factor * score.value:{form}}{margin}{unit}"

@@ -1,0 +1,24 @@
+"""People's own tables: read and written, their columns encoded as features, their labels and edges parsed."""
+
+from s2gnn.tables.columns import Columns, choose_columns
+from s2gnn.tables.edges import read_edges
+from s2gnn.tables.encoder import EncodedTable, TableEncoder, encode_table
+from s2gnn.tables.files import read_table, table_text
+from s2gnn.tables.labels import Task, class_labels, quantities, task_of
+from s2gnn.tables.table import Table
+
+__all__ = [
+    "Columns",
+    "EncodedTable",
+    "Table",
+    "TableEncoder",
+    "Task",
+    "choose_columns",
+    "class_labels",
+    "encode_table",
+    "quantities",
+    "read_edges",
+    "read_table",
+    "table_text",
+    "task_of",
+]

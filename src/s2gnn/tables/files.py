@@ -1,0 +1,135 @@
+"""Tables in files: CSV and TSV are read and written, NPZ is read."""
+
+import csv
+import itertools
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+import pandas as pd
+
+from s2gnn.errors import InputError
+from s2gnn.progress import progress_bar
+from s2gnn.tables.table import Column, Table, as_numbers, as_text
+
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+ROWS_AT_ONCE = 2_000
+LARGE_FILE = 2**22  # bytes, which take about a second
+
+
+def table_text(frame: pd.DataFrame, suffix: str = ".csv") -> str:
+    """A data frame, without its index, as the text of a .csv or .tsv file; missing values are empty."""
+    return str(frame.to_csv(sep=DELIMITERS[suffix.lower()], index=False, lineterminator="\n"))
+
+
+def read_table(path: str | Path, *, progress: bool = False) -> Table:
+    """The table in a .csv, .tsv or .npz file.
+
+    A CSV or TSV file has a header line; the delimiter of a CSV is detected. An NPZ file holds `X` (N, M), whose columns
+    are called x0, x1, …, and optionally `y` (N,), which is missing where it is the integer -1.
+
+    Reading takes about three times the file size in memory, and at least 16 bytes per value.
+
+    Args:
+        path: of the file.
+        progress: show a bar while a large file is read.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"{path} is {'a folder' if path.is_dir() else 'not a file'}: give a .csv, .tsv or .npz table")
+    return _read_npz(path) if path.suffix.lower() == ".npz" else _read_text(path, progress)
+
+
+# Python's csv module, not pandas: pandas' C parser fills up torn rows without an error, its Python parser takes twice
+# the time, and its columns of text take four times the memory.
+def _read_text(path: Path, progress: bool) -> Table:
+    try:
+        size = path.stat().st_size
+        bar = progress_bar("reading the table", shown=progress and size >= LARGE_FILE)
+        with path.open("rb") as file, TextIOWrapper(file, encoding="utf-8-sig", newline="") as stream, bar as show:
+            delimiter = _delimiter(path, stream)
+            lines = csv.reader(_text_lines(path, stream), delimiter=delimiter)
+            rows = (row for row in lines if any(value.strip() for value in row))
+            header = [name.strip() for name in next(rows, [])]
+            columns = _columns(path, header, rows, lambda: show(file.tell() / size))
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path} is not a table: it is not text in UTF-8 (from a spreadsheet, save as CSV in UTF-8)"
+        ) from error
+    except csv.Error as error:
+        raise InputError(
+            f"{path} is not a table: line {lines.line_num} cannot be read ({error}): is a quotation mark left open?"
+        ) from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    return Table(str(path), columns, "," if delimiter == ";" else ".")
+
+
+def _columns(
+    path: Path, header: Sequence[str], rows: Iterator[list[str]], on_rows: Callable[[], None]
+) -> dict[str, Column]:
+    """The columns by name; batches of rows become arrays at once, because Python strings take much memory."""
+    parts: list[list[Column]] = [[] for _ in header]
+    first = 1
+    while batch := list(itertools.islice(rows, ROWS_AT_ONCE)):
+        if first == 1:
+            _check_header(path, header)
+        for number, row in enumerate(batch, start=first):
+            if len(row) != len(header):
+                raise InputError(f"{path} is not a table: row {number} has {len(row)} values, the header {len(header)}")
+        for part, values in zip(parts, zip(*batch, strict=True), strict=True):
+            part.append(as_text(values))
+        first += len(batch)
+        on_rows()
+    if first == 1:
+        raise InputError(f"{path} is not a table: it needs a header line and at least one row")
+    columns = {}
+    for name, part in zip(header, parts, strict=True):
+        columns[name] = np.concatenate(part)
+        part.clear()
+    return columns
+
+
+def _check_header(path: Path, header: Sequence[str]) -> None:
+    if len(set(header)) < len(header) or "" in header[1:]:
+        raise InputError(f"{path} is not a table: its header names a column twice or not at all ({', '.join(header)})")
+    if all(as_numbers(as_text([name])) is not None for name in header):
+        raise InputError(f"{path} has numbers in its first line, which must name the columns: add a header line")
+
+
+def _text_lines(path: Path, stream: TextIO) -> Iterator[str]:
+    """The lines of a file; a zero byte, which is valid UTF-8, is an error."""
+    for line in stream:
+        if "\0" in line:
+            raise InputError(f"{path} is not a table: it is a binary file (from a spreadsheet, save as CSV)")
+        yield line
+
+
+def _delimiter(path: Path, stream: TextIO) -> str:
+    """The delimiter; the stream is at its beginning before and after."""
+    header = next((line for line in stream if line.strip()), "")
+    stream.seek(0)
+    return DELIMITERS[".tsv"] if path.suffix.lower() == ".tsv" else max(",;\t", key=header.count)
+
+
+def _read_npz(path: Path) -> Table:
+    if not zipfile.is_zipfile(path):
+        raise InputError(f"{path} is not an .npz archive")
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files if name in ("X", "y")}
+    except (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path} is damaged, or X or y in it is not a plain array of numbers or text") from error
+    X, y = arrays.get("X"), arrays.get("y")
+    if X is None or X.ndim != 2 or X.dtype.kind not in "fiub" or 0 in X.shape:
+        raise InputError(f"{path} has no table of numbers called X of shape (N, M)")
+    columns: dict[str, Column] = {f"x{position}": column.astype(np.float64) for position, column in enumerate(X.T)}
+    if y is not None:
+        if y.shape != X.shape[:1]:
+            raise InputError(f"{path} has {len(X)} rows in X, but y has shape {y.shape}")
+        text = as_text(y.astype(np.str_))
+        columns["y"] = np.where(y == -1, "", text) if y.dtype.kind == "i" else text
+    return Table(str(path), columns)

@@ -1,0 +1,178 @@
+"""Labels: of a column of a table, in which some rows have none, or of the `y` of a scikit-learn estimator."""
+
+import re
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from s2gnn.errors import InputError, LabelsWarning
+from s2gnn.tables.columns import as_categories
+from s2gnn.tables.table import Table
+
+Task = Literal["classify", "regress"]
+
+UNLABELLED = -1
+# More distinct whole numbers than this, with hardly two rows of each, may be classes or quantities. The first holds for
+# numbers with gaps between them, like prices; the second for consecutive numbers, like codes.
+MOST_SCATTERED_CLASSES, MOST_CONSECUTIVE_CLASSES = 10, 50
+# More labels than this that are all different name their rows.
+MOST_CLASSES_OF_ONE = 50
+NO_FRACTION = re.compile(r"(?<=\d)\.0*$")
+
+
+def task_of(table: Table, label: str) -> Task:
+    """Whether the labels are classes or quantities: text and whole numbers are classes, fractions quantities.
+
+    Raises:
+        InputError: if there is no label, or so many distinct whole numbers that they may be either.
+    """
+    present = _present(table, label)
+    if not table.is_numeric(label):
+        return "classify"
+    numbers = table.numbers(label, "a label", "fix the value or leave the cell blank")[present]
+    if np.any(numbers != np.round(numbers)):
+        return "regress"
+    distinct = len(np.unique(numbers))
+    consecutive = np.ptp(numbers) == distinct - 1
+    if distinct > (MOST_CONSECUTIVE_CLASSES if consecutive else MOST_SCATTERED_CLASSES) and 2 * distinct > len(numbers):
+        raise InputError(
+            f"column {label!r} of {table.source} has {distinct:,} distinct whole numbers, which may be classes or "
+            "quantities: set --task classify or --task regress"
+        )
+    return "classify"
+
+
+def class_names(table: Table, label: str) -> NDArray[Any]:
+    """The classes (N,) as text, "" where there is none.
+
+    Whole numbers are written without a fraction, because data frames turn 1 into 1.0 where some labels are missing.
+    """
+    names = as_categories(table.column(label)).astype(object)
+    if table.is_numeric(label):
+        names[:] = [NO_FRACTION.sub("", name) for name in names]
+    return names
+
+
+def class_labels(table: Table, label: str) -> NDArray[Any]:
+    """The classes (N,) as text, `None` where a row has no label.
+
+    Raises:
+        InputError: if no row is labelled, all labelled rows have the same class, or each of many rows has its own.
+    """
+    present = _present(table, label)
+    labels = class_names(table, label)
+    labels[~present] = None
+    classes = set(labels[present])
+    if len(classes) == 1:
+        raise InputError(
+            f"every labelled row of {table.source} is {classes.pop()!r} in column {label!r}: a classifier needs rows "
+            "of at least two classes"
+        )
+    n_labelled = int(present.sum())
+    if len(classes) == n_labelled and (n_labelled > MOST_CLASSES_OF_ONE or n_labelled == table.n_rows > 2):
+        raise InputError(
+            f"column {label!r} of {table.source} is different in each of {n_labelled:,} labelled rows: names and "
+            "numbers of rows are no classes (--task regress predicts quantities)"
+        )
+    if "-1" in classes and len(classes) > 2 and all(name.isdecimal() for name in classes - {"-1"}):
+        warnings.warn(
+            f"{np.sum(labels == '-1'):,} rows of {table.source} are -1 in column {label!r}, which is taken as a class: "
+            "leave the label of unlabelled rows blank",
+            LabelsWarning,
+            stacklevel=2,
+        )
+    return labels
+
+
+def quantities(table: Table, label: str) -> NDArray[np.float64]:
+    """The numbers to predict (N,), NaN where a row has none.
+
+    Raises:
+        InputError: if a value is not a number, no row has one, or all have the same.
+    """
+    present = _present(table, label)
+    values = table.numbers(label, "a quantity", "fix the value, or set --task classify if these are classes")
+    if len(np.unique(values[present])) == 1:
+        raise InputError(
+            f"every labelled row of {table.source} has {values[present][0]:g} in column {label!r}: there is nothing "
+            "to learn"
+        )
+    return values
+
+
+def _present(table: Table, label: str) -> NDArray[np.bool_]:
+    present = ~table.missing(label)
+    if not present.any():
+        raise InputError(f"column {label!r} of {table.source} is empty in every row: label at least two rows")
+    return present
+
+
+def known_labels(y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """The labelled rows of `y` (N,), (n,), and their labels, (n,); −1, `None`, NaN and pandas' NA mark the others.
+
+    Raises:
+        InputError: if no row has a label, or all labels are the same.
+    """
+    given = column_or_1d(y, warn=True)
+    known = ~is_unlabelled(given)
+    if not known.any():
+        raise InputError(
+            f"none of the {len(given)} rows has a label: -1, None, NaN and NA mark rows without one, any other is one"
+        )
+    if given.dtype.kind == "f" and np.isinf(given).any():
+        row = int(np.flatnonzero(np.isinf(given))[0])
+        raise InputError(f"y[{row}] is {given[row]}, but a label is a whole number or text")
+    labels = given[known]
+    texts = sum(isinstance(label, str) for label in labels) if labels.dtype.kind == "O" else 0
+    if texts not in (0, len(labels)):
+        raise InputError(f"{texts} of {len(labels)} labels are text and the others are not: make them all text")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes")  # one label per class may be all there is
+        check_classification_targets(np.array(labels.tolist()))
+    classes = np.unique(labels)
+    if len(classes) < 2:
+        raise InputError(
+            f"all {known.sum()} labelled rows have the label {classes.tolist()[0]!r}, but a classifier needs at least "
+            "two classes: label rows of another class"
+        )
+    return np.flatnonzero(known), labels
+
+
+def is_unlabelled(y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which entries of `y` (N,) mark a row without a label."""
+    if y.dtype.kind == "O":
+        return np.array([_is_missing(label) or label == UNLABELLED for label in y], dtype=np.bool_)
+    if y.dtype.kind in "if":
+        return np.asarray(np.isnan(y) | (y == UNLABELLED))
+    return np.zeros(len(y), dtype=np.bool_)
+
+
+def known_values(y: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The rows of `y` (N,) that have a value, (n,), and their values, (n,); NaN, `None` and pandas' NA mark the others.
+
+    Raises:
+        InputError: if no row has a value, or one is not a finite number.
+    """
+    given = column_or_1d(y, warn=True)
+    if given.dtype.kind == "O":
+        given = np.array([np.nan if _is_missing(value) else value for value in given], dtype=object)
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"y cannot be read as numbers ({error}): leave unknown values as NaN") from error
+    known = np.flatnonzero(~np.isnan(values))
+    if len(known) == 0:
+        raise InputError(f"none of the {len(values)} rows has a value: NaN marks rows whose value is unknown")
+    if not np.isfinite(values[known]).all():
+        row = int(known[~np.isfinite(values[known])][0])
+        raise InputError(f"y[{row}] is {values[row]}, but a value is a finite number, or NaN where it is unknown")
+    return known, values[known]
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value is pd.NA or bool(value != value)

@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor
+from s2gnn.estimator import evaluation, load_estimator, save_estimator, transductive
+from s2gnn.estimator.evaluation import classification_scores, hidden_folds, regression_scores
+
+QUICK = {"max_epochs": 20, "n_networks": 1, "random_state": 0}
+X, SPECIES = load_iris(return_X_y=True)
+NAMES = np.array(["a", "b", "c"], dtype=object)[SPECIES]
+
+
+@pytest.fixture
+def classes():
+    return np.where(np.arange(150) % 5 == 0, NAMES, None)
+
+
+def test_every_label_is_predicted_while_it_is_hidden(classes):
+    estimator = S2GNNClassifier(**QUICK).fit(X, classes)
+    before = estimator.label_distributions_.copy()
+    found = estimator.evaluate(3)
+    assert estimator.evaluation_ is found
+    np.testing.assert_array_equal(found.rows, np.arange(0, 150, 5))
+    np.testing.assert_array_equal(estimator.classes_[found.targets], classes[::5])
+    for fold in range(3):
+        hidden = found.rows[found.folds == fold]
+        rest = classes.copy()
+        rest[hidden] = None
+        again = S2GNNClassifier(**QUICK).fit(X, rest)
+        np.testing.assert_array_equal(found.answers[found.folds == fold], again.label_distributions_[hidden])
+    np.testing.assert_array_equal(estimator.label_distributions_, before)
+    (score,) = found.scores
+    assert score.value == np.mean(estimator.classes_[found.predicted] == classes[::5]) > 0.8
+
+
+def test_values_are_predicted_while_they_are_hidden():
+    y = np.where(np.arange(150) % 3 == 0, X[:, 3], np.nan)
+    found = S2GNNRegressor(**QUICK).fit(X, y).evaluate(2, seed=5)
+    hidden = found.rows[found.folds == 1]
+    rest = y.copy()
+    rest[hidden] = np.nan
+    again = S2GNNRegressor(**QUICK).fit(X, rest)
+    np.testing.assert_array_equal(found.answers[found.folds == 1, 0], again.transduction_[hidden])
+    np.testing.assert_array_equal(found.targets, y[found.rows])
+    error, r2 = found.scores
+    assert error.value == pytest.approx(np.abs(found.predicted - found.targets).mean())
+    assert r2.value > 0.5
+
+
+def test_a_class_that_is_hidden_completely_has_probability_zero(classes):
+    classes[:] = None
+    classes[[0, 10, 60, 70, 120]] = ["a", "a", "b", "b", "c"]
+    found = S2GNNClassifier(class_weight={"c": 2.0}, **QUICK).fit(X, classes).evaluate()
+    np.testing.assert_array_equal(found.rows, [0, 10, 60, 70, 120])
+    np.testing.assert_allclose(found.answers.sum(axis=1), np.ones(5))
+    assert found.answers[4, 2] == 0
+
+
+def test_folds_spread_every_class_evenly():
+    rows, strata = np.arange(30) * 5, np.repeat([0, 1, 2], 10)
+    folds = hidden_folds(rows, strata, 5, seed=0)
+    np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.arange(30))
+    assert all(np.bincount(strata[fold]).tolist() == [2, 2, 2] for fold in folds)
+    assert len(hidden_folds(rows[:4], None, 9, seed=0)) == 4
+
+
+def test_one_fold_of_large_tables(classes, monkeypatch):
+    estimator = S2GNNClassifier(**QUICK).fit(X, classes)
+    assert len(estimator.evaluate(evaluated=2).rows) == 12
+    monkeypatch.setattr(transductive, "ROWS_FOR_EVERY_FOLD", 100)
+    assert estimator.evaluate().folds.tolist() == [0] * 6
+    assert evaluation.ROWS_FOR_EVERY_FOLD == 20_000
+
+
+def test_a_loaded_estimator_can_be_evaluated(classes, tmp_path):
+    estimator = S2GNNClassifier(**QUICK).fit(X, classes)
+    save_estimator(estimator, tmp_path / "model")
+    loaded, _ = load_estimator(tmp_path / "model")
+    assert loaded.evaluation_ is None
+    np.testing.assert_array_equal(loaded.evaluate(2).answers, estimator.evaluate(2).answers)
+    (tmp_path / "model" / "evidence.npz").unlink()
+    with pytest.raises(InputError, match="did not store the labels: fit it again"):
+        load_estimator(tmp_path / "model")[0].evaluate()
+
+
+@pytest.mark.parametrize("y", [["a", "b", "b", None], ["a", "b", "c", None], [1.0, 2.0, 3.0, np.nan]])
+def test_too_few_labels_to_hide_some(y):
+    kind = S2GNNRegressor if isinstance(y[0], float) else S2GNNClassifier
+    estimator = kind(**QUICK).fit(X[::40], y)
+    assert estimator.evaluate() is None
+    assert estimator.evaluation_ is None
+    with pytest.raises(InputError, match="folds is 1, but it must be at least 2"):
+        estimator.evaluate(1)
+
+
+def test_accuracy_has_wilsons_interval():
+    truth = np.array(["a"] * 9, dtype=object)
+    (score,) = classification_scores(truth, truth, "hidden")
+    assert (score.name, score.value, score.rows, score.how) == ("accuracy", 1.0, 9, "hidden")
+    z = 1.959963984540054
+    assert score.half_width == pytest.approx(1 - 1 / (1 + z**2 / 9))
+    predicted = truth.copy()
+    predicted[:4] = "b"
+    (score,) = classification_scores(truth, predicted, "hidden")
+    centre = (5 + z**2 / 2) / (9 + z**2)
+    reach = z / (9 + z**2) * np.sqrt(5 * 4 / 9 + z**2 / 4)
+    assert score.value == pytest.approx(5 / 9)
+    assert score.half_width == pytest.approx(max(5 / 9 - centre + reach, centre + reach - 5 / 9))
+
+
+def test_errors_of_quantities():
+    truth = np.array([1.0, 2.0, 3.0, 4.0])
+    error, r2 = regression_scores(truth, truth + np.array([0.5, -0.5, 0.5, -0.5]), "hidden")
+    assert (error.name, error.value, error.half_width) == ("mean absolute error", 0.5, 0.0)
+    assert (r2.name, r2.half_width, r2.rows) == ("R²", None, 4)
+    assert r2.value == pytest.approx(1 - 1 / 5)
+    assert [score.name for score in regression_scores(truth[:1], truth[:1], "")] == ["mean absolute error"]
