@@ -40,7 +40,7 @@ def test_new_rows_with_labels_as_files(s2gnn, tmp_path, model):
     content = record["content"]
     assert content["score"] > 0.85
     assert content["seeds"] == [0, 1]
-    assert f"{tmp_path / 'iris.csv'}, 150 of them there in training and 150 with a label" in content["looked_at"]
+    assert f"{tmp_path / 'iris.csv'}, 150 of them in training and 150 with a label" in content["looked_at"]
     assert len(content["rows"]) == 15
     assert content["verdict"] in " ".join(printed.split())
     rows = list(csv.reader((out / "stability.csv").read_text().splitlines()))
@@ -84,7 +84,7 @@ def test_the_spectrum_of_a_file_and_of_a_data_set(s2gnn, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["stability", "nowhere"], "nowhere is not a folder: give a folder that s2gnn fit or save_estimator wrote"),
+        (["stability", "nowhere"], "nowhere is not a folder: give a folder written by s2gnn fit or save_estimator"),
         (["stability", "."], "estimator.json is missing or not a plain file"),
         (["stability", "bare", "--table", "t.csv"], "bare holds an estimator without the columns of a table"),
         (["stability", "bare", "--out", "t.csv"], "t.csv is a file, but results are written into a folder"),

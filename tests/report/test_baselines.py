@@ -17,7 +17,7 @@ def test_every_method_on_the_same_hidden_labels(classifier):
     assert progress == pytest.approx([1 / 3, 2 / 3, 1])
     assert [method.name for method in found.methods] == [OURS, PERCEPTRON, SPREADING, CONSTANT]
     evidence = classifier.model.evidence
-    truth = evidence.hidden_targets()
+    truth = evidence.hidden.targets
     ours, *_, constant = found.methods
     assert found.n == 30
     assert ours.score == pytest.approx(np.mean(evidence.hidden.answers.argmax(axis=1) == truth))

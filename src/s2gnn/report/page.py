@@ -102,9 +102,8 @@ def report_page(model: ReportedModel, layout: GraphLayout, sections: Sequence[Se
     """The page."""
     title = f"Report on {model.name}"
     if model.label is not None:
-        title = f"Predicting {model.label}" + (
-            f" in {model.evidence.source}" if model.evidence and model.evidence.source else ""
-        )
+        source = model.evidence.source if model.evidence is not None else ""
+        title = f"Predicting {model.label}" + (f" in {source}" if source else "")
     links = "\n".join(
         f'<li><a href="#{section.anchor}"><b>{escaped(section.title)}</b> {escaped(section.key)}</a></li>'
         for section in sections
