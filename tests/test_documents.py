@@ -22,6 +22,7 @@ WITH_EXAMPLES = {
     "s2gnn.graphs.selection",
     "s2gnn.graphs.union",
     "s2gnn.links.predictor",
+    "s2gnn.nn.network",
     "s2gnn.nn.parts",
     "s2gnn.nn.s2gnn",
     "s2gnn.operators.family",

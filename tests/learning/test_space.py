@@ -4,7 +4,7 @@ import pytest
 from s2gnn import InputError
 from s2gnn.learning.hyperparameters import Hyperparameters
 from s2gnn.learning.space import PAPER_RANGES, Choice, Integers, Uniform, search_space
-from s2gnn.nn.models import MODELS, hyperparameters, make_model
+from s2gnn.nn import MODELS, hyperparameters, make_model
 
 COMMON = {"lr", "weight_decay", "hidden_channels", "num_layers", "dropout"}
 OWN = {

@@ -126,10 +126,10 @@ def test_supergat_tells_edges_from_pairs_of_one_graph_in_every_step(monkeypatch,
     fit(model, x, op, y, train, config=FitConfig(epochs=20, batch_size=batch_size))
     assert len(steps) == (20 if batch_size is None else 40)
     for edges, others in steps:
-        joined = edges.groups.graph_of_node[torch.stack([others.rows, others.columns])]
+        joined = torch.repeat_interleave(edges.graph_sizes)[torch.stack([others.rows, others.columns])]
         assert torch.equal(joined[0], joined[1])
-        assert len(edges.groups) == (batch_size or 4)
-        assert edges.groups.sizes.sum() == edges.n_nodes
+        assert len(edges.graph_sizes) == (batch_size or 4)
+        assert edges.graph_sizes.sum() == edges.n_nodes
     assert sum(len(others) for _, others in steps) > 40
 
 
@@ -151,5 +151,5 @@ def test_bad_input_is_named():
     with pytest.raises(InputError, match="pooling is 'top', but it must be one of mean"):
         make_graph_model("gcn", 4, 3, pooling="top")
     sparse = GraphInput("text", UNION, None)
-    with pytest.raises(InputError, match="x is a str, of which no rows can be chosen"):
+    with pytest.raises(InputError, match="x is a str, of which no rows can be selected"):
         sparse.part(None, [0])

@@ -8,10 +8,9 @@ from sklearn.datasets import load_digits
 from torch.nn import functional as F
 
 from s2gnn import Graph, InputError, knn_graph
-from s2gnn.nn import MODELS, hyperparameters, make_model
-from s2gnn.nn.features import Propagated
-from s2gnn.nn.models import model_defaults
-from s2gnn.operators import SparseInput
+from s2gnn.nn import MODELS, GraphNetwork, hyperparameters, make_model, model_defaults
+from s2gnn.nn.baselines.filters import FilterNetwork
+from s2gnn.operators import PreparedInput, SparseInput
 from tests.random_graphs import random_graph
 
 NAMES = [
@@ -23,6 +22,7 @@ BASELINES = NAMES[1:]
 
 def test_the_registry_has_the_agreed_names():
     assert list(MODELS) == NAMES
+    assert all(issubclass(model, GraphNetwork) for model in MODELS.values())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -94,8 +94,9 @@ def test_sparse_features_stay_sparse_and_give_what_propagated_ones_give(name):
     assert x.shape == (80, 300)
     plain = torch.tensor(X.toarray())
     torch.testing.assert_close(model(x, op), model(plain, op))
-    if hasattr(model, "_signals"):
-        torch.testing.assert_close(model(x, op), model(Propagated(model._signals(op, plain), op), op))
+    if isinstance(model, FilterNetwork):
+        prepared = PreparedInput(torch.stack(model.layers[0].filters(plain, op), dim=1), op)
+        torch.testing.assert_close(model(x, op), model(prepared, op))
 
 
 @pytest.mark.parametrize("name", BASELINES)
@@ -147,8 +148,7 @@ def test_learns_handwritten_digits(name, digits):
     for _ in range(50):
         optimizer.zero_grad()
         loss = F.cross_entropy(model(x, op)[:60], y[:60])
-        if hasattr(model, "auxiliary_loss"):
-            loss = loss + model.auxiliary_loss()
+        loss = loss + model.auxiliary_loss()
         loss.backward()
         optimizer.step()
     model.eval()

@@ -12,8 +12,8 @@ from s2gnn.graphs import induced_subgraph, partition
 from s2gnn.graphs.selection import Induced
 from s2gnn.learning import FitConfig, fit, predict_logits
 from s2gnn.nn import MODELS, Clusters, InParts, make_model
+from s2gnn.nn.inputs import select_nodes
 from s2gnn.nn.neighbour_sampling import InducedNeighborSampler, Sampled, neighbour_loader
-from s2gnn.nn.selection import select_nodes
 from s2gnn.operators import SobolevFamily
 from tests.random_graphs import random_graph
 

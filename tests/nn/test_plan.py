@@ -39,7 +39,7 @@ def test_the_aggregating_order_is_differentiable_twice():
 
     def products(x, weight):
         conv.weight = weight
-        return conv._shift(x, op)
+        return conv.propagate(x, op)
 
     weight = conv.weight.detach().requires_grad_()
     del conv.weight

@@ -3,7 +3,10 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from s2gnn.operators.matrix import ConstantMatrix
+from s2gnn import SobolevOperator
+from s2gnn.graphs.selection import Induced
+from s2gnn.operators.matrix import ConstantMatrix, MatrixOperator, MatrixProduct
+from tests.random_graphs import random_graph
 
 
 @pytest.mark.parametrize(("density", "layout"), [(0.1, torch.sparse_csr), (0.6, torch.strided)])
@@ -24,3 +27,23 @@ def test_a_symmetric_matrix_is_its_own_transpose():
     matrix = ConstantMatrix.from_scipy(A, torch.empty(0), symmetric=True)
     assert matrix.transpose is matrix.matrix
     assert (matrix @ torch.ones(3, 1)).flatten().tolist() == [2, 2, 0]
+
+
+def test_an_operator_of_matrices_multiplies_each_branch_with_its_own():
+    whole = SobolevOperator(random_graph(12, 0.3), 2, dtype=torch.float64)
+    first, second = (ConstantMatrix.from_scipy(whole.matrix(rho), torch.empty(0).double()) for rho in (1, 2))
+    op = MatrixOperator([first, MatrixProduct((first, second)), first], 1.0)
+    nodes = np.array([1, 4, 5, 9])
+    part = op.selected(Induced.of(nodes, 12))
+    for operator, rows in ((op, slice(None)), (part, nodes)):
+        dense = [matrix.toarray()[rows][:, rows] for matrix in (whole.matrix(1), whole.matrix(2))]
+        powers = [np.eye(len(dense[0])), dense[0], dense[0] @ dense[1], dense[0]]
+        h = torch.randn(len(dense[0]), 4, 3, dtype=torch.float64, requires_grad=True)
+        expected = np.stack([power @ h.detach().numpy()[:, rho] for rho, power in enumerate(powers)], axis=1)
+        np.testing.assert_allclose(operator.propagate_branches(h).detach(), expected, rtol=1e-12)
+        stacked = operator.stacked(h[:, 0]).detach()
+        for rho, power in enumerate(powers):
+            np.testing.assert_allclose(stacked[:, rho], power @ h.detach().numpy()[:, 0], rtol=1e-12)
+        assert torch.autograd.gradcheck(operator.propagate_branches, h)
+    assert len(set(part.matrices)) == 2
+    assert op.gather_cost(8, branches=True) > op.gather_cost(8, branches=False)

@@ -1,6 +1,6 @@
 import pytest
 
-from s2gnn.nn.models import MODELS, make_model
+from s2gnn.nn import MODELS, make_model
 from s2gnn.render import render
 from s2gnn.resources import LimitError
 from s2gnn.studies import cost

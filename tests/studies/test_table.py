@@ -9,7 +9,7 @@ from s2gnn import InputError
 from s2gnn.data import CATALOGUE, TEST_SEEDS
 from s2gnn.learning.hyperparameters import PUBLISHED
 from s2gnn.learning.records import RecordsFolder
-from s2gnn.nn.models import MODELS
+from s2gnn.nn import MODELS
 from s2gnn.studies.budget import BUDGETS, named_budget
 from s2gnn.studies.results import KnownRuns
 from s2gnn.studies.table import load_table, paper_scores, parse_table, table_names

@@ -7,7 +7,7 @@ from s2gnn.analysis import EdgeNoise
 from s2gnn.data import dataset_graph, dataset_split, load_dataset
 from s2gnn.learning import FitConfig, fit, predict_logits
 from s2gnn.learning.protocol import Protocol
-from s2gnn.nn.models import make_model
+from s2gnn.nn import make_model
 from s2gnn.render import render
 from s2gnn.studies import trained_stability
 from s2gnn.studies.table import chosen_values

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from s2gnn.graphs import Graph
 from s2gnn.graphs.graph import LARGEST_INT32_POINTER
-from s2gnn.nn.plan import LARGEST_PREPARED_INPUT, LayerInput, Order, plan_input, plan_layer
+from s2gnn.nn.inputs import LayerInput
+from s2gnn.nn.plan import LARGEST_PREPARED_INPUT, Order, plan_input, plan_layer
 from s2gnn.operators import PreparedInput, SobolevOperator
 from s2gnn.operators.propagation import HadamardPowers
 from s2gnn.operators.shifts import BLOCK

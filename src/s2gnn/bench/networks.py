@@ -139,7 +139,7 @@ def make_our_baseline(model: str, graph: Graph, x: Any, widths: Sequence[int], h
     network = make_model(
         model, widths[0], widths[-1], hidden_channels=widths[1], num_layers=len(widths) - 1, dropout=DROPOUT, **own
     )
-    return network, network.prepare(x, graph)  # type: ignore[operator]
+    return network, network.prepare(x, graph)
 
 
 def make_pyg_baseline(model: str, graph: Graph, x: Any, widths: Sequence[int], heads: int) -> Network:

@@ -16,7 +16,7 @@ from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar,
 from s2gnn.data.catalogue import Kind
 from s2gnn.data.splits import VALIDATION_SEEDS
 from s2gnn.learning.protocol import PROTOCOLS, named_protocol
-from s2gnn.nn.models import MODELS
+from s2gnn.nn import MODELS
 from s2gnn.search.addresses import storage_address, without_password
 from s2gnn.search.study import SamplerName, SearchConfig, SearchResult, search_result
 from s2gnn.search.study import search as run_search

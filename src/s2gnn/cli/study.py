@@ -25,7 +25,7 @@ from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
 from s2gnn.learning.protocol import PROTOCOLS
 from s2gnn.learning.records import Records
-from s2gnn.nn.models import MODELS
+from s2gnn.nn import MODELS
 from s2gnn.render import FormatName, fill_sections, render
 from s2gnn.studies import Cell, CellProgress, CellResult, make_cell, run_cell
 from s2gnn.studies.budget import BUDGETS, named_budget

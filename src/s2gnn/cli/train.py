@@ -15,7 +15,6 @@ import numpy as np
 import torch
 import typer
 from numpy.typing import NDArray
-from torch import nn
 
 from s2gnn.cli import BAD_INPUT, FAILED
 from s2gnn.cli.memory import measured_peak, size_text
@@ -30,7 +29,7 @@ from s2gnn.learning import Checkpoint, FitResult, Group, fit, joined_group, pred
 from s2gnn.learning.group import TOLD, is_launched
 from s2gnn.learning.metrics import accuracy, mean_roc_auc
 from s2gnn.learning.protocol import FAIR, FAIR_CITATION
-from s2gnn.nn import MODELS, S2GNN, Clusters, InParts, save_model
+from s2gnn.nn import MODELS, S2GNN, Clusters, GraphNetwork, InParts, save_model
 from s2gnn.nn.checkpoint import DESCRIPTION, WEIGHTS
 from s2gnn.nn.parts import DegreesName, EvaluateName
 from s2gnn.progress import progress_bar
@@ -177,7 +176,7 @@ def _settings(cell: Cell) -> dict[str, Any]:
 
 def _train(
     cell: Cell, division: _Division, group: Group, saved: Checkpoint | None, *, shown: bool
-) -> tuple[dict[str, Any], nn.Module]:
+) -> tuple[dict[str, Any], GraphNetwork]:
     dataset, graph = group.everywhere(partial(dataset_of, cell))
     if division.parts > graph.n_nodes:
         raise InputError(f"--parts is {division.parts}, but the graph of {cell.data} has {graph.n_nodes} nodes")

@@ -11,12 +11,12 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
-from torch import nn
 
 from s2gnn.graphs import Graph, knn_graph
 from s2gnn.learning import FitConfig, fit, predict_logits
-from s2gnn.nn import S2GNN, make_model
-from s2gnn.operators import SobolevOperator
+from s2gnn.nn import S2GNN, GraphNetwork, make_model
+from s2gnn.nn.inputs import NetworkInput
+from s2gnn.operators import GraphOperator, SobolevOperator
 
 LABELLED = 0.1
 # k, alpha, epsilon, dropout and epochs were chosen for S2-GNN on draws with seeds from 100 on, which the demo never
@@ -110,7 +110,7 @@ def compare(n_seeds: int, on_start: Callable[[str, int], None], on_done: Callabl
 
 def _run(
     method: str, data: Digits, labelled: NDArray[np.int64], seed: int
-) -> tuple[NDArray[np.int64], nn.Module | None]:
+) -> tuple[NDArray[np.int64], GraphNetwork | None]:
     """The predicted class of every digit (N,), and the network if the method is one."""
     X, y = data.X, data.y
     if method == "SVM":
@@ -121,10 +121,11 @@ def _run(
         return LabelSpreading().fit(X, partial).transduction_, None
     width, classes = X.shape[1], len(np.unique(y))
     if method == "S2-GNN":
-        model: nn.Module = S2GNN(width, HIDDEN, classes, alpha=ALPHA, epsilon=EPSILON, dropout=DROPOUT)
-        inputs, op = data.sobolev.prepare(torch.tensor(X, dtype=torch.float32)), data.sobolev
+        model: GraphNetwork = S2GNN(width, HIDDEN, classes, alpha=ALPHA, epsilon=EPSILON, dropout=DROPOUT)
+        inputs: NetworkInput = data.sobolev.prepare(torch.tensor(X, dtype=torch.float32))
+        op: GraphOperator | None = data.sobolev
     else:
         model = make_model(method.lower(), width, classes, hidden_channels=HIDDEN, dropout=DROPOUT)
-        inputs, op = model.prepare(X, data.graph)  # type: ignore[operator]
+        inputs, op = model.prepare(X, data.graph)
     fit(model, inputs, op, y, labelled, config=TRAINING, seed=seed)
     return predict_logits(model, inputs, op).argmax(dim=1).numpy(), model

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from s2gnn.graphs import Graph
 from s2gnn.nn import S2GNN
-from s2gnn.nn.conv import by_branch
+from s2gnn.operators.propagation import by_branch
 from s2gnn.operators.shifts import hadamard_factors
 
 
@@ -111,8 +111,8 @@ def logits_of_new(networks: Sequence[FrozenNetwork], X: Any, new: Any, edges: sp
             known, (rows, diagonal) = frozen.degrees, frozen.degrees.rows(edges)
             first = _stacked(rows, diagonal, X, new)
         stacked = first
-        for conv, trained in zip(copy.deepcopy(frozen.network).double().convs, (*frozen.hidden, None), strict=True):
-            h = conv.merge(by_branch(stacked, conv.weight), stacked[:, 0]).numpy()  # type: ignore[operator, arg-type]
+        for conv, trained in zip(copy.deepcopy(frozen.network).double().layers, (*frozen.hidden, None), strict=True):
+            h = conv.fuse(conv.activate(by_branch(stacked, conv.weight)), stacked[:, 0]).numpy()
             if trained is not None:
                 stacked = _stacked(rows, diagonal, trained, h)
         logits.append(h)

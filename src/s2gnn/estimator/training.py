@@ -6,18 +6,18 @@ from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
 
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 from s2gnn.learning import FitConfig, History, fit, predict_logits, seeded
 from s2gnn.learning.targets import LossName
+from s2gnn.nn import GraphNetwork
 from s2gnn.nn.arguments import positive_integer
 
 Fraction = float | Literal["auto"] | None
 WeightDecay = float | Literal["auto"]
 NetworkCount = int | Literal["auto"]
-Network = TypeVar("Network", bound=nn.Module)
+Network = TypeVar("Network", bound=GraphNetwork)
 
 AUTO_DECAY = 0.5
 AUTO_NETWORKS = 3
@@ -95,7 +95,7 @@ def train_ensemble(
     for number, seed in enumerate(seeds):
         with seeded(seed):  # the constructor draws random numbers; the caller's generator stays unchanged
             network = make()
-        inputs = inputs or network.prepare(X, graph)  # type: ignore[operator]
+        inputs = inputs or network.prepare(X, graph)  # type: ignore[arg-type]  # an MLP takes no graph
         x, op = inputs
         train, val = hold_out(objective.labelled, strata, validation_fraction, np.random.default_rng(seed))
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
-from torch import nn
 
 from s2gnn.errors import InputError
 from s2gnn.estimator.evaluation import ROWS_FOR_EVERY_FOLD, Evaluation, hidden_folds
@@ -32,7 +31,7 @@ from s2gnn.estimator.training_graph import training_graph
 from s2gnn.graphs import Graph
 from s2gnn.graphs.features import checked_features
 from s2gnn.learning import FitConfig
-from s2gnn.nn import S2GNN, S2GNNConfig
+from s2gnn.nn import S2GNN, GraphNetwork, S2GNNConfig
 from s2gnn.nn.conv import NormName
 from s2gnn.nn.epsilon import EpsilonName
 from s2gnn.nn.fusion import FusionName
@@ -40,7 +39,7 @@ from s2gnn.progress import progress_bar
 
 VALUES_AT_ONCE = 2**21
 
-Network = TypeVar("Network", bound=nn.Module)
+Network = TypeVar("Network", bound=GraphNetwork)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)  # writes the constructor, from which scikit-learn reads the parameters

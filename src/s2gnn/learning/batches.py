@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -13,14 +13,16 @@ from torch import Tensor
 
 from s2gnn.errors import InputError
 from s2gnn.learning.targets import Targets
+from s2gnn.nn.inputs import NetworkInput
 from s2gnn.nn.parts import InParts, NodeBatch
+from s2gnn.operators import GraphOperator
 
 
 @runtime_checkable
 class Divisible(Protocol):
     """An input whose rows do not depend on each other, so that a model may be called with some of them alone."""
 
-    def part(self, op: Any, rows: Tensor) -> tuple[Any, Any]:
+    def part(self, op: GraphOperator | None, rows: Tensor) -> tuple[NetworkInput, GraphOperator | None]:
         """What the model is called with for these rows (n,), in their order."""
         ...
 
@@ -36,8 +38,8 @@ class Batch:
         rows: which of these count, int64.
     """
 
-    x: Any
-    op: Any
+    x: NetworkInput
+    op: GraphOperator | None
     targets: Targets
     rows: Tensor
 
@@ -78,7 +80,7 @@ class Batches:
         batch_size: rows of a batch; `None` for all at once.
     """
 
-    def __init__(self, x: Any, op: Any, targets: Targets, batch_size: int | None) -> None:
+    def __init__(self, x: NetworkInput, op: GraphOperator | None, targets: Targets, batch_size: int | None) -> None:
         if batch_size is not None and not isinstance(x, Divisible):
             raise InputError(
                 f"batch_size is {batch_size}, but the rows depend on each other: nodes of one graph train all at once, "

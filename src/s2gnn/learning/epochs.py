@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from s2gnn.errors import InputError, NonFiniteLossError
 from s2gnn.learning.checkpoint import Checkpoint
@@ -18,6 +18,7 @@ from s2gnn.learning.optimizer import make_adam
 from s2gnn.learning.seeding import seeded
 from s2gnn.learning.step_buffers import StepBuffers
 from s2gnn.learning.training_run import History, TrainingRun
+from s2gnn.nn.network import AddsToLoss, Trainable
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Loss:
 
 
 def train_epochs(
-    model: nn.Module,
+    model: Trainable,
     config: FitConfig,
     seed: int,
     steps: Callable[[], Iterable[Iterable[Loss]]],
@@ -81,7 +82,7 @@ def train_epochs(
     """
     start = time.perf_counter()
     with seeded(seed):
-        model.reset_parameters()  # type: ignore[operator]
+        model.reset_parameters()
         optimizer = make_adam(model, config.lr, config.weight_decay, config.decay, config.frozen)
         run = TrainingRun(model, optimizer, history)
         settings = {**_settings(config, seed), **settings}
@@ -119,7 +120,7 @@ def train_epochs(
     return FitResult(history, kept_epoch, time.perf_counter() - start)
 
 
-def _train(model: nn.Module, optimizer: torch.optim.Optimizer, steps: Iterable[Iterable[Loss]], group: Group) -> float:
+def _train(model: Trainable, optimizer: torch.optim.Optimizer, steps: Iterable[Iterable[Loss]], group: Group) -> float:
     """One epoch; the mean over rows of the loss before the step that they were in."""
     total, count = 0.0, 0.0
     model.train()
@@ -127,8 +128,9 @@ def _train(model: nn.Module, optimizer: torch.optim.Optimizer, steps: Iterable[I
         model.zero_grad()
         buffers = StepBuffers(model, group)
         for loss in step:
-            (loss.share * loss.value).backward()  # type: ignore[no-untyped-call]
-            total, count = total + loss.weight * loss.value.item(), count + loss.weight
+            value = loss.value + model.auxiliary_loss() if isinstance(model, AddsToLoss) else loss.value
+            (loss.share * value).backward()  # type: ignore[no-untyped-call]
+            total, count = total + loss.weight * value.item(), count + loss.weight
             buffers.take(loss.share)
         buffers.finish()
         group.add_up_gradients(model)

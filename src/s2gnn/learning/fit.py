@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 
 import torch
 from numpy.typing import ArrayLike
-from torch import Tensor, nn
+from torch import Tensor
 
 from s2gnn.errors import IdleProcessesWarning, InputError
 from s2gnn.learning.batches import Batch, Batches, Draw
@@ -20,14 +20,16 @@ from s2gnn.learning.group import ALONE, Group
 from s2gnn.learning.seeding import seeded
 from s2gnn.learning.targets import LossName, Targets, checked_targets
 from s2gnn.learning.training_run import History
-from s2gnn.nn.auxiliary import auxiliary_loss
+from s2gnn.nn.inputs import NetworkInput
+from s2gnn.nn.network import GraphNetwork, Resettable
 from s2gnn.nn.parts import InParts
+from s2gnn.operators import GraphOperator
 
 
 def fit(
-    model: nn.Module,
-    x: Any,
-    op: Any,
+    model: GraphNetwork,
+    x: NetworkInput,
+    op: GraphOperator | None,
     y: ArrayLike | Tensor,
     train: ArrayLike | Tensor,
     val: ArrayLike | Tensor | None = None,
@@ -76,7 +78,7 @@ def fit(
     """
     config = config or FitConfig()
     parameter = next(model.parameters(), None)
-    if parameter is None or not hasattr(model, "reset_parameters"):
+    if parameter is None or not isinstance(model, Resettable):
         raise InputError(f"{type(model).__name__} cannot be trained: it needs parameters and a method reset_parameters")
     if isinstance(x, InParts):
         x.check_place(model)
@@ -104,7 +106,7 @@ def fit(
             if not history.train_loss:
                 targets.check_width(logits)
             value = batch.loss(logits)
-            return Loss(value + auxiliary_loss(model), draw.weight, draw.share)
+            return Loss(value, draw.weight, draw.share)
 
     def steps() -> Iterator[Iterator[Loss]]:
         for draws in batches.epoch():
@@ -145,15 +147,15 @@ class TrainedNetwork:
         result: what `fit` returned.
     """
 
-    network: nn.Module
+    network: GraphNetwork
     logits: Tensor
     result: FitResult
 
 
 def train_network(
-    new_network: Callable[[], nn.Module],
-    x: Any,
-    op: Any,
+    new_network: Callable[[], GraphNetwork],
+    x: NetworkInput,
+    op: GraphOperator | None,
     y: ArrayLike | Tensor,
     train: ArrayLike | Tensor,
     val: ArrayLike | Tensor | None = None,
@@ -184,13 +186,13 @@ def train_network(
 
 
 @torch.no_grad()
-def predict_logits(model: nn.Module, x: Any, op: Any) -> Tensor:
+def predict_logits(model: GraphNetwork, x: NetworkInput, op: GraphOperator | None) -> Tensor:
     """The logits (N, C) of `model`, which is left in evaluation mode."""
     model.eval()
     return x.logits(model) if isinstance(x, InParts) else model(x, op)
 
 
-def _validate(model: nn.Module, batch: Batch, config: FitConfig, history: History) -> float:
+def _validate(model: GraphNetwork, batch: Batch, config: FitConfig, history: History) -> float:
     """Write the scores on the validation nodes into `history`; the one that chooses the epoch, larger for better."""
     targets, logits = batch.targets, predict_logits(model, batch.x, batch.op)
     loss = batch.loss(logits).item()
@@ -205,7 +207,7 @@ def _validate(model: nn.Module, batch: Batch, config: FitConfig, history: Histor
     return -loss if config.monitor == "loss" else (history.val_auc or history.val_accuracy)[-1]
 
 
-def _settings(x: Any, targets: Targets) -> dict[str, Any]:
+def _settings(x: NetworkInput, targets: Targets) -> dict[str, Any]:
     """What a checkpoint keeps of the input and the targets: a run is not gone on with on others."""
     return {"targets": targets.digest(), **(x.settings() if isinstance(x, InParts) else {})}
 

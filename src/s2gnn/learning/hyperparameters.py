@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from s2gnn.errors import InputError
 from s2gnn.learning.yardsticks import YARDSTICKS, yardstick_defaults
-from s2gnn.nn.models import hyperparameters, model_defaults
+from s2gnn.nn import hyperparameters, model_defaults
 
 Value = int | float | str
 

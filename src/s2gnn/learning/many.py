@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from s2gnn.data.splits import Split
 from s2gnn.errors import InputError, SeedError
@@ -19,6 +19,9 @@ from s2gnn.learning.fit import train_network
 from s2gnn.learning.pool import failure, in_processes
 from s2gnn.learning.sharing import Shared
 from s2gnn.nn.arguments import positive_integer
+from s2gnn.nn.inputs import NetworkInput
+from s2gnn.nn.network import GraphNetwork
+from s2gnn.operators import GraphOperator
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class RunConfig:
         fit: how to train it.
     """
 
-    model: Callable[[], nn.Module]
+    model: Callable[[], GraphNetwork]
     fit: FitConfig
 
 
@@ -46,8 +49,8 @@ class RunData:
         split: the nodes of each seed, by a function or by a mapping.
     """
 
-    x: Any
-    op: Any
+    x: NetworkInput
+    op: GraphOperator | None
     y: ArrayLike | Tensor
     split: Callable[[int], Split] | Mapping[int, Split]
 

@@ -7,9 +7,8 @@ from types import MappingProxyType
 import numpy as np
 
 from s2gnn.learning.hyperparameters import Hyperparameters, Value
+from s2gnn.nn import HeadName, hyperparameters
 from s2gnn.nn.arguments import positive_integer
-from s2gnn.nn.baselines.network import HeadName
-from s2gnn.nn.models import hyperparameters
 
 DECIMALS = 4
 

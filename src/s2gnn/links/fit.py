@@ -1,11 +1,10 @@
 """Train a link predictor on the edges that are left after the split."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from s2gnn.errors import InputError
@@ -14,15 +13,16 @@ from s2gnn.learning.epochs import FitResult, Loss, require_finite, train_epochs
 from s2gnn.learning.training_run import History
 from s2gnn.links.metrics import roc_auc
 from s2gnn.links.non_edges import NonEdges
-from s2gnn.links.predictor import predict_links
+from s2gnn.links.predictor import LinkPredictor, predict_links
 from s2gnn.links.split import LinkSplit
-from s2gnn.nn.auxiliary import auxiliary_loss
+from s2gnn.nn.inputs import NetworkInput
+from s2gnn.operators import GraphOperator
 
 
 def fit_links(
-    model: nn.Module,
-    x: Any,
-    op: Any,
+    model: LinkPredictor,
+    x: NetworkInput,
+    op: GraphOperator | None,
     split: LinkSplit,
     *,
     config: FitConfig | None = None,
@@ -60,7 +60,7 @@ def fit_links(
     def steps() -> Iterator[tuple[Loss]]:
         pairs = np.concatenate([train, non_edges.draw(len(train), generator, distinct=False)])
         value = _cross_entropy(model(x, op, pairs), len(train))
-        yield (Loss(value + auxiliary_loss(model), len(pairs)),)
+        yield (Loss(value, len(pairs)),)
 
     def validate() -> float:
         logits = predict_links(model, x, op, split.val.together)

@@ -1,9 +1,8 @@
 """LinkPredictor: a network that embeds nodes, and a decoder that tells whether two of them are joined."""
 
-from typing import Any
-
+import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from s2gnn.errors import InputError
@@ -12,10 +11,12 @@ from s2gnn.graphs.validation import as_node_indices
 from s2gnn.links.decoders import DECODERS, DecoderName
 from s2gnn.links.metrics import LinkScores, link_scores
 from s2gnn.links.split import Pairs
-from s2gnn.nn.auxiliary import auxiliary_loss
+from s2gnn.nn.inputs import Features, NetworkInput
+from s2gnn.nn.network import GraphNetwork, Trainable
+from s2gnn.operators import GraphOperator
 
 
-class LinkPredictor(nn.Module):
+class LinkPredictor(Trainable):
     """An auto-encoder of a graph: any network of `s2gnn.nn` as the encoder, and a decoder of pairs.
 
     Args:
@@ -37,7 +38,7 @@ class LinkPredictor(nn.Module):
         torch.Size([2])
     """
 
-    def __init__(self, encoder: nn.Module, decoder: nn.Module | DecoderName, channels: int | None = None) -> None:
+    def __init__(self, encoder: GraphNetwork, decoder: nn.Module | DecoderName, channels: int | None = None) -> None:
         super().__init__()
         if isinstance(decoder, str):
             if decoder not in DECODERS:
@@ -48,44 +49,36 @@ class LinkPredictor(nn.Module):
         self.encoder = encoder
         self.decoder = decoder
 
-    def reset_parameters(self) -> None:
-        """Draw new parameters for both parts."""
-        self.encoder.reset_parameters()  # type: ignore[operator]
-        self.decoder.reset_parameters()  # type: ignore[operator]
-
-    def prepare(self, x: Any, graph: Graph) -> tuple[Any, Any]:
+    def prepare(self, x: Features, graph: Graph) -> tuple[NetworkInput, GraphOperator | None]:
         """What the encoder is called with for constant features x (N, F) on `graph`, that of a `LinkSplit`."""
-        return self.encoder.prepare(x, graph)  # type: ignore[operator,no-any-return]
+        return self.encoder.prepare(x, graph)
 
-    def forward(self, x: Any, op: Any, pairs: ArrayLike | Tensor) -> Tensor:
+    def forward(self, x: NetworkInput, op: GraphOperator | None, pairs: ArrayLike | Tensor) -> Tensor:
         """The logits (P,) of an edge between the nodes of each pair (P, 2)."""
         z = self.encoder(x, op)  # (N, C)
         width = getattr(self.decoder, "in_channels", z.shape[1])
         if width != z.shape[1]:
             raise InputError(f"the encoder gives {z.shape[1]} channels, but the decoder is made for {width}")
         ends = torch.as_tensor(_pairs(pairs, z.shape[0]), device=z.device)
-        return self.decoder(z[ends[:, 0]], z[ends[:, 1]])  # type: ignore[no-any-return]
-
-    def auxiliary_loss(self) -> Tensor:
-        """That of the encoder in its last forward pass; zero for an encoder that has none."""
-        return auxiliary_loss(self.encoder)
+        logits: Tensor = self.decoder(z[ends[:, 0]], z[ends[:, 1]])
+        return logits
 
 
 @torch.no_grad()
-def predict_links(model: nn.Module, x: Any, op: Any, pairs: ArrayLike | Tensor) -> Tensor:
+def predict_links(model: LinkPredictor, x: NetworkInput, op: GraphOperator | None, pairs: ArrayLike | Tensor) -> Tensor:
     """The logits (P,) of an edge between the nodes of each pair (P, 2); `model` is left in evaluation mode."""
     model.eval()
-    return model(x, op, pairs)  # type: ignore[no-any-return]
+    return model(x, op, pairs)
 
 
-def score_links(model: nn.Module, x: Any, op: Any, pairs: Pairs) -> LinkScores:
+def score_links(model: LinkPredictor, x: NetworkInput, op: GraphOperator | None, pairs: Pairs) -> LinkScores:
     """How well `model`, which is left in evaluation mode, tells the edges of `pairs` from the pairs without one."""
     logits = predict_links(model, x, op, pairs.together)
     n_edges = len(pairs.positive)
     return link_scores(logits[:n_edges], logits[n_edges:])
 
 
-def _pairs(pairs: ArrayLike | Tensor, n_nodes: int) -> Any:
+def _pairs(pairs: ArrayLike | Tensor, n_nodes: int) -> NDArray[np.int64]:
     indices, _ = as_node_indices(pairs, n_nodes, "pairs")
     if indices.size == 0:
         indices = indices.reshape(0, 2)

@@ -14,12 +14,21 @@ from s2gnn.nn.baselines import (
     SuperGAT,
     Transformer,
 )
+from s2gnn.nn.baselines.registry import (
+    MODELS,
+    has_head,
+    hyperparameters,
+    make_graph_model,
+    make_model,
+    model_defaults,
+)
+from s2gnn.nn.baselines.stack import HeadName
 from s2gnn.nn.checkpoint import load_model, save_model
 from s2gnn.nn.conv import S2Conv
 from s2gnn.nn.epsilon import LearnedEpsilon
 from s2gnn.nn.fusion import AttentionFusion, LinearFusion, MLPFusion
-from s2gnn.nn.graph_level import GraphClassifier, GraphInput, make_graph_model
-from s2gnn.nn.models import MODELS, hyperparameters, make_model
+from s2gnn.nn.graph_level import GraphClassifier, GraphInput
+from s2gnn.nn.network import GraphNetwork
 from s2gnn.nn.parts import Clusters, InParts, NodeBatch, NodeBatches
 from s2gnn.nn.plan import LayerPlan, plan_layer
 from s2gnn.nn.pooling import AttentionPooling, MaxPooling, MeanPooling, NodeGroups, SumPooling
@@ -41,6 +50,8 @@ __all__ = [
     "GATv2",
     "GraphClassifier",
     "GraphInput",
+    "GraphNetwork",
+    "HeadName",
     "InParts",
     "LayerPlan",
     "LearnedEpsilon",
@@ -58,10 +69,12 @@ __all__ = [
     "SumPooling",
     "SuperGAT",
     "Transformer",
+    "has_head",
     "hyperparameters",
     "load_model",
     "make_graph_model",
     "make_model",
+    "model_defaults",
     "plan_layer",
     "save_model",
 ]

@@ -6,9 +6,10 @@ from torch import Tensor
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 from s2gnn.nn.epsilon import LearnedEpsilon
-from s2gnn.nn.plan import LayerInput, Operator
+from s2gnn.nn.inputs import LayerInput
 from s2gnn.operators import (
-    DifferentiableOperator,
+    BranchOperator,
+    GraphOperator,
     PreparedInput,
     Shift,
     SobolevFamily,
@@ -19,17 +20,17 @@ from s2gnn.operators import (
 
 def as_operator(
     x: LayerInput,
-    graph: Operator | SobolevFamily | Tensor,
+    graph: GraphOperator | Tensor | None,
     edge_weight: Tensor | None,
     alpha: int,
     epsilon: float | LearnedEpsilon | None,
     shift: Shift | None,
-) -> Operator:
+) -> BranchOperator:
     """The operator of either calling convention: the one passed in, checked, or one built from the edges.
 
-    A family is one at the layer's ε.
+    A family becomes its member at the layer's ε.
     """
-    if isinstance(graph, SobolevOperator | DifferentiableOperator | SobolevFamily):
+    if isinstance(graph, BranchOperator | SobolevFamily):
         if edge_weight is not None:
             raise InputError(
                 "edge_weight goes with edge_index; a SobolevOperator carries its own weights, and a SobolevFamily "
@@ -63,29 +64,29 @@ def _value(epsilon: float | LearnedEpsilon | None) -> float | Tensor:
 
 def _check_operator(
     x: LayerInput,
-    graph: Operator | SobolevFamily,
+    op: BranchOperator | SobolevFamily,
     alpha: int,
     epsilon: float | LearnedEpsilon | None,
     shift: Shift | None,
 ) -> None:
-    """Raise unless a layer with these settings can work on `graph` with `x`."""
-    if shift not in (None, graph.shift):
-        raise InputError(f"the layer has shift={shift!r}, but the operator {graph.shift!r}: build both alike")
-    if isinstance(epsilon, LearnedEpsilon) and not isinstance(graph, SobolevFamily):
+    """Raise unless a layer with these settings can work on `op` with `x`."""
+    if shift not in (None, op.shift):
+        raise InputError(f"the layer has shift={shift!r}, but the operator {op.shift!r}: build both alike")
+    if isinstance(op, SobolevFamily):
+        if op.alpha != alpha:
+            raise InputError(f"the layer has alpha={alpha}, but the family alpha={op.alpha}: build both alike")
+    elif isinstance(epsilon, LearnedEpsilon):
         raise InputError(
-            f"the layer learns epsilon, but the {type(graph).__name__} has one: pass "
+            f"the layer learns epsilon, but the {type(op).__name__} has one: pass "
             f"s2gnn.operators.SobolevFamily(graph, alpha={alpha})"
         )
-    if isinstance(graph, SobolevFamily):
-        if graph.alpha != alpha:
-            raise InputError(f"the layer has alpha={alpha}, but the family alpha={graph.alpha}: build both alike")
-    elif graph.alpha != alpha or epsilon not in (None, graph.epsilon):
-        own = "" if epsilon is None else f", epsilon={float(epsilon):g}"
+    elif op.alpha != alpha or epsilon not in (None, op.epsilon):
+        own = "" if epsilon is None else f", epsilon={epsilon:g}"
         raise InputError(
             f"the layer has alpha={alpha}{own}, but the operator "
-            f"alpha={graph.alpha}, epsilon={graph.epsilon:g}: build both with the same values"
+            f"alpha={op.alpha}, epsilon={op.epsilon:g}: build both with the same values"
         )
     if isinstance(x, PreparedInput):
-        if not isinstance(graph, SobolevOperator):
+        if isinstance(op, SobolevFamily) or not op.is_constant:
             raise InputError("what an operator prepared does not change with epsilon or the weights: pass x as it is")
-        graph.prepared(x)
+        x.by(op)

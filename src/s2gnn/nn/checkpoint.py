@@ -23,7 +23,7 @@ DESCRIPTION = "model.json"
 
 def save_model(model: S2GNN, folder: str | Path) -> None:
     """Write `model` into `folder`, created if missing, as `weights.safetensors` and `model.json`."""
-    if not isinstance(model, S2GNN):
+    if type(model) is not S2GNN:
         raise InputError(f"the model is a {type(model).__name__}, but save_model saves an S2GNN")
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():

@@ -1,20 +1,20 @@
 """S2Conv: one sparse Sobolev layer."""
 
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
 from s2gnn.errors import InputError
-from s2gnn.nn.arguments import check_features, positive_integer, probability, switch
+from s2gnn.nn.arguments import positive_integer, probability, switch
 from s2gnn.nn.calling import as_operator
 from s2gnn.nn.epsilon import EpsilonName, LearnedEpsilon, make_epsilon
 from s2gnn.nn.fusion import FusionName, make_fusion
-from s2gnn.nn.plan import LayerInput, LayerPlan, Operator, plan_layer
-from s2gnn.operators import PreparedInput, Shift, SobolevFamily, SobolevOperator, SparseInput
+from s2gnn.nn.inputs import LayerInput, layer_input, unpropagated
+from s2gnn.nn.plan import LayerPlan, plan_layer
+from s2gnn.operators import BranchOperator, GraphOperator, PreparedInput, Shift, SparseInput
 from s2gnn.operators.activation import activate
-from s2gnn.operators.propagation import HadamardPowers, branchwise, fan_out
 from s2gnn.operators.shifts import check_shift
 from s2gnn.operators.sobolev import check_alpha
 
@@ -112,25 +112,32 @@ class S2Conv(nn.Module):
         if isinstance(self.epsilon, LearnedEpsilon):
             self.epsilon.reset_parameters()
 
-    def forward(
-        self,
-        x: LayerInput,
-        graph: Operator | SobolevFamily | Tensor,
-        edge_weight: Tensor | None = None,
-    ) -> Tensor:
+    def forward(self, x: LayerInput, graph: GraphOperator | Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """The output (N, out_channels) on the graph of an operator, or of `edge_index` and `edge_weight`."""
-        check_features(x, self.weight)
+        x = layer_input(x, self.weight)
         op = as_operator(x, graph, edge_weight, self.alpha, self.epsilon, self.shift)
         if tuple(x.shape) != (op.n_nodes, self.in_channels):
             raise InputError(
                 f"x has shape {tuple(x.shape)}, expected ({op.n_nodes}, {self.in_channels}): "
                 "one row per node, in_channels columns"
             )
-        return self.merge(self._shift(x, op), x)
+        propagated = self.propagate(x, op)  # S_ρ x W_ρ, (N, alpha + 1, out)
+        branches = self.activate(propagated)  # B_ρ, (N, alpha + 1, out)
+        return self.fuse(branches, x)  # (N, out)
 
-    def merge(self, shifted: Tensor, x: LayerInput) -> Tensor:
-        """The output (N, out_channels), of S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), and of the input itself."""
-        branches = activate(shifted, self.bias, self.dropout if self.training else 0.0)
+    def propagate(self, x: LayerInput, op: BranchOperator) -> Tensor:
+        """S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), multiplied in the planned order."""
+        if self.plan(x, op).order != "transform" and not isinstance(x, SparseInput):
+            return op.filtered(x, self.weight)
+        side_by_side = self.weight.transpose(0, 1).flatten(1)  # (in, (alpha + 1) out)
+        return op.propagate_branches((unpropagated(x) @ side_by_side).view(op.n_nodes, *self.bias.shape))
+
+    def activate(self, propagated: Tensor) -> Tensor:
+        """B_ρ = σ(S_ρ x W_ρ + b_ρ), of S_ρ x W_ρ for ρ = 0..α: (N, α + 1, out) → (N, α + 1, out)."""
+        return activate(propagated, self.bias, self.dropout if self.training else 0.0)
+
+    def fuse(self, branches: Tensor, x: LayerInput) -> Tensor:
+        """The output (N, out) of the branches (N, α + 1, out), normalised, with the input `x` added, if so built."""
         out: Tensor = self.fusion(branches)
         if self.norm is not None:
             if self.training and len(out) == 1:
@@ -140,12 +147,12 @@ class S2Conv(nn.Module):
 
     def _skipped(self, x: LayerInput) -> Tensor:
         """The input (N, out) as it is added to the output."""
-        features = x.x if isinstance(x, PreparedInput) else x
+        features = unpropagated(x)
         if self.skip is not None:
             return features @ self.skip
         return features.to_dense() if isinstance(features, SparseInput) else features
 
-    def plan(self, x: LayerInput, op: Operator) -> LayerPlan:
+    def plan(self, x: LayerInput, op: BranchOperator) -> LayerPlan:
         """The order of multiplication for this input; `order` of the layer overrules the planner."""
         plan = plan_layer(x, op, self.in_channels, self.out_channels)
         if self.order not in ("auto", "aggregate", "transform"):
@@ -155,19 +162,6 @@ class S2Conv(nn.Module):
         forced = "prepared" if self.order == "aggregate" and isinstance(x, PreparedInput) else self.order
         return replace(plan, order=forced) if forced in plan.costs else plan
 
-    def _shift(self, x: LayerInput, op: Operator) -> Tensor:
-        """S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), in the planned order."""
-        if self.plan(x, op).order == "transform":
-            features = x.x if isinstance(x, PreparedInput) else x
-            side_by_side = self.weight.transpose(0, 1).flatten(1)  # (in, (alpha + 1) out)
-            return op.propagate_branches((features @ side_by_side).view(op.n_nodes, *self.bias.shape))
-        assert not isinstance(x, SparseInput), "sparse features are always transformed first"
-        assert isinstance(op, SobolevOperator), "so are features on operators that are learned"
-        if isinstance(x, Tensor) and x.requires_grad and torch.is_grad_enabled():
-            p = op.powers
-            return _Aggregate.apply(op.signal(x), self.weight, p.indptr, p.indices, p.b, p.c, p.t, p.sign)  # type: ignore[no-any-return, no-untyped-call]
-        return by_branch(op.stacked(x), self.weight)
-
     def extra_repr(self) -> str:
         """The arguments of the layer, for `repr`."""
         fixed = f", epsilon={self.epsilon:g}" if isinstance(self.epsilon, float) else ""
@@ -176,30 +170,3 @@ class S2Conv(nn.Module):
             + (f", shift={self.shift!r}" if self.shift else "")
             + (", residual=True" if self.residual else "")
         )
-
-
-def by_branch(h: Tensor, weight: Tensor) -> Tensor:
-    """H_ρ W_ρ, one product for each branch: h (N, R, in), weight (R, in, out) → (N, R, out)."""
-    return (h.transpose(0, 1) @ weight).transpose(0, 1)
-
-
-class _Aggregate(torch.autograd.Function):
-    """(S_ρ H) W_ρ with the backward pass of S_ρ (H W_ρ), which is the same map.
-
-    S_ρ G_ρ gives both gradients by one large product each, and S_ρ H need not be kept.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, h: Tensor, weight: Tensor, *powers: Any) -> Tensor:
-        ctx.save_for_backward(h, weight, *powers[:-1])
-        ctx.sign = powers[-1]
-        return by_branch(fan_out(HadamardPowers(*powers), h), weight)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        h, weight, indptr, indices, b, c, t = ctx.saved_tensors
-        powers = HadamardPowers(indptr, indices, b, c, t, ctx.sign)
-        shifted = branchwise(powers, grad.to(h.dtype)).flatten(1)  # (N, (alpha + 1) out)
-        grad_h = shifted @ weight.transpose(1, 2).flatten(0, 1)
-        grad_weight = (h.T @ shifted).view(-1, *weight.shape[::2]).transpose(0, 1)
-        return grad_h, grad_weight, *(None,) * 6

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from s2gnn.errors import IdenticalBranchesWarning, InputError
 from s2gnn.graphs import Graph
@@ -20,7 +20,9 @@ from s2gnn.graphs.features import checked_features
 from s2gnn.graphs.selection import Induced
 from s2gnn.graphs.validation import as_array
 from s2gnn.nn.arguments import positive_integer
-from s2gnn.nn.selection import select_nodes
+from s2gnn.nn.inputs import Features, NetworkInput, Table, select_nodes
+from s2gnn.nn.network import GraphNetwork
+from s2gnn.operators import GraphOperator
 
 DegreesName = Literal["whole", "part"]
 EvaluateName = Literal["whole", "parts"]
@@ -126,17 +128,17 @@ class Clusters(NodeBatches):
         return f"Clusters({len(self.parts)} parts of {self.n_nodes} nodes, per_batch={self.per_batch})"
 
 
-def _own_features(x: Any, n_nodes: int) -> Any:
+def _own_features(x: Features, n_nodes: int) -> Table:
     """Checked features that the caller cannot change any more before they are used."""
-    features = checked_features(x, keep_float32=True)
+    features: Any = checked_features(x, keep_float32=True)
     if features.shape[0] != n_nodes:
         raise InputError(f"x has {features.shape[0]} rows, but the graph has {n_nodes} nodes: one row per node")
     if sp.issparse(features):
-        return features.copy() if features is x else features
+        return sp.csr_array(features, copy=features is x)
     return features.copy(order="K") if np.may_share_memory(features, as_array(x)) else features
 
 
-def _place(model: nn.Module) -> str:
+def _place(model: GraphNetwork) -> str:
     """The type and device of a network, for people."""
     parameter = next(model.parameters())
     return f"{str(parameter.dtype).removeprefix('torch.')} on {parameter.device}"
@@ -173,8 +175,8 @@ class InParts:
 
     def __init__(
         self,
-        model: nn.Module,
-        x: Any,
+        model: GraphNetwork,
+        x: Features,
         graph: Graph,
         batches: NodeBatches,
         degrees: DegreesName = "whole",
@@ -196,9 +198,9 @@ class InParts:
         self._model = model
         self._place = _place(model)
         self._graph = graph
-        self._whole: tuple[Any, Any] | None = None
+        self._whole: tuple[NetworkInput, GraphOperator | None] | None = None
         if degrees == "whole":
-            self._whole = model.prepare(x, graph)  # type: ignore[operator]
+            self._whole = model.prepare(x, graph)
         else:
             self._features = _own_features(x, graph.n_nodes)
         self.shape = torch.Size((self._whole[0] if self._whole else self._features).shape)
@@ -217,20 +219,20 @@ class InParts:
         }
 
     @property
-    def whole(self) -> tuple[Any, Any]:
+    def whole(self) -> tuple[NetworkInput, GraphOperator | None]:
         """What the network is called with on the whole graph, prepared once."""
         if self._whole is None:
-            self._whole = self._model.prepare(self._features, self._graph)  # type: ignore[operator]
+            self._whole = self._model.prepare(self._features, self._graph)
         return self._whole
 
-    def check_place(self, model: nn.Module) -> None:
+    def check_place(self, model: GraphNetwork) -> None:
         """Refuse a network that is elsewhere, or of another type, than the one that this was made for."""
         if (now := _place(model)) != self._place:
             raise InputError(
                 f"the model is {now}, but it was {self._place} when InParts was made: make InParts after model.to(…)"
             )
 
-    def prepared_on(self, nodes: NDArray[np.int64]) -> tuple[Any, Any]:
+    def prepared_on(self, nodes: NDArray[np.int64]) -> tuple[NetworkInput, GraphOperator | None]:
         """What the network is called with on these nodes, ascending, (n,)."""
         selection = Induced(nodes, self._graph.n_nodes)
         if self.degrees == "whole":
@@ -239,15 +241,15 @@ class InParts:
         with warnings.catch_warnings():
             if self._has_prepared:  # every part may give this warning: that of the first will do
                 warnings.simplefilter("ignore", IdenticalBranchesWarning)
-            prepared: tuple[Any, Any] = self._model.prepare(self._features[nodes], graph)  # type: ignore[operator]
+            prepared = self._model.prepare(self._features[nodes], graph)
         self._has_prepared = True
         return prepared
 
-    def logits(self, model: nn.Module) -> Tensor:
+    def logits(self, model: GraphNetwork) -> Tensor:
         """The outputs (N, C) of `model` in its present mode, computed as `evaluate` says."""
         self.check_place(model)
         if self.evaluate == "whole":
-            return model(*self.whole)  # type: ignore[no-any-return]
+            return model(*self.whole)
         found: Tensor | None = None
         for batch in self.batches.cover():
             own = model(*self.prepared_on(batch.nodes))

@@ -5,26 +5,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch import Tensor
 
-from s2gnn.operators import (
-    DifferentiableOperator,
-    PreparedInput,
-    SobolevFamily,
-    SobolevOperator,
-    SparseInput,
-    kernel,
-)
+from s2gnn.nn.inputs import LayerInput
+from s2gnn.operators import BranchOperator, PreparedInput, SobolevFamily, SparseInput
+from s2gnn.operators.matrix import csr_cost
 
 Order = Literal["prepared", "aggregate", "transform"]
 InputForm = Literal["dense", "prepared", "sparse"]
-LayerInput = Tensor | PreparedInput | SparseInput
-Operator = SobolevOperator | DifferentiableOperator
 
-# What a byte that a sparse product gathers costs, in floating-point operations of one large dense product: measured on
-# two cores, where the signals of the graphs of the paper stay in the caches.
-FLOPS_PER_GATHERED_BYTE = 2
-FLOPS_PER_GATHERED_BYTE_OF_CSR = 12  # torch's own sparse product
 LARGEST_PREPARED_INPUT = 2**31  # bytes
 
 
@@ -42,35 +30,35 @@ class LayerPlan:
     costs: Mapping[Order, float]
 
 
-def plan_layer(x: LayerInput, op: Operator, width_in: int, width_out: int) -> LayerPlan:
+def plan_layer(x: LayerInput, op: BranchOperator, width_in: int, width_out: int) -> LayerPlan:
     """Plan a layer `width_in` → `width_out` on the input `x`.
 
     The backward pass needs S_ρ G_ρ for the weights behind a transformed input and for an input that has a gradient;
-    nothing sparse for an aggregated input that has none. An operator with gradients of its own scales each branch
-    before it propagates, so that a layer transforms first.
+    nothing sparse for an aggregated input that has none. An operator that is learned scales each branch before it
+    propagates, so that a layer transforms first.
     """
-    parts = _Parts(op, width_in, width_out)
+    large, by_branch = _dense_costs(op, width_in, width_out)
+    gather_one, gather_branches = op.gather_cost(width_in, branches=False), op.gather_cost(width_out, branches=True)
     training = torch.is_grad_enabled()
     passes = 1 + training  # the product and, in training, the gradient of the weights
+    costs: dict[Order, float] = {"transform": passes * (gather_branches + large)}
     if isinstance(x, SparseInput):
-        return LayerPlan("transform", {"transform": passes * (parts.gather_branches + parts.csr(x.nnz))})
-    transform = passes * (parts.gather_branches + parts.large)
-    if isinstance(op, DifferentiableOperator):
-        return LayerPlan("transform", {"transform": transform})
-    if isinstance(x, PreparedInput):
-        return _cheapest({"prepared": passes * parts.by_branch, "transform": transform})
-    if training and x.requires_grad:
-        backward = parts.gather_branches + 2 * parts.large
-        return _cheapest(
-            {
-                "aggregate": parts.gather_one + parts.by_branch + backward,
-                "transform": parts.gather_branches + parts.large + backward,
-            }
-        )
-    return _cheapest({"aggregate": parts.gather_one + passes * parts.by_branch, "transform": transform})
+        costs["transform"] = passes * (gather_branches + _sparse_cost(op, x.nnz, width_out))
+    elif not op.is_constant:
+        pass
+    elif isinstance(x, PreparedInput):
+        costs["prepared"] = passes * by_branch
+    elif training and x.requires_grad:
+        backward = gather_branches + 2 * large
+        costs["aggregate"] = gather_one + by_branch + backward
+        costs["transform"] = gather_branches + large + backward
+    else:
+        costs["aggregate"] = gather_one + passes * by_branch
+    # Of two orders that cost the same the later entry, which does not transform, is taken.
+    return LayerPlan(min(reversed(costs), key=lambda order: costs[order]), costs)
 
 
-def plan_input(op: SobolevOperator | SobolevFamily, width_in: int, width_out: int, nnz: int) -> InputForm:
+def plan_input(op: BranchOperator | SobolevFamily, width_in: int, width_out: int, nnz: int) -> InputForm:
     """The form in which constant features (N, width_in) are the cheapest to train on.
 
     Args:
@@ -79,39 +67,26 @@ def plan_input(op: SobolevOperator | SobolevFamily, width_in: int, width_out: in
         width_out: width of the first layer.
         nnz: number of nonzero features; sparse products are made on the CPU only.
     """
-    parts = _Parts(op, width_in, width_out)
-    costs: dict[InputForm, float] = {"dense": parts.gather_branches + parts.large}
-    if isinstance(op, SobolevOperator) and parts.prepared_bytes <= LARGEST_PREPARED_INPUT:
-        costs["prepared"] = parts.by_branch
+    large, by_branch = _dense_costs(op, width_in, width_out)
+    gather_branches = op.gather_cost(width_out, branches=True)
+    costs: dict[InputForm, float] = {"dense": gather_branches + large}
+    prepared_bytes = op.dtype.itemsize * op.n_nodes * (op.alpha + 1) * width_in
+    if not isinstance(op, SobolevFamily) and prepared_bytes <= LARGEST_PREPARED_INPUT:
+        costs["prepared"] = by_branch
     if op.device.type == "cpu":
-        costs["sparse"] = parts.gather_branches + parts.csr(nnz)
+        costs["sparse"] = gather_branches + _sparse_cost(op, nnz, width_out)
     return min(costs, key=lambda form: costs[form])
 
 
-class _Parts:
-    """The costs of the steps that the orders are made of.
+def _dense_costs(op: BranchOperator | SobolevFamily, width_in: int, width_out: int) -> tuple[float, float]:
+    """Of the product with the weights of all branches at once, and of one product for each branch.
 
-    An edge costs its index, its value and α scalings, and the rows that it gathers: one row of width F_in for all
-    branches (the native kernel; plain torch takes α), or α rows of width F_out. Dense products of one branch each run
-    below the speed of a large one, the more so the narrower they are.
+    Products of one branch each run below the speed of a large one, the more so the narrower they are.
     """
-
-    def __init__(self, op: Operator | SobolevFamily, width_in: int, width_out: int) -> None:
-        self._size = op.powers.b.element_size()
-        self._row_out = self._size * (op.alpha + 1) * width_out
-        native = kernel.chosen(op.device.type) != kernel.PLAIN
-        edges = len(op.powers.indices) * (FLOPS_PER_GATHERED_BYTE if native else FLOPS_PER_GATHERED_BYTE_OF_CSR)
-        edge = 4 + self._size + self._size * op.alpha
-        self.gather_one = edges * (edge + self._size * width_in * (1 if native else op.alpha))
-        self.gather_branches = edges * (edge + self._size * op.alpha * width_out)
-        self.large = 2 * op.n_nodes * width_in * width_out * (op.alpha + 1)
-        self.by_branch = self.large * (1 + 32 / width_out)
-        self.prepared_bytes = self._size * op.n_nodes * (op.alpha + 1) * width_in
-
-    def csr(self, nnz: int) -> float:
-        """Of the product of `nnz` sparse features with the weights of all branches."""
-        return FLOPS_PER_GATHERED_BYTE_OF_CSR * nnz * (4 + self._size + self._row_out)
+    large = 2 * op.n_nodes * width_in * width_out * (op.alpha + 1)
+    return large, large * (1 + 32 / width_out)
 
 
-def _cheapest(costs: dict[Order, float]) -> LayerPlan:
-    return LayerPlan(min(costs, key=lambda order: costs[order]), costs)
+def _sparse_cost(op: BranchOperator | SobolevFamily, nnz: int, width_out: int) -> float:
+    """Of the product of `nnz` sparse features with the weights of all branches."""
+    return csr_cost(nnz, op.dtype.itemsize, (op.alpha + 1) * width_out)

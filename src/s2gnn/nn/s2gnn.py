@@ -5,18 +5,18 @@ from itertools import pairwise
 
 import scipy.sparse as sp
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from s2gnn.graphs import Graph
-from s2gnn.nn.arguments import check_features, layer_widths
+from s2gnn.nn.arguments import layer_widths
 from s2gnn.nn.calling import as_operator
 from s2gnn.nn.conv import NormName, S2Conv
 from s2gnn.nn.epsilon import EpsilonName, LearnedEpsilon, make_epsilon
-from s2gnn.nn.features import dense, n_nonzero, table
 from s2gnn.nn.fusion import FusionName
-from s2gnn.nn.plan import LayerInput, LayerPlan, Operator, plan_input
-from s2gnn.operators import Shift, SobolevFamily, SobolevOperator, SparseInput
+from s2gnn.nn.inputs import Features, LayerInput, NetworkInput, dense, layer_input, n_nonzero, table
+from s2gnn.nn.network import GraphNetwork
+from s2gnn.nn.plan import LayerPlan, plan_input
+from s2gnn.operators import BranchOperator, GraphOperator, Shift, SobolevFamily, SobolevOperator, SparseInput
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class S2GNNConfig:
     initial_epsilon: float | None = None
 
 
-class S2GNN(nn.Module):
+class S2GNN(GraphNetwork):
     """A stack of `S2Conv` layers that maps node features to logits (the paper, Figure 4).
 
     Args:
@@ -113,74 +113,67 @@ class S2GNN(nn.Module):
         """A network with new parameters from the arguments of another."""
         return cls(**asdict(config))
 
-    def reset_parameters(self) -> None:
-        """Draw new parameters for every layer."""
-        for conv in self.convs:
-            conv.reset_parameters()  # type: ignore[operator]
-        if isinstance(self.epsilon, LearnedEpsilon):
-            self.epsilon.reset_parameters()
-
     def forward(
-        self,
-        x: LayerInput,
-        graph: Operator | SobolevFamily | Tensor,
-        edge_weight: Tensor | None = None,
+        self, x: NetworkInput, graph: GraphOperator | Tensor | None = None, edge_weight: Tensor | None = None
     ) -> Tensor:
         """The logits (N, out_channels)."""
         return self.layer_outputs(x, graph, edge_weight)[-1]
 
     def layer_outputs(
-        self,
-        x: LayerInput,
-        graph: Operator | SobolevFamily | Tensor,
-        edge_weight: Tensor | None = None,
+        self, x: NetworkInput, graph: GraphOperator | Tensor | None, edge_weight: Tensor | None = None
     ) -> list[Tensor]:
-        """What every layer gives, (N, width) each; the last are the logits."""
-        check_features(x, self._first.weight)
-        op = self._operator(x, graph, edge_weight)
+        """The output (N, width) of every layer; the last one is the logits."""
+        features = layer_input(x, self._first.weight)
+        op = self._bound(features, graph, edge_weight)
         outputs: list[Tensor] = []
         for conv in self.convs:
-            outputs.append(conv(outputs[-1] if outputs else x, op))
+            outputs.append(conv(outputs[-1] if outputs else features, op))
         return outputs
 
-    def _operator(
-        self, x: LayerInput, graph: Operator | SobolevFamily | Tensor, edge_weight: Tensor | None = None
-    ) -> Operator:
-        c = self.config
-        return as_operator(x, graph, edge_weight, c.alpha, self.epsilon, c.shift)
+    def operator(self, graph: Graph) -> BranchOperator | SobolevFamily:
+        """The operator that the network propagates with on `graph`; a family if ε is learned."""
+        c, weight = self.config, self._first.weight
+        shift = c.shift or "adjacency"
+        if isinstance(self.epsilon, LearnedEpsilon):
+            return SobolevFamily(graph, c.alpha, shift, dtype=weight.dtype, device=weight.device)
+        return SobolevOperator(graph, c.alpha, self.epsilon, shift, dtype=weight.dtype, device=weight.device)
 
-    @property
-    def _first(self) -> S2Conv:
-        return self.convs[0]  # type: ignore[return-value]
-
-    def prepare(
-        self, x: ArrayLike | Tensor | sp.sparray, graph: Graph
-    ) -> tuple[LayerInput, SobolevOperator | SobolevFamily]:
+    def prepare(self, x: Features, graph: Graph) -> tuple[LayerInput, BranchOperator | SobolevFamily]:
         """What the network is called with for constant features x (N, in_channels) on `graph`.
 
         Returns the features in the form that is the cheapest to train on (as they are, sparse, or propagated once), and
-        the operator with the network's α and ε, or the family for an ε that is learned; made once, for all epochs and
-        all networks of this shape. A dense `x` may be changed or deleted afterwards.
+        the operator; made once, for all epochs and all networks of this shape. A dense `x` may be changed or deleted
+        afterwards.
         """
-        c, weight = self.config, self._first.weight
-        features = table(x, graph, c.in_channels)
-        shift, dtype, device = c.shift or "adjacency", weight.dtype, weight.device
-        op: SobolevOperator | SobolevFamily
-        if isinstance(self.epsilon, LearnedEpsilon):
-            op = SobolevFamily(graph, c.alpha, shift, dtype=dtype, device=device)
-        else:
-            op = SobolevOperator(graph, c.alpha, self.epsilon, shift, dtype=dtype, device=device)
-        form = plan_input(op, c.in_channels, self._first.out_channels, n_nonzero(features))
+        first, weight = self._first, self._first.weight
+        features = table(x, graph, first.in_channels)
+        op = self.operator(graph)
+        form = plan_input(op, first.in_channels, first.out_channels, n_nonzero(features))
         if form == "sparse":
             return SparseInput(sp.csr_array(features), weight.dtype), op
-        if form == "prepared" and isinstance(op, SobolevOperator):
+        if form == "prepared" and isinstance(op, BranchOperator):
             return op.prepare(dense(features, weight, shared=True)), op
         return dense(features, weight), op
 
-    def plan(self, x: LayerInput, op: Operator | SobolevFamily) -> list[LayerPlan]:
+    def plan(self, x: LayerInput, op: GraphOperator) -> list[LayerPlan]:
         """The order of multiplication that each layer would take for the input `x` in its present mode."""
-        plans, bound = [], self._operator(x, op)
-        for conv in self.convs:
-            plans.append(conv.plan(x, bound))  # type: ignore[operator]
+        plans, bound = [], self._bound(x, op)
+        for conv in self.layers:
+            plans.append(conv.plan(x, bound))
             x = torch.empty(0, requires_grad=torch.is_grad_enabled())  # what comes out of a layer needs a gradient
         return plans
+
+    def _bound(
+        self, x: LayerInput, graph: GraphOperator | Tensor | None, edge_weight: Tensor | None = None
+    ) -> BranchOperator:
+        """The operator that all layers are called with."""
+        return as_operator(x, graph, edge_weight, self.config.alpha, self.epsilon, self.config.shift)
+
+    @property
+    def layers(self) -> list[S2Conv]:
+        """The modules of `convs`, typed."""
+        return [conv for conv in self.convs if isinstance(conv, S2Conv)]
+
+    @property
+    def _first(self) -> S2Conv:
+        return self.layers[0]

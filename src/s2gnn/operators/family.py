@@ -11,13 +11,14 @@ from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 from s2gnn.graphs.selection import Selection
 from s2gnn.operators.edge_factors import EdgeFactors, EdgePattern, edge_factors, scalings
-from s2gnn.operators.propagation import HadamardPowers
+from s2gnn.operators.graph_operator import BranchOperator, GraphOperator
+from s2gnn.operators.propagation import HadamardPowers, gather_cost
 from s2gnn.operators.shifts import Shift, check_shift
-from s2gnn.operators.sobolev import check_alpha, check_dtype, check_epsilon, check_graph, fitting_signal
+from s2gnn.operators.sobolev import check_alpha, check_dtype, check_epsilon, check_graph
 from s2gnn.operators.weighted_product import weighted_products
 
 
-class SobolevFamily:
+class SobolevFamily(GraphOperator):
     r"""S_1, …, S_α of one graph for any ε, and for any weights of its edges.
 
     .. math::
@@ -161,11 +162,15 @@ class SobolevFamily:
         own = torch.cat([torch.zeros_like(identity), p], dim=1)
         return DifferentiableOperator(self, float(number), scale[..., None], own[..., None])
 
+    def gather_cost(self, width: int, *, branches: bool) -> float:
+        """The cost of the sparse products of one member, see `BranchOperator.gather_cost`."""
+        return gather_cost(self.powers, self.alpha, self.device.type, width, branches=branches)
+
     def __repr__(self) -> str:
         return f"SobolevFamily({self.graph!r}, alpha={self.alpha}, shift={self.shift!r}, dtype={self.dtype})"
 
 
-class DifferentiableOperator:
+class DifferentiableOperator(BranchOperator):
     """S_1, …, S_α of a `SobolevFamily` at one ε, with products that have gradients by ε and by the edge weights.
 
     Made by `SobolevFamily.at`; layers take it in place of a `SobolevOperator`.
@@ -183,20 +188,27 @@ class DifferentiableOperator:
         self.powers = family.powers
         self._scale, self._own = scale, own  # (N, alpha + 1, 1), branch 0 being the identity
 
-    def propagate(self, h: Tensor) -> Tensor:
-        """S_ρ h for ρ = 1..α, differentiable: h (N, F) → (α, N, F)."""
-        branches = self.signal(h)[:, None].expand(-1, self.alpha + 1, -1)
-        return self.propagate_branches(branches)[:, 1:].transpose(0, 1)
-
     def propagate_branches(self, h: Tensor) -> Tensor:
         """S_ρ h_ρ, one input for each ρ = 0..α, differentiable: h (N, α + 1, F) → (N, α + 1, F)."""
         h = self.signal(h, branches=True)
         neighbours = weighted_products(self.powers, self.family.pattern, self._scale * h)
         return self._scale * neighbours + self._own * h
 
-    def signal(self, h: Tensor, *, branches: bool = False) -> Tensor:
-        """`h` (N, F), or (N, α + 1, F), if its shape, type and device fit; autocast converts it."""
-        return fitting_signal(self, h, branches=branches)
+    @property
+    def is_constant(self) -> bool:
+        """False: the operators change with ε and with the edge weights."""
+        return False
+
+    def gather_cost(self, width: int, *, branches: bool) -> float:
+        """The cost of the sparse products with one signal (N, width), or with one for each of the α `branches`."""
+        return self.family.gather_cost(width, branches=branches)
+
+    def selected(self, selection: Selection) -> "DifferentiableOperator":
+        """The rows and columns of some nodes, as an operator on these; nothing is normalised again."""
+        nodes = torch.from_numpy(selection.nodes).to(self.device)
+        return DifferentiableOperator(
+            self.family.selected(selection), self.epsilon, self._scale[nodes], self._own[nodes]
+        )
 
     def __repr__(self) -> str:
         return f"DifferentiableOperator({self.family!r}, epsilon={self.epsilon:g})"

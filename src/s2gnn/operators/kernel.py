@@ -17,6 +17,11 @@ from s2gnn.errors import InputError, SlowPathWarning
 ENVIRONMENT = "S2GNN_KERNEL"
 PLAIN = "torch"
 
+# What a byte that a sparse product gathers costs, in floating-point operations of one large dense product: measured on
+# two cores, where the signals of the graphs of the paper stay in the caches.
+FLOPS_PER_GATHERED_BYTE = 2
+FLOPS_PER_GATHERED_BYTE_OF_CSR = 12  # torch's own sparse product
+
 _forced: str | None = None
 
 

@@ -68,6 +68,52 @@ def branchwise(powers: HadamardPowers, h: Tensor) -> Tensor:
     return product
 
 
+def by_branch(h: Tensor, weight: Tensor) -> Tensor:
+    """h_ρ W_ρ, one dense product for each branch: h (N, R, F), weight (R, F, out) → (N, R, out)."""
+    return (h.transpose(0, 1) @ weight).transpose(0, 1)
+
+
+def filtered(powers: HadamardPowers, h: Tensor, weight: Tensor) -> Tensor:
+    """(S_ρ h) W_ρ for ρ = 0..α, differentiable: h (N, F), weight (α + 1, F, out) → (N, α + 1, out)."""
+    p = powers
+    product: Tensor = _Filtered.apply(h, weight, p.indptr, p.indices, p.b, p.c, p.t, p.sign)  # type: ignore[no-untyped-call]
+    return product
+
+
+class _Filtered(torch.autograd.Function):
+    """(S_ρ H) W_ρ with the backward pass of S_ρ (H W_ρ), which is the same map.
+
+    S_ρ G_ρ gives both gradients by one large product each, and S_ρ H need not be kept.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, weight: Tensor, *powers: Any) -> Tensor:
+        ctx.save_for_backward(h, weight, *powers[:-1])
+        ctx.sign = powers[-1]
+        return by_branch(fan_out(HadamardPowers(*powers), h), weight)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        h, weight, indptr, indices, b, c, t = ctx.saved_tensors
+        powers = HadamardPowers(indptr, indices, b, c, t, ctx.sign)
+        shifted = branchwise(powers, grad.to(h.dtype)).flatten(1)  # (N, (alpha + 1) out)
+        grad_h = shifted @ weight.transpose(1, 2).flatten(0, 1)
+        grad_weight = (h.T @ shifted).view(-1, *weight.shape[::2]).transpose(0, 1)
+        return grad_h, grad_weight, *(None,) * 6
+
+
+def gather_cost(powers: HadamardPowers, alpha: int, device: str, width: int, *, branches: bool) -> float:
+    """See `BranchOperator.gather_cost`.
+
+    An edge costs its index, its value, α scalings and the rows that it gathers: α rows, or, of one signal in the native
+    kernel, one row for all α powers.
+    """
+    native = kernel.chosen(device) != kernel.PLAIN
+    per_byte = kernel.FLOPS_PER_GATHERED_BYTE if native else kernel.FLOPS_PER_GATHERED_BYTE_OF_CSR
+    size, rows = powers.b.element_size(), 1 if native and not branches else alpha
+    return per_byte * len(powers.indices) * (4 + size + size * alpha + size * width * rows)
+
+
 @torch.library.custom_op("s2gnn::fan_out", mutates_args=())
 def _fan_out(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, h: Tensor) -> Tensor:
     out = h.new_empty(len(t), c.shape[1] + 1, h.shape[1])

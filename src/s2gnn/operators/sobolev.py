@@ -3,8 +3,6 @@
 import copy
 import math
 import warnings
-from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,41 +13,14 @@ from s2gnn.errors import IdenticalBranchesWarning, InputError
 from s2gnn.graphs import Graph
 from s2gnn.graphs.selection import Selection
 from s2gnn.operators import propagation
+from s2gnn.operators.graph_operator import BranchOperator, PreparedInput
 from s2gnn.operators.propagation import HadamardPowers
 from s2gnn.operators.shifts import Shift, hadamard_factors, with_diagonal
 
 _NUMPY: dict[torch.dtype, type[np.floating]] = {torch.float32: np.float32, torch.float64: np.float64}
 
 
-@dataclass(frozen=True, eq=False)
-class PreparedInput:
-    """A constant input together with its propagation, so that a training run computes it once.
-
-    Attributes:
-        stacked: S_ρ x for ρ = 0..α, (N, α + 1, F).
-        operator: the operator that made it.
-    """
-
-    stacked: Tensor
-    operator: "SobolevOperator"
-
-    @property
-    def x(self) -> Tensor:
-        """The input itself, (N, F)."""
-        return self.stacked[:, 0]
-
-    @property
-    def propagated(self) -> Tensor:
-        """S_ρ x for ρ = 1..α, (α, N, F)."""
-        return self.stacked[:, 1:].transpose(0, 1)
-
-    @property
-    def shape(self) -> torch.Size:
-        """The shape (N, F) of the input itself."""
-        return torch.Size((self.stacked.shape[0], self.stacked.shape[2]))
-
-
-class SobolevOperator:
+class SobolevOperator(BranchOperator):
     r"""The shift operators S_1, …, S_α of the paper, Section IV-C, on one weighted graph.
 
     .. math::
@@ -159,69 +130,29 @@ class SobolevOperator:
         part._within = (self, selection)
         return part
 
-    def propagate(self, h: Tensor) -> Tensor:
-        """S_ρ h for ρ = 1..α, differentiable: h (N, F) → (α, N, F)."""
-        return self.stacked(h)[:, 1:].transpose(0, 1)
-
-    def stacked(self, x: Tensor | PreparedInput) -> Tensor:
-        """S_ρ x for ρ = 0..α, (N, α + 1, F), of an input (N, F) that may have been prepared by this operator."""
-        if isinstance(x, PreparedInput):
-            return self.prepared(x).stacked
-        return propagation.fan_out(self.powers, self.signal(x))
-
-    def prepared(self, x: PreparedInput) -> PreparedInput:
-        """`x` if this operator made it."""
-        if x.operator is not self:
-            raise InputError("the prepared input was made by another operator: call op.prepare(x) on this one")
-        return x
+    def stacked(self, h: Tensor) -> Tensor:
+        """S_ρ h for ρ = 0..α, differentiable: h (N, F) → (N, α + 1, F)."""
+        return propagation.fan_out(self.powers, self.signal(h))
 
     def propagate_branches(self, h: Tensor) -> Tensor:
         """S_ρ h_ρ, one input for each ρ = 0..α, differentiable: h (N, α + 1, F) → (N, α + 1, F)."""
         return propagation.branchwise(self.powers, self.signal(h, branches=True))
 
-    def prepare(self, x: Tensor) -> PreparedInput:
-        """S_ρ x of an input that never changes, x (N, F), made once; a layer takes it in place of x."""
-        x = x.detach()
-        return PreparedInput(self.stacked(x), self)
+    def filtered(self, x: Tensor | PreparedInput, weight: Tensor) -> Tensor:
+        """(S_ρ x) W_ρ for ρ = 0..α, differentiable: x (N, F), weight (α + 1, F, out) → (N, α + 1, out)."""
+        if isinstance(x, Tensor) and x.requires_grad and torch.is_grad_enabled():
+            return propagation.filtered(self.powers, self.signal(x), weight)
+        return super().filtered(x, weight)
 
-    def signal(self, h: Tensor, *, branches: bool = False) -> Tensor:
-        """`h` (N, F), or (N, α + 1, F), if its shape, type and device fit; autocast converts it."""
-        return fitting_signal(self, h, branches=branches)
+    def gather_cost(self, width: int, *, branches: bool) -> float:
+        """The cost of the sparse products with one signal (N, width), or with one for each of the α `branches`."""
+        return propagation.gather_cost(self.powers, self.alpha, self.device.type, width, branches=branches)
 
     def __repr__(self) -> str:
         return (
             f"SobolevOperator({self.graph!r}, alpha={self.alpha}, epsilon={self.epsilon:g}, "
             f"shift={self.shift!r}, dtype={self.dtype})"
         )
-
-
-class Propagating(Protocol):
-    """What a signal must fit to: the number of nodes and of powers, the type and the device of an operator."""
-
-    n_nodes: int
-    alpha: int
-    dtype: torch.dtype
-    device: torch.device
-
-
-def fitting_signal(op: Propagating, h: Tensor, *, branches: bool) -> Tensor:
-    """`h` (N, F), or (N, α + 1, F), if its shape, type and device are those of `op`; autocast converts it."""
-    leading = (op.n_nodes, op.alpha + 1) if branches else (op.n_nodes,)
-    if h.ndim != len(leading) + 1 or h.shape[:-1] != leading:
-        expected = ", ".join(str(size) for size in (*leading, "F"))
-        raise InputError(f"the signal has shape {tuple(h.shape)}, but the operator expects ({expected})")
-    if h.device != op.device:
-        raise InputError(
-            f"the signal is on {h.device}, but the operator is on {op.device}: build it with device={h.device}"
-        )
-    if torch.is_autocast_enabled(h.device.type):
-        h = h.to(op.dtype)
-    if h.dtype != op.dtype:
-        raise InputError(
-            f"the signal is {h.dtype}, but the operator computes in {op.dtype}: convert the signal, "
-            f"or build the operator with dtype={h.dtype}"
-        )
-    return h
 
 
 def check_graph(graph: object) -> None:

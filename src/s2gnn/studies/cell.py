@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, get_args
 
 import torch
-from torch import nn
 
 from s2gnn.data.catalogue import Entry, Kind, entry
 from s2gnn.data.splits import DEVELOPMENT_SHARE, TEST_SEEDS, TRAINING_SHARE
@@ -15,8 +14,7 @@ from s2gnn.learning.hyperparameters import Hyperparameters, Value, default_hyper
 from s2gnn.learning.protocol import Protocol, named_protocol
 from s2gnn.learning.records import config_hash
 from s2gnn.learning.yardsticks import YARDSTICKS, Yardstick, make_yardstick
-from s2gnn.nn.graph_level import make_graph_model
-from s2gnn.nn.models import make_model
+from s2gnn.nn import GraphNetwork, make_graph_model, make_model
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Cell:
         """Stands for `config` in records."""
         return config_hash(self.config)
 
-    def new_model(self, in_channels: int, out_channels: int) -> nn.Module:
+    def new_model(self, in_channels: int, out_channels: int) -> GraphNetwork:
         """A model of this cell for data of these sizes."""
         arguments: dict[str, Any] = {"head": self.protocol.head, **self.hyperparameters.model}
         make = make_graph_model if entry(self.data).task == "graphs" else make_model
@@ -73,7 +71,7 @@ class Cell:
         """The yardstick of this cell, where it has one in place of a model."""
         return make_yardstick(self.model, **self.hyperparameters.model)
 
-    def model_factory(self, in_channels: int, out_channels: int) -> partial[nn.Module]:
+    def model_factory(self, in_channels: int, out_channels: int) -> partial[GraphNetwork]:
         """`new_model` with its arguments, as something that another process can call."""
         return partial(self.new_model, in_channels, out_channels)
 

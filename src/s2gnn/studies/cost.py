@@ -12,7 +12,7 @@ import torch
 
 from s2gnn.errors import InputError
 from s2gnn.graphs import erdos_renyi, save_graph
-from s2gnn.nn.models import MODELS, hyperparameters
+from s2gnn.nn import MODELS, hyperparameters
 from s2gnn.operators import kernel
 from s2gnn.resources import LimitError, Limits, available_bytes, forget_peak, in_own_process
 from s2gnn.studies.budget import BUDGETS, Budget

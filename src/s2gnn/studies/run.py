@@ -254,7 +254,7 @@ def materials(cell: Cell, dataset: Data, graph: Graphs) -> tuple[RunConfig, RunD
     fit_config = cell.protocol.fit_config(chosen.lr, chosen.weight_decay, several_labels=dataset.several_labels)
     new_model = cell.model_factory(dataset.x.shape[1], len(dataset.class_names))
     with seeded(0):
-        x, op = new_model().prepare(dataset.x, graph)  # type: ignore[operator]
+        x, op = new_model().prepare(dataset.x, graph)  # type: ignore[arg-type]
     split = partial(split_of, cell, dataset)
     return RunConfig(new_model, fit_config), RunData(x, op, dataset.y, split)
 

@@ -13,7 +13,7 @@ from s2gnn.errors import InputError
 from s2gnn.learning.hyperparameters import PUBLISHED, VARIANTS, Value
 from s2gnn.learning.protocol import Protocol, named_protocol
 from s2gnn.learning.yardsticks import YARDSTICKS
-from s2gnn.nn.models import has_head
+from s2gnn.nn import has_head
 from s2gnn.studies.budget import Budget
 from s2gnn.studies.cell import Cell, make_cell
 from s2gnn.studies.part import check_names

@@ -87,7 +87,7 @@ def _stability(cell: Experiment, run: Run, dataset: Dataset, graph: Graph) -> No
     test = dataset_split(dataset, run.seed).test
 
     def outputs(noisy: Graph) -> NDArray[np.float64]:
-        logits = predict_logits(model, *model.prepare(dataset.x, noisy)).double().numpy()  # type: ignore[operator]
+        logits = predict_logits(model, *model.prepare(dataset.x, noisy)).double().numpy()
         return np.asarray(logits - logits.mean(axis=1, keepdims=True))
 
     def score(logits: NDArray[np.float64]) -> float:

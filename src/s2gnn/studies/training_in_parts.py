@@ -147,7 +147,7 @@ def run_division(cell: Cell, division: Division, threads: int) -> Trained:
     def trained(epochs: int) -> Any:
         x: Any
         if batches is None:
-            x, op = network.prepare(dataset.x, graph)  # type: ignore[operator]
+            x, op = network.prepare(dataset.x, graph)
         else:
             x, op = InParts(network, dataset.x, graph, batches, division.degrees, division.evaluate), None
         shorter = replace(config, epochs=epochs)
@@ -158,7 +158,7 @@ def run_division(cell: Cell, division: Division, threads: int) -> Trained:
     forget_peak()
     result = trained(config.epochs)
     peak = peak_bytes() - before
-    logits = predict_logits(network, *network.prepare(dataset.x, graph))  # type: ignore[operator]
+    logits = predict_logits(network, *network.prepare(dataset.x, graph))
     return Trained(
         accuracy(dataset.y[split.test], logits[split.test].numpy().argmax(axis=1)),
         result.history.val_accuracy[result.best_epoch],

@@ -1,18 +1,16 @@
 """What the attention networks share: heads averaged, the softmax of edge scores, and no edge weights."""
 
-from itertools import pairwise
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
+from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
-from s2gnn.graphs.measures import closed_neighbourhoods
-from s2gnn.nn.arguments import layer_widths, positive_integer
+from s2gnn.nn.arguments import positive_integer
 from s2gnn.nn.baselines.edges import NodePairs
-from s2gnn.nn.baselines.network import HeadName, Network
-from s2gnn.nn.features import sparse_if_cheaper, table
-from s2gnn.operators import SparseInput
+from s2gnn.nn.baselines.stack import HeadName, Stack
+from s2gnn.nn.inputs import Features, sparse_if_cheaper, table
+from s2gnn.nn.network import reset
+from s2gnn.operators import GraphOperator, SparseInput
 
 NEGATIVE_SLOPE = 0.2
 
@@ -30,6 +28,16 @@ class AttentionLayer(nn.Module):
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.heads = heads
+
+    def reset_parameters(self) -> None:
+        """Draw the linear maps, then Glorot-uniform attention vectors (1, heads, C), and set the bias to zero."""
+        for linear in self.children():
+            reset(linear)
+        for parameter in self.parameters(recurse=False):
+            if parameter.ndim == 3:
+                nn.init.xavier_uniform_(parameter[0])
+            else:
+                nn.init.zeros_(parameter)
 
     def _by_head(self, h: Tensor) -> Tensor:
         """(N, heads · C) → (heads, N, C)."""
@@ -50,24 +58,15 @@ def along(h: Tensor, a: Tensor) -> Tensor:
     return (h @ a[0, :, :, None])[..., 0]
 
 
-class AttentionNetwork(Network):
-    """A stack of attention layers with ReLU and dropout between them; a subclass names its layer.
+class AttentionNetwork(Stack):
+    """A stack of attention layers; further arguments and shapes are those of `Stack`.
 
     Args:
-        in_channels: width of the node features.
         hidden_channels: width between layers, and of each head.
-        out_channels: number of classes.
-        num_layers: number of layers, at least 1.
         dropout: probability of dropping a hidden element in training; attention coefficients are not dropped.
         heads: number of attention heads, which are averaged.
-        head: see `Network`.
-
-    Shapes:
-        - input: x (N, in_channels) and the edges as `NodePairs`, as `prepare` gives them
-        - output: logits (N, out_channels)
     """
 
-    LAYER: type[AttentionLayer]
     SELF_LOOPS = True
 
     def __init__(
@@ -80,17 +79,18 @@ class AttentionNetwork(Network):
         heads: int = 1,
         head: HeadName = "plain",
     ) -> None:
-        widths = layer_widths(in_channels, hidden_channels, out_channels, num_layers)
-        n_heads = positive_integer(heads, "heads")
-        super().__init__((self.LAYER(i, o, n_heads) for i, o in pairwise(widths)), dropout, head)
-        self.in_channels = widths[0]
-        self.heads = n_heads
+        heads = positive_integer(heads, "heads")
+        super().__init__(in_channels, hidden_channels, out_channels, num_layers, dropout, head, heads=heads)
 
-    def prepare(self, x: Any, graph: Graph) -> tuple[Tensor | SparseInput, NodePairs]:
+    def prepare(self, x: Features, graph: Graph) -> tuple[Tensor | SparseInput, NodePairs]:
         """The features (N, in_channels), sparse where that is cheaper, and the edges, with self-loops or without."""
-        features = table(x, graph, self.in_channels)
-        pattern = closed_neighbourhoods(graph) if self.SELF_LOOPS else graph.to_scipy()
-        pattern.sort_indices()
-        rows, columns = (torch.from_numpy(axis.astype("int64")) for axis in pattern.tocoo().coords)
-        codes = (rows * graph.n_nodes + columns).to(self._parameter.device)
-        return sparse_if_cheaper(features, self._parameter), NodePairs(codes, graph.n_nodes)
+        features = sparse_if_cheaper(table(x, graph, self.in_channels), self.parameter)
+        return features, NodePairs.of(graph, self_loops=self.SELF_LOOPS, device=self.parameter.device)
+
+    def check_operator(self, op: GraphOperator | None) -> None:
+        """Raise unless `op` is what `prepare` returns."""
+        if not isinstance(op, NodePairs):
+            raise InputError(
+                f"{type(self).__name__} attends along edges, but was given {op!r}: call it with what "
+                "model.prepare(x, graph) gives"
+            )

@@ -8,22 +8,27 @@ spends its time.
 import copy
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from s2gnn.nn.pooling import NodeGroups
+from s2gnn.graphs import Graph
+from s2gnn.graphs.measures import closed_neighbourhoods
+from s2gnn.graphs.selection import Selection
+from s2gnn.operators import GraphOperator
 
 # Edges times channels that `additive_scores` holds at once: what fits into the cache of a core.
 VALUES_AT_ONCE = 2**18
 
 
-class NodePairs:
+class NodePairs(GraphOperator):
     """Ordered pairs (i, j), with (j, i) for each of them, in CSR form; a pair (i, i) is a self-loop.
 
     Args:
         codes: i · N + j of every pair, sorted, without repetition, (E,).
         n_nodes: N.
-        groups: the graphs of a disjoint union, each pair being of nodes of one of them; `None` for a single graph.
+        graph_sizes: the number of nodes (G,) of each graph of a disjoint union, whose pairs are of nodes of one graph;
+            `None` for a single graph.
 
     Attributes:
         rows: i of every pair, (E,) int64; the node that attends.
@@ -31,10 +36,10 @@ class NodePairs:
         reverse: where the pair (j, i) stands, (E,) int64.
     """
 
-    def __init__(self, codes: Tensor, n_nodes: int, groups: NodeGroups | None = None) -> None:
+    def __init__(self, codes: Tensor, n_nodes: int, graph_sizes: Tensor | None = None) -> None:
         self.codes = codes
         self.n_nodes = n_nodes
-        self.groups = groups
+        self.graph_sizes = graph_sizes
         self.rows, self.columns = codes // n_nodes, codes % n_nodes
         self.reverse = torch.argsort(self.columns * n_nodes + self.rows)
         self.offsets = torch.searchsorted(self.rows, torch.arange(n_nodes + 1, device=codes.device))
@@ -44,11 +49,25 @@ class NodePairs:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def within(self, groups: NodeGroups) -> "NodePairs":
-        """The same pairs, told which graphs of a disjoint union their nodes belong to."""
-        told = copy.copy(self)
-        told.groups = groups
-        return told
+    @classmethod
+    def of(cls, graph: Graph, *, self_loops: bool, device: torch.device) -> "NodePairs":
+        """The edges of `graph` in both directions, and a self-loop at every node if wanted."""
+        pattern = closed_neighbourhoods(graph) if self_loops else graph.to_scipy()
+        pattern.sort_indices()
+        rows, columns = (torch.from_numpy(axis.astype("int64")) for axis in pattern.tocoo().coords)
+        return cls((rows * graph.n_nodes + columns).to(device), graph.n_nodes)
+
+    def selected(self, selection: Selection) -> "NodePairs":
+        """The pairs of some nodes."""
+        stored, n = selection.stored(self.offsets.cpu().numpy(), self.columns.cpu().numpy()), len(selection.nodes)
+        rows = np.repeat(np.arange(n), np.diff(stored.indptr))
+        return NodePairs(torch.from_numpy(rows * n + stored.columns).to(self.codes.device), n)
+
+    def within_graphs(self, sizes: Tensor) -> "NodePairs":
+        """The same pairs, with the number of nodes (G,) of each graph of a disjoint union."""
+        pairs = copy.copy(self)
+        pairs.graph_sizes = sizes
+        return pairs
 
     def csr(self, values: Tensor) -> Tensor:
         """The sparse matrix (N, N) with `values` (E,) at the pairs."""

@@ -5,7 +5,7 @@ from torch.nn import functional as F
 
 from s2gnn.nn.baselines.attention import NEGATIVE_SLOPE, AttentionLayer, AttentionNetwork, along, vectors
 from s2gnn.nn.baselines.edges import NodePairs
-from s2gnn.nn.baselines.linear import GlorotLinear
+from s2gnn.nn.baselines.stack import GlorotLinear
 from s2gnn.operators import SparseInput
 
 
@@ -22,13 +22,6 @@ class GATLayer(AttentionLayer):
         self.att_dst = vectors(heads, out_channels)
         self.bias = nn.Parameter(self.att_src.new_empty(out_channels))
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw Glorot-uniform weights and attention vectors, and set the bias to zero."""
-        self.lin.reset_parameters()
-        nn.init.xavier_uniform_(self.att_src[0])
-        nn.init.xavier_uniform_(self.att_dst[0])
-        nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor | SparseInput, edges: NodePairs) -> Tensor:
         """The layer's output before its activation, (N, out_channels)."""

@@ -4,7 +4,7 @@ from torch import Tensor, nn
 
 from s2gnn.nn.baselines.attention import NEGATIVE_SLOPE, AttentionLayer, AttentionNetwork, vectors
 from s2gnn.nn.baselines.edges import NodePairs
-from s2gnn.nn.baselines.linear import GlorotLinear
+from s2gnn.nn.baselines.stack import GlorotLinear
 from s2gnn.operators import SparseInput
 
 
@@ -21,13 +21,6 @@ class GATv2Layer(AttentionLayer):
         self.att = vectors(heads, out_channels)
         self.bias = nn.Parameter(self.att.new_empty(out_channels))
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw Glorot-uniform weights and attention vectors, and set the last bias to zero."""
-        self.lin_l.reset_parameters()
-        self.lin_r.reset_parameters()
-        nn.init.xavier_uniform_(self.att[0])
-        nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor | SparseInput, edges: NodePairs) -> Tensor:
         """The layer's output before its activation, (N, out_channels)."""

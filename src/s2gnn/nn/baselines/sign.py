@@ -1,70 +1,63 @@
 """SIGN: several powers of the normalised adjacency matrix side by side (Frasca et al., 2020)."""
 
+from collections.abc import Iterable
 from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
 
 from s2gnn.errors import InputError
-from s2gnn.nn.arguments import layer_widths, positive_integer
-from s2gnn.nn.baselines.first_order import FirstOrderNetwork, LayerInput, powers, propagate
-from s2gnn.nn.baselines.linear import LinearLayer
-from s2gnn.nn.features import Propagated
-from s2gnn.operators import SobolevOperator, SparseInput
+from s2gnn.nn.arguments import positive_integer
+from s2gnn.nn.baselines.filters import FilterLayer, FilterNetwork, powers, propagate
+from s2gnn.nn.baselines.stack import LinearLayer
+from s2gnn.operators import BranchOperator, SparseInput
 
 
-class SIGNLayer(nn.Module):
+class SIGNLayer(FilterLayer):
     r"""[A_N X W_1 + b_1, A_N² X W_2 + b_2, …] with :math:`A_N = D^{-1/2} A D^{-1/2}`: no self-loops, no identity.
 
     Shapes:
-        - input: x (N, in_channels), dense, sparse or propagated, and a `SobolevOperator` with alpha=1, epsilon=0
-        - output: (N, powers · out_channels)
+        - output: (N, K · out_channels)
     """
 
-    def __init__(self, in_channels: int, out_channels: int, powers: int) -> None:
-        super().__init__()
-        self.linears = nn.ModuleList(nn.Linear(in_channels, out_channels) for _ in range(powers))
+    def __init__(self, in_channels: int, out_channels: int, K: int) -> None:
+        super().__init__(in_channels, out_channels)
+        self.linears = nn.ModuleList(nn.Linear(in_channels, out_channels) for _ in range(K))
 
-    def reset_parameters(self) -> None:
-        """Draw new parameters for every power."""
-        for linear in self.linears:
-            linear.reset_parameters()  # type: ignore[operator]
+    @property
+    def products(self) -> float:
+        """(K + 1) / 2: the k-th power multiplies k times."""
+        return (len(self.linears) + 1) / 2
 
-    def forward(self, x: LayerInput, op: SobolevOperator) -> Tensor:
-        """The outputs of all powers side by side, before the activation, (N, powers · out_channels)."""
-        if isinstance(x, SparseInput):
-            return self._transform_first(x, op)
-        signals = x.by(op) if isinstance(x, Propagated) else powers(op, x, len(self.linears))
+    def filters(self, x: Tensor, op: BranchOperator) -> tuple[Tensor, ...]:
+        """A_N x, A_N² x, …, A_N^K x."""
+        return powers(op, x, len(self.linears))
+
+    def combine(self, *signals: Tensor) -> Tensor:
+        """[(A_N x) W_1 + b_1, …]."""
         return torch.cat([linear(signal) for linear, signal in zip(self.linears, signals, strict=True)], dim=1)
 
-    def _transform_first(self, x: SparseInput, op: SobolevOperator) -> Tensor:
-        """A_N^k (X W_k): each product takes the powers still to come, side by side."""
-        remaining = x @ torch.cat([linear.weight for linear in self.linears]).T  # type: ignore[misc]
+    def transform_first(self, x: Tensor | SparseInput, op: BranchOperator) -> Tensor:
+        """A_N^k (x W_k): each product takes the powers still to come, side by side."""
+        remaining = x @ torch.cat([linear.get_parameter("weight") for linear in self.linears]).T
         outputs = []
         for linear in self.linears:
             remaining = propagate(op, remaining)
-            width = linear.out_features
-            outputs.append(remaining[:, :width] + linear.bias)  # type: ignore[operator]
-            remaining = remaining[:, width:]
+            outputs.append(remaining[:, : self.out_channels] + linear.get_parameter("bias"))
+            remaining = remaining[:, self.out_channels :]
         return torch.cat(outputs, dim=1)
 
 
-class SIGN(FirstOrderNetwork):
+class SIGN(FilterNetwork):
     """One linear layer for each power of the normalised adjacency matrix, then linear layers on all of them.
 
-    The released code leaves the logits of SIGN, alone among its baselines, as they are; so there is no `head`.
+    The released code leaves the logits of SIGN, alone among its baselines, as they are; so there is no `head`. Further
+    arguments and shapes are those of `Stack`.
 
     Args:
-        in_channels: width of the node features.
         hidden_channels: width of each power, and between further layers.
-        out_channels: number of classes.
         num_layers: number of layers, at least 2; the released code has 2.
-        dropout: probability of dropping a hidden element in training.
         powers: the highest power K ≥ 1; the powers are 1..K.
-
-    Shapes:
-        - input: x (N, in_channels) or what `prepare` gives, and a `SobolevOperator` with alpha=1, epsilon=0
-        - output: logits (N, out_channels)
     """
 
     EPSILON = 0.0
@@ -78,14 +71,15 @@ class SIGN(FirstOrderNetwork):
         dropout: float = 0.5,
         powers: int = 2,
     ) -> None:
-        widths = layer_widths(in_channels, hidden_channels, out_channels, num_layers)
-        if len(widths) < 3:
-            raise InputError(f"num_layers is {num_layers}, but SIGN has at least 2: the powers, and what reads them")
         K = positive_integer(powers, "powers")
-        behind = [K * widths[1], *widths[2:]]
-        layers = [SIGNLayer(widths[0], widths[1], K), *(LinearLayer(i, o) for i, o in pairwise(behind))]
-        super().__init__(layers, widths[0], (K + 1) / 2, dropout, "plain")
-        self.K = K
+        super().__init__(in_channels, hidden_channels, out_channels, num_layers, dropout, K=K)
 
-    def _signals(self, op: SobolevOperator, x: Tensor) -> tuple[Tensor, ...]:
-        return powers(op, x, self.K)
+    def new_layers(self, widths: list[int], **of_layers: int) -> Iterable[nn.Module]:
+        """The powers, and the linear layers that read them."""
+        K = of_layers["K"]
+        if len(widths) < 3:
+            raise InputError(
+                f"num_layers is {len(widths) - 1}, but SIGN has at least 2: the powers, and what reads them"
+            )
+        first, second, *others = widths
+        return [SIGNLayer(first, second, K), *(LinearLayer(i, o) for i, o in pairwise([K * second, *others]))]

@@ -9,10 +9,10 @@ from torch.nn import functional as F
 from s2gnn.errors import InputError
 from s2gnn.nn.baselines.attention import NEGATIVE_SLOPE, AttentionLayer, AttentionNetwork, along, vectors
 from s2gnn.nn.baselines.edges import NodePairs
-from s2gnn.nn.baselines.linear import GlorotLinear
-from s2gnn.nn.baselines.network import HeadName
-from s2gnn.nn.baselines.non_edges import non_edges
+from s2gnn.nn.baselines.stack import GlorotLinear, HeadName
 from s2gnn.operators import SparseInput
+
+NON_EDGES_PER_EDGE = 0.5
 
 
 class SuperGATLayer(AttentionLayer):
@@ -30,13 +30,6 @@ class SuperGATLayer(AttentionLayer):
         self.att_r = vectors(heads, out_channels)
         self.bias = nn.Parameter(self.att_l.new_empty(out_channels))
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw Glorot-uniform weights and attention vectors, and set the bias to zero."""
-        self.lin.reset_parameters()
-        nn.init.xavier_uniform_(self.att_l[0])
-        nn.init.xavier_uniform_(self.att_r[0])
-        nn.init.zeros_(self.bias)
 
     def train(self, mode: bool = True) -> "SuperGATLayer":
         """Enter or leave training; leaving it forgets the loss of the last step."""
@@ -62,18 +55,59 @@ def _cross_entropy(edges: Tensor, others: Tensor) -> Tensor:
     return F.binary_cross_entropy_with_logits(guesses, truth.to(guesses))
 
 
+def non_edges(edges: NodePairs) -> NodePairs:
+    """Random pairs that are no edges, both directions of each, about `NON_EDGES_PER_EDGE` for each edge.
+
+    On a disjoint union both nodes of a pair are of one graph, and every graph has about as many pairs as by itself:
+    `NON_EDGES_PER_EDGE` for each of its own edges, fewer where nearly all its nodes are joined, none where all are.
+    """
+    n = edges.n_nodes
+    drawn = _of_one_graph(edges) if edges.graph_sizes is None else _of_each_graph(edges, edges.graph_sizes)
+    both = torch.unique(torch.cat([drawn, drawn % n * n + drawn // n]))
+    return NodePairs(both, n, edges.graph_sizes)
+
+
+def _of_one_graph(edges: NodePairs) -> Tensor:
+    """Codes of half the pairs: of codes drawn among all, those of no edge."""
+    n = edges.n_nodes
+    share = 1 - len(edges) / n**2
+    if share == 0:
+        return edges.codes[:0]
+    drawn = torch.randint(n**2, (math.ceil(NON_EDGES_PER_EDGE * len(edges) / share / 2),), device=edges.codes.device)
+    position = torch.searchsorted(edges.codes, drawn).clamp(max=len(edges) - 1)
+    return drawn[edges.codes[position] != drawn]
+
+
+def _of_each_graph(edges: NodePairs, sizes: Tensor) -> Tensor:
+    """Codes of half the pairs, by their ranks: small graphs are often nearly complete, and nothing is tried in vain.
+
+    The pairs of nodes of one graph are numbered row by row, graph after graph. The non-edge of rank r has r others and
+    all edges with at most r non-edges before them before it.
+    """
+    graph_of_node = torch.repeat_interleave(sizes)
+    ends = sizes.cumsum(0)
+    starts = ends - sizes
+    n_edges = edges.offsets[ends] - edges.offsets[starts]  # (G,)
+    n_others = sizes**2 - n_edges
+    wanted = torch.ceil(NON_EDGES_PER_EDGE / 2 * n_edges).long() * (n_others > 0)
+    graph = torch.repeat_interleave(wanted)  # of every draw
+    drawn = torch.randint(2**62, graph.shape, device=graph.device) % n_others[graph]
+    ranks = (n_others.cumsum(0) - n_others)[graph] + drawn
+
+    widths = sizes[graph_of_node]
+    first = widths.cumsum(0) - widths  # the number of the first pair of every row, (N,)
+    shifts = first - starts[graph_of_node]  # the number of (i, j) is that of i plus j
+    others_before = shifts[edges.rows] + edges.columns - torch.arange(len(edges), device=graph.device)
+    numbers = ranks + torch.searchsorted(others_before, ranks, right=True)
+    rows = torch.searchsorted(first, numbers, right=True) - 1
+    return rows * edges.n_nodes + numbers - shifts[rows]
+
+
 class SuperGAT(AttentionNetwork):
-    """A stack of `SuperGATLayer`; shapes are those of `AttentionNetwork`.
+    """A stack of `SuperGATLayer`; further arguments and shapes are those of `AttentionNetwork`.
 
     Args:
-        in_channels: width of the node features.
-        hidden_channels: width between layers, and of each head.
-        out_channels: number of classes.
-        num_layers: number of layers, at least 1.
-        dropout: probability of dropping a hidden element in training; attention coefficients are not dropped.
-        heads: number of attention heads, which are averaged.
         attention_loss: weight of the self-supervised loss; the released code trains without, i.e. with 0.
-        head: see `Network`.
     """
 
     LAYER = SuperGATLayer
@@ -93,15 +127,19 @@ class SuperGAT(AttentionNetwork):
         if not (isinstance(attention_loss, int | float) and math.isfinite(attention_loss) and attention_loss >= 0):
             raise InputError(f"attention_loss is {attention_loss!r}, but a weight is a finite number >= 0")
         self.attention_loss = float(attention_loss)
-        for layer in self.layers:
-            layer.supervised = self.attention_loss > 0  # type: ignore[assignment]
+        for layer in self._layers:
+            layer.supervised = self.attention_loss > 0
 
     def auxiliary_loss(self) -> Tensor:
         """`attention_loss` times the cross-entropy of telling edges from non-edges in the last forward pass.
 
         It is summed over the layers, and zero outside training.
         """
-        losses = [layer.attention_loss for layer in self.layers if layer.attention_loss is not None]
+        losses = [layer.attention_loss for layer in self._layers if layer.attention_loss is not None]
         if not losses:
-            return self._parameter.new_zeros(())
-        return self.attention_loss * torch.stack(losses).sum()  # type: ignore[arg-type]
+            return self.parameter.new_zeros(())
+        return self.attention_loss * torch.stack(losses).sum()
+
+    @property
+    def _layers(self) -> list[SuperGATLayer]:
+        return [layer for layer in self.layers if isinstance(layer, SuperGATLayer)]

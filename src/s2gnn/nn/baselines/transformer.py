@@ -6,7 +6,7 @@ from torch import Tensor
 
 from s2gnn.nn.baselines.attention import AttentionLayer, AttentionNetwork
 from s2gnn.nn.baselines.edges import NodePairs
-from s2gnn.nn.baselines.linear import LinearLayer
+from s2gnn.nn.baselines.stack import LinearLayer
 from s2gnn.operators import SparseInput
 
 
@@ -22,11 +22,6 @@ class TransformerLayer(AttentionLayer):
         self.lin_query = LinearLayer(in_channels, heads * out_channels)
         self.lin_value = LinearLayer(in_channels, heads * out_channels)
         self.lin_skip = LinearLayer(in_channels, out_channels)
-
-    def reset_parameters(self) -> None:
-        """Draw new parameters as `torch.nn.Linear` does."""
-        for linear in (self.lin_key, self.lin_query, self.lin_value, self.lin_skip):
-            linear.reset_parameters()
 
     def forward(self, x: Tensor | SparseInput, edges: NodePairs) -> Tensor:
         """The layer's output before its activation, (N, out_channels)."""

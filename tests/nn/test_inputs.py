@@ -4,7 +4,7 @@ import scipy.sparse as sp
 import torch
 
 from s2gnn import InputError
-from s2gnn.nn.features import Propagated, dense, n_nonzero, sparse_if_cheaper, table
+from s2gnn.nn.inputs import dense, n_nonzero, sparse_if_cheaper, table
 from s2gnn.operators import SparseInput
 from tests.random_graphs import random_graph
 
@@ -76,12 +76,3 @@ def test_unusable_features():
         table(np.ones((5, 2)), np.ones((5, 5)), 2)
     with pytest.raises(InputError, match="layout torch.sparse_coo: pass a dense tensor or a SciPy sparse matrix"):
         table(torch.ones(5, 2).to_sparse(), g, 2)
-
-
-def test_signals_of_another_operator_are_refused():
-    mine, other = object(), object()
-    prepared = Propagated((torch.ones(4, 3),), mine)
-    assert prepared.shape == (4, 3)
-    assert prepared.by(mine) is prepared.signals
-    with pytest.raises(InputError, match="made by another operator"):
-        prepared.by(other)

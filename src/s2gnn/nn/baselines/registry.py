@@ -1,0 +1,120 @@
+"""The registry: every model of the comparison by its name."""
+
+import difflib
+import inspect
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, get_args
+
+from s2gnn.errors import InputError
+from s2gnn.nn.baselines.ablations import NoHadamardGNN, RegularSobolevGNN
+from s2gnn.nn.baselines.cheby import Cheby
+from s2gnn.nn.baselines.clustergcn import ClusterGCN
+from s2gnn.nn.baselines.gat import GAT
+from s2gnn.nn.baselines.gatv2 import GATv2
+from s2gnn.nn.baselines.gcn import GCN
+from s2gnn.nn.baselines.mlp import MLP
+from s2gnn.nn.baselines.sgc import SGC
+from s2gnn.nn.baselines.sign import SIGN
+from s2gnn.nn.baselines.stack import HeadName
+from s2gnn.nn.baselines.supergat import SuperGAT
+from s2gnn.nn.baselines.transformer import Transformer
+from s2gnn.nn.graph_level import GraphClassifier
+from s2gnn.nn.network import GraphNetwork
+from s2gnn.nn.pooling import PoolingName
+from s2gnn.nn.s2gnn import S2GNN
+
+MODELS: Mapping[str, type[GraphNetwork]] = MappingProxyType(
+    {
+        "s2gnn": S2GNN,
+        "gcn": GCN,
+        "cheby": Cheby,
+        "gat": GAT,
+        "sgc": SGC,
+        "clustergcn": ClusterGCN,
+        "sign": SIGN,
+        "supergat": SuperGAT,
+        "transformer": Transformer,
+        "gatv2": GATv2,
+        "mlp": MLP,
+        "no-hadamard": NoHadamardGNN,
+        "regular-sobolev": RegularSobolevGNN,
+    }
+)
+
+
+def hyperparameters(name: str) -> tuple[str, ...]:
+    """The arguments of `make_model(name, …)` besides the numbers of features and classes, `head` last."""
+    if name not in MODELS:
+        close = _closest(name)
+        meant = f"did you mean {close!r}? They are" if close else "they are"
+        raise InputError(f"there is no model {name!r}: {meant} {', '.join(MODELS)}")
+    parameters = inspect.signature(MODELS[name]).parameters.values()
+    named = [p.name for p in parameters if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    return (*(p for p in named if p not in ("in_channels", "out_channels", "head")), "head")
+
+
+def _closest(name: str) -> str | None:
+    """The model that a misspelt name most likely stands for; ties go to one with the same first letter."""
+    name = name.lower()
+
+    def similarity(model: str) -> tuple[float, bool]:
+        return difflib.SequenceMatcher(None, name, model).ratio(), name[0] == model[0]
+
+    return max(difflib.get_close_matches(name, MODELS, n=len(MODELS)), key=similarity, default=None)
+
+
+def model_defaults(name: str) -> dict[str, Any]:
+    """The defaults of the model's class among `hyperparameters(name)`, except for the head and what is off."""
+    parameters = inspect.signature(MODELS[name]).parameters
+    defaults = {key: parameters[key].default for key in hyperparameters(name)[:-1]}
+    off = (None, False, inspect.Parameter.empty)
+    return {key: value for key, value in defaults.items() if not any(value is nothing for nothing in off)}
+
+
+def has_head(name: str) -> bool:
+    """Whether `head` makes a difference: the released code puts ReLU and dropout on the logits of this model."""
+    return "head" in inspect.signature(MODELS[name]).parameters
+
+
+def make_model(name: str, in_channels: int, out_channels: int, **given: Any) -> GraphNetwork:
+    """The model called `name`.
+
+    Args:
+        name: one of `MODELS`.
+        in_channels: width of the node features.
+        out_channels: number of classes.
+        **given: of `hyperparameters(name)`; the defaults are those of the model's class, and 64 for `hidden_channels`.
+            `head` is accepted for every model: for S2-GNN, SIGN and the ablations, whose logits
+            the released code leaves as they are, "plain" and "released" are the same.
+    """
+    _check_names(name, given, hyperparameters(name))
+    if given.get("head", "plain") not in get_args(HeadName):
+        raise InputError(f"head is {given['head']!r}, but it must be one of {', '.join(get_args(HeadName))}")
+    model = MODELS[name]
+    if not has_head(name):
+        given.pop("head", None)
+    arguments = {"hidden_channels": 64, **given}
+    return model(in_channels=in_channels, out_channels=out_channels, **arguments)
+
+
+def make_graph_model(
+    name: str, in_channels: int, out_channels: int, *, pooling: PoolingName = "mean", **given: Any
+) -> GraphClassifier:
+    """The model called `name` for graphs.
+
+    Args:
+        name: one of `MODELS`.
+        in_channels: width of the node features.
+        out_channels: number of classes.
+        pooling: "mean", "sum", "max" or "attention".
+        **given: of `hyperparameters(name)`, see `make_model`.
+    """
+    _check_names(name, given, (*hyperparameters(name), "pooling"))
+    return GraphClassifier(make_model(name, in_channels, out_channels, **given), pooling, out_channels)
+
+
+def _check_names(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
+    unknown = [key for key in given if key not in allowed]
+    if unknown:
+        raise InputError(f"{name} has no hyperparameter {unknown[0]!r}: allowed are {', '.join(allowed)}")

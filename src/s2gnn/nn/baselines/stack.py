@@ -1,0 +1,101 @@
+"""The stack of layers that the baselines share: ReLU and dropout between layers, and what is done to the logits."""
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import ClassVar, Literal, get_args
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from s2gnn.errors import InputError
+from s2gnn.nn.arguments import layer_widths, probability
+from s2gnn.nn.inputs import NetworkInput, layer_input
+from s2gnn.nn.network import GraphNetwork
+from s2gnn.operators import GraphOperator, SparseInput
+
+HeadName = Literal["plain", "released"]
+
+
+class Stack(GraphNetwork):
+    """Layers called as `layer(x, op)`, with ReLU and dropout between them; a subclass names its layer.
+
+    Args:
+        in_channels: width of the node features.
+        hidden_channels: width between layers.
+        out_channels: number of classes C.
+        num_layers: number of layers, at least 1.
+        dropout: probability of dropping a hidden element in training.
+        head: "plain" gives the output of the last layer as logits; "released" applies ReLU and dropout to it, as the
+            code that the paper's authors released does.
+        **of_layers: further arguments of every layer.
+
+    Shapes:
+        - input: x (N, in_channels), or what `prepare` returns, and the operator that `prepare` returns
+        - output: logits (N, C)
+    """
+
+    LAYER: ClassVar[Callable[..., nn.Module]]
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 2,
+        dropout: float = 0.5,
+        head: HeadName = "plain",
+        **of_layers: int,
+    ) -> None:
+        super().__init__()
+        widths = layer_widths(in_channels, hidden_channels, out_channels, num_layers)
+        if head not in get_args(HeadName):
+            raise InputError(f"head is {head!r}, but it must be one of {', '.join(get_args(HeadName))}")
+        self.in_channels = widths[0]
+        self.dropout = probability(dropout, "dropout")
+        self.head: HeadName = head
+        self.layers = nn.ModuleList(self.new_layers(widths, **of_layers))
+
+    def new_layers(self, widths: list[int], **of_layers: int) -> Iterable[nn.Module]:
+        """The layers between these widths, with new parameters."""
+        return (self.LAYER(width_in, width_out, **of_layers) for width_in, width_out in pairwise(widths))
+
+    def forward(self, x: NetworkInput, op: GraphOperator | None = None) -> Tensor:
+        """The logits (N, C)."""
+        self.check_operator(op)
+        h = layer_input(x, self.parameter)
+        *hidden, last = self.layers
+        for layer in hidden:
+            h = self._activate(layer(h, op))
+        logits: Tensor = last(h, op)
+        return self._activate(logits) if self.head == "released" else logits
+
+    def check_operator(self, op: GraphOperator | None) -> None:
+        """Raise unless the layers can work with `op`."""
+
+    def _activate(self, h: Tensor) -> Tensor:
+        return F.dropout(F.relu(h), self.dropout, self.training)
+
+    def extra_repr(self) -> str:
+        """What is not among the layers, for `repr`."""
+        return f"dropout={self.dropout:g}, head={self.head!r}"
+
+
+class LinearLayer(nn.Linear):
+    """`torch.nn.Linear` that also takes a sparse input, and an operator which it does not use."""
+
+    def forward(self, x: Tensor | SparseInput, op: GraphOperator | None = None) -> Tensor:
+        """X W + b, (N, out_features)."""
+        del op
+        if isinstance(x, Tensor):
+            return super().forward(x)
+        product = x @ self.weight.T
+        return product if self.bias is None else product + self.bias
+
+
+class GlorotLinear(LinearLayer):
+    """A linear layer that starts as PyG's with `weight_initializer="glorot"`."""
+
+    def reset_parameters(self) -> None:
+        """Draw Glorot-uniform weights, and the bias as `torch.nn.Linear` does."""
+        super().reset_parameters()
+        nn.init.xavier_uniform_(self.weight)

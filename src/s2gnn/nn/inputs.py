@@ -1,0 +1,130 @@
+"""The forms of a network's input: where they are made, checked and selected."""
+
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from s2gnn.errors import InputError
+from s2gnn.graphs import Graph
+from s2gnn.graphs.features import checked_features
+from s2gnn.graphs.selection import Selection
+from s2gnn.operators import GraphOperator, PreparedInput, SparseInput
+from s2gnn.operators.matrix import SPARSE_BELOW
+from s2gnn.operators.sobolev import check_graph
+
+Features: TypeAlias = ArrayLike | Tensor | sp.sparray | sp.spmatrix
+"""Node features as people have them."""
+
+Table: TypeAlias = NDArray[np.floating] | sp.csr_array
+"""Checked features (N, M)."""
+
+LayerInput: TypeAlias = Tensor | SparseInput | PreparedInput
+"""Node features as a layer takes them: dense, sparse, or propagated once."""
+
+
+class NetworkInput(Protocol):
+    """What a network is called with: a `LayerInput`, or what wraps one, such as a `GraphInput`."""
+
+    @property
+    def shape(self) -> torch.Size:
+        """(N, F): the number of rows that the network has outputs for, and of features."""
+        ...
+
+
+def layer_input(x: NetworkInput, weight: Tensor) -> LayerInput:
+    """`x` if a layer can multiply it with `weight`: of a form that layers take, and of its type, or under autocast."""
+    values = x.stacked if isinstance(x, PreparedInput) else x
+    if not isinstance(values, SparseInput) and (not isinstance(values, Tensor) or values.layout != torch.strided):
+        raise InputError(
+            f"x is a {type(values).__name__} but must be a dense tensor, torch.tensor(x, dtype={weight.dtype}), "
+            "or s2gnn.operators.SparseInput(x)"
+        )
+    if values.dtype != weight.dtype and not torch.is_autocast_enabled(values.device.type):
+        calls = {torch.float32: "float()", torch.float64: "double()"}
+        call = calls.get(weight.dtype, f"to({weight.dtype})")
+        remedy = f"SparseInput(x, dtype={weight.dtype})" if isinstance(values, SparseInput) else f"x.{call}"
+        raise InputError(f"x is {values.dtype}, but the layer's weights are {weight.dtype}: pass {remedy}")
+    return x if isinstance(x, PreparedInput) else values
+
+
+def unpropagated(x: LayerInput) -> Tensor | SparseInput:
+    """The features (N, F) themselves."""
+    return x.x if isinstance(x, PreparedInput) else x
+
+
+def select_nodes(
+    x: NetworkInput, op: GraphOperator | None, selection: Selection
+) -> tuple[LayerInput, GraphOperator | None]:
+    """What a network is called with on some nodes, from what its `prepare` returned for all; degrees stay the same.
+
+    On the graphs of a disjoint union nothing is lost: degrees and normalisations do not cross the blocks. On some nodes
+    of one graph the degrees are those of the whole graph, and only the edges that leave the nodes are missing. Features
+    that were propagated once stay what they are: the first layer then misses no neighbour.
+    """
+    part = None if op is None else op.selected(selection)
+    nodes = torch.from_numpy(selection.nodes)
+    if isinstance(x, PreparedInput) and part is not None:
+        return x.rows(nodes, part), part
+    if isinstance(x, Tensor):
+        return x.index_select(0, nodes.to(x.device)), part
+    if isinstance(x, SparseInput):
+        return x.rows(nodes), part
+    raise InputError(f"x is a {type(x).__name__}, of which no rows can be selected: pass a dense tensor")
+
+
+def table(x: Features, graph: Graph | None, in_channels: int) -> Table:
+    """Features as an array or CSR matrix (N, in_channels) of float64, or of float32 in an array that has them.
+
+    An array may be the caller's own.
+    """
+    if isinstance(x, Tensor) and x.layout != torch.strided:
+        raise InputError(f"x is a tensor of layout {x.layout}: pass a dense tensor or a SciPy sparse matrix")
+    if graph is not None:
+        check_graph(graph)
+    features: Table = checked_features(x, keep_float32=True)
+    rows = features.shape[0] if graph is None else graph.n_nodes
+    if features.shape != (rows, in_channels):
+        raise InputError(
+            f"x has shape {features.shape}, expected ({rows}, {in_channels}): one row per node, in_channels columns"
+        )
+    return features
+
+
+def n_nonzero(features: Any) -> int:
+    """The number of values of an array or sparse matrix that are not zero."""
+    return int(features.count_nonzero() if sp.issparse(features) else np.count_nonzero(features))
+
+
+def dense(features: Any, like: Tensor, *, shared: bool = False) -> Tensor:
+    """Features (N, M) as a dense tensor in the type and on the device of `like`.
+
+    Args:
+        features: array or CSR matrix (N, M).
+        like: gives type and device.
+        shared: whether the tensor may share the memory of the array, for a use that is over before the owner of the
+            array can change it; otherwise it is a copy.
+    """
+    array, own = (features.toarray(), True) if sp.issparse(features) else (features, False)
+    strides = array.strides
+    if not array.flags.writeable or min(strides) < 0 or any(stride % array.itemsize for stride in strides):
+        array, own = array.copy(order="K"), True  # torch takes none of these
+    return torch.from_numpy(array).to(like, copy=not (own or shared))
+
+
+def sparse_if_cheaper(features: Any, like: Tensor, propagation: float = 0) -> Tensor | SparseInput:
+    """Features X (N, M) for a first layer that computes X W at every step, as a sparse matrix if that is cheaper.
+
+    Args:
+        features: array or CSR matrix (N, M).
+        like: gives type and device.
+        propagation: nonzeros that products S (X W) would read at every step, where a dense S X is made once.
+    """
+    rows, columns = features.shape
+    stored = features.nnz if sp.issparse(features) else n_nonzero(features)
+    if like.device.type == "cpu" and stored + propagation < SPARSE_BELOW * rows * columns:
+        return SparseInput(sp.csr_array(features), like.dtype)
+    return dense(features, like)

@@ -1,0 +1,94 @@
+"""GraphNetwork: the contract of every network."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+from torch import Tensor, nn
+
+from s2gnn.graphs import Graph
+from s2gnn.nn.inputs import Features, NetworkInput
+from s2gnn.operators import GraphOperator
+
+
+@runtime_checkable
+class Resettable(Protocol):
+    """A module that can draw new parameters."""
+
+    def reset_parameters(self) -> None:
+        """Draw new parameters."""
+
+
+@runtime_checkable
+class AddsToLoss(Protocol):
+    """A module that adds to the loss that it is trained by."""
+
+    def auxiliary_loss(self) -> Tensor:
+        """A scalar, of the last forward pass."""
+        ...
+
+
+def reset(module: nn.Module) -> None:
+    """Draw new parameters for `module`, or for its submodules, in order, if it has no `reset_parameters`."""
+    if isinstance(module, Resettable):
+        module.reset_parameters()
+    else:
+        for child in module.children():
+            reset(child)
+
+
+class Trainable(nn.Module):
+    """A module that can be trained from scratch."""
+
+    __call__: Callable[..., Tensor]
+
+    def reset_parameters(self) -> None:
+        """Draw new parameters for all submodules, in order."""
+        for child in self.children():
+            reset(child)
+
+    def auxiliary_loss(self) -> Tensor:
+        """What training adds to the loss of the last forward pass, a scalar: what the submodules add, or zero."""
+        losses = (child.auxiliary_loss() for child in self.children() if isinstance(child, AddsToLoss))
+        return sum(losses, start=self.parameter.new_zeros(()))
+
+    @property
+    def parameter(self) -> Tensor:
+        """Any parameter, for the type and device of the module."""
+        return next(self.parameters())
+
+
+class GraphNetwork(Trainable, ABC):
+    """A network on the nodes of a graph, called with what its `prepare` returns.
+
+    Training, prediction, mini-batches, link prediction and analysis work with every subclass, and at run time with
+    every `nn.Module` that has these methods. A network of your own keeps its layers in an `nn.ModuleList` and
+    implements `prepare` and `forward`:
+
+    Example:
+        >>> import torch
+        >>> from s2gnn import Graph, S2Conv, SobolevOperator
+        >>> class OneLayer(GraphNetwork):
+        ...     def __init__(self, in_channels, out_channels):
+        ...         super().__init__()
+        ...         self.convs = nn.ModuleList([S2Conv(in_channels, out_channels, alpha=2)])
+        ...
+        ...     def prepare(self, x, graph):
+        ...         op = SobolevOperator(graph, alpha=2)
+        ...         return op.prepare(x), op
+        ...
+        ...     def forward(self, x, op=None):
+        ...         return self.convs[0](x, op)
+        >>> model = OneLayer(4, 3)
+        >>> x, op = model.prepare(torch.ones(3, 4), Graph.from_edge_list([(0, 1), (1, 2)], weights=[0.5, 2.0]))
+        >>> model(x, op).shape
+        torch.Size([3, 3])
+    """
+
+    @abstractmethod
+    def prepare(self, x: Features, graph: Graph) -> tuple[NetworkInput, GraphOperator | None]:
+        """What the network is called with for constant features x (N, F) on `graph`, made once for all epochs."""
+
+    @abstractmethod
+    def forward(self, x: NetworkInput, op: GraphOperator | None = None) -> Tensor:
+        """The outputs, logits (N, C)."""
