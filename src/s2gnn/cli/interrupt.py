@@ -1,4 +1,4 @@
-"""Ctrl-C while the command line is starting, most of which is the import of large packages."""
+"""Ctrl-C while the command line starts, which is mostly the import of large packages."""
 
 import os
 import signal
@@ -10,10 +10,10 @@ INTERRUPTED = 130
 
 @contextmanager
 def ending_at_once() -> Iterator[None]:
-    """End the process on Ctrl-C inside the block, which does nothing but import.
+    """End the process on Ctrl-C inside the block, which only imports.
 
-    An exception would not do: packages that are half imported turn it into others. Where Ctrl-C is ignored, as by
-    nohup, it stays so.
+    An exception is not enough: half-imported packages replace it by others. Where Ctrl-C is ignored, for example under
+    nohup, it stays ignored.
     """
     handler = signal.getsignal(signal.SIGINT)
     if handler is not signal.default_int_handler:

@@ -1,4 +1,4 @@
-"""The demonstration behind `s2gnn demo`: handwritten digits, a tenth of them labelled."""
+"""The demo of `s2gnn demo`: handwritten digits, a tenth of them labelled."""
 
 from s2gnn.demo.comparison import METHODS, Comparison, Score, compare
 from s2gnn.demo.figure import draw

@@ -1,4 +1,4 @@
-"""The picture of the demo: the graph coloured by prediction, and the strength of every branch."""
+"""The picture of the demo: the graph coloured by prediction, and the weight of every branch."""
 
 from pathlib import Path
 
@@ -32,9 +32,8 @@ def draw(comparison: Comparison, path: Path, footnote: str) -> None:
 
 
 def _draw_graph(axes: Axes, comparison: Comparison) -> None:
-    data = comparison.data
-    position = TSNE(init="pca", random_state=0).fit_transform(data.X)  # (N, 2)
-    pairs, _ = data.graph.to_edge_list()
+    position = TSNE(init="pca", random_state=0).fit_transform(comparison.X)  # (N, 2)
+    pairs, _ = comparison.graph.to_edge_list()
     drawn = np.random.default_rng(0).permutation(len(pairs))[:EDGES_DRAWN]
     axes.add_collection(LineCollection(list(position[pairs[drawn]]), colors="0.8", linewidths=0.25, zorder=1))
     for digit, colour in enumerate(COLOURS):
@@ -50,16 +49,15 @@ def _draw_graph(axes: Axes, comparison: Comparison) -> None:
             zorder=4,
             bbox={"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": colour, "alpha": 0.85},
         )
-    hidden = np.ones(len(data.y), dtype=bool)
-    hidden[comparison.labelled] = False
-    wrong = hidden & (comparison.predicted != data.y)
+    hidden = ~np.isin(np.arange(len(comparison.y)), comparison.labelled)
+    wrong = hidden & (comparison.predicted != comparison.y)
     axes.scatter(
         position[wrong, 0], position[wrong, 1], s=42, marker="x", color="black", linewidths=1.1, zorder=3,
         label=f"wrong: {wrong.sum()} of {hidden.sum():,} unlabelled",
     )  # fmt: skip
     axes.legend(loc="lower left", frameon=False)
     axes.set_title(
-        f"k-NN graph of {len(data.y):,} handwritten digits (t-SNE), coloured by S2-GNN's prediction\n"
+        f"k-NN graph of {len(comparison.y):,} handwritten digits (t-SNE), coloured by S2-GNN's prediction\n"
         f"from {len(comparison.labelled)} labels, first seed; {len(drawn):,} of {len(pairs):,} edges drawn",
         fontsize=10,
     )
