@@ -40,7 +40,7 @@ def test_new_rows_with_labels_as_files(s2gnn, tmp_path, model):
     content = record["content"]
     assert content["score"] > 0.85
     assert content["seeds"] == [0, 1]
-    assert f"{tmp_path / 'iris.csv'}, 150 of them in training and 150 with a label" in content["looked_at"]
+    assert f"{tmp_path / 'iris.csv'}, 150 of them seen in training and 150 labelled" in content["looked_at"]
     assert len(content["rows"]) == 15
     assert content["verdict"] in " ".join(printed.split())
     rows = list(csv.reader((out / "stability.csv").read_text().splitlines()))
@@ -59,7 +59,7 @@ def test_quantities(s2gnn, tmp_path):
     assert s2gnn(*fit)[0] == 0
     code, out, err = s2gnn("analyse", "stability", tmp_path / "model", "--table", tmp_path / "d.csv", "--seeds", 1)
     assert code == 0, err
-    for text in ["change (% of the spread)", "mean absolute error", "moves the predictions by at most", "100 with a"]:
+    for text in ["change (% of the spread)", "mean absolute error", "moves the predictions by at most", "100 labelled"]:
         assert text in " ".join(out.split())
 
 

@@ -1,4 +1,4 @@
-"""`s2gnn analyse`: look into a graph or a trained model."""
+"""`s2gnn analyse`: the spectrum of a graph, the stability of a trained model."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -26,31 +26,28 @@ from s2gnn.studies.measured import made_record, write_record
 from s2gnn.studies.spectrum import draw_spectrum, spectrum_content, spectrum_layout, spectrum_row
 from s2gnn.tables import read_table
 
-app = typer.Typer(help="Look into a graph or a trained model: its spectrum, its stability.", no_args_is_help=True)
+app = typer.Typer(help="Analyse the spectrum of a graph or the stability of a trained model.", no_args_is_help=True)
 
-Out = Annotated[
-    Path | None, typer.Option(help="A folder to write the numbers (JSON, CSV) and the picture (PNG, SVG) into.")
-]
+Out = Annotated[Path | None, typer.Option(help="Folder for the numbers (JSON, CSV) and the picture (PNG, SVG).")]
 
 
 @app.command()
 def stability(
-    model: Annotated[Path, typer.Argument(help="A model folder that s2gnn fit, or save_estimator, wrote.")],
+    model: Annotated[Path, typer.Argument(help="A model folder written by s2gnn fit or save_estimator.")],
     table: Annotated[
         Path | None,
         typer.Option(
-            help="Look at the rows of this table, which may be new, in place of those of training; where it has the "
-            "label, the accuracy is measured too."
+            help="Predict the rows of this table instead of the training rows; if it has labels, the accuracy is "
+            "measured too."
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Draws of each noise.")] = 10,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of random draws of each noise.")] = 10,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how far the predictions of a model change when the edges of its graph are noisy.
+    """Measure how much the predictions of a model change when the edges of its graph are noisy.
 
-    Noise on the weights at ratios of 40 to 5 dB, edges dropped, edges added. Give a table that has labels for the
-    accuracy.
+    The noise changes weights (at signal-to-noise ratios of 40 to 5 dB), drops edges, or adds edges.
 
     Example: [bold]s2gnn analyse stability model/ --table new.csv --out robustness/[/bold]
     """
@@ -79,31 +76,30 @@ def stability(
 
 
 def _rows_of(model: TableModel, path: Path) -> tuple[Any, Any, str]:
-    """The features of a table, its labels with the rows that have one, or `None`, and what there is to say of them."""
+    """The features of a table, its labels and the mask of labelled rows if there are any, and a description."""
     table = read_table(path)
     X = model.encoder.transform(table)
     truth = model.truth(table)
     labelled = 0 if truth is None else int(truth[1].sum())
-    said = (
-        f"the {table.n_rows:,} rows of {path}, {model.estimator.seen_in_training(X).sum():,} of them in training and "
-        f"{labelled:,} with a label"
-    )
-    return X, truth, said
+    seen = int(model.estimator.seen_in_training(X).sum())
+    return X, truth, f"the {table.n_rows:,} rows of {path}, {seen:,} of them seen in training and {labelled:,} labelled"
 
 
 @app.command()
 def spectrum(
     graph: Annotated[str, typer.Argument(help="A graph file (.npz) written by s2gnn, or the name of a data set.")],
     kind: Annotated[
-        Kind | None, typer.Option(help="Of a data set: kind of the graph; that of the paper's Table I if left out.")
+        Kind | None, typer.Option(help="Kind of a data set's graph; default: that of the paper's Table I.")
     ] = None,
-    k: Annotated[int | None, typer.Option(min=1, help="Of a data set: neighbours; the paper's if left out.")] = None,
+    k: Annotated[
+        int | None, typer.Option(min=1, help="Neighbours in a data set's graph; default: the paper's.")
+    ] = None,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare the spectra of the Laplacian's matrix powers and Hadamard powers on a graph.
+    """Compare the spectra of matrix powers and Hadamard powers of a graph's Laplacian.
 
-    Their distance and correlation, condition numbers, definiteness, and Theorem 2 of the paper.
+    Reports their distance and correlation, condition numbers, definiteness, and Theorem 2 of the paper.
 
     Example: [bold]s2gnn analyse spectrum iris.npz --out spectrum/[/bold]
     """
@@ -141,7 +137,7 @@ def _finish(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Write the files that are asked for, and print."""
+    """Print the result and write its files if `out` is given."""
     record = made_record(command_line(), content)
     if out is not None:
         write_record(out, name, record, layout, draw)

@@ -10,14 +10,14 @@ import s2gnn
 from s2gnn.cli.interrupt import ending_at_once
 
 COMMANDS = {
-    "demo": "Classify handwritten digits from a tenth of the labels, beside a GCN, MLP, SVM and label spreading.",
+    "demo": "Classify handwritten digits from a tenth of the labels; compare with GCN, MLP, SVM and label spreading.",
     "fit": "Learn from the labelled rows of a table, and keep a model that predicts the others and new ones.",
     "predict": "Predict the label of every row of a table.",
-    "report": "Write a page that shows a model: its data, its graph, how good it is and what to label next.",
+    "report": "Write an HTML report on a model: its data and graph, how accurate it is, and what to label next.",
     "train": "Train one network on a data set, in parts of its graph, by one process or by several under torchrun.",
     "data": "List, fetch and describe the named data sets.",
     "graph": "Build a graph from a table, diffuse it, look at it.",
-    "analyse": "Look into a graph or a trained model: its spectrum, its stability.",
+    "analyse": "Analyse the spectrum of a graph or the stability of a trained model.",
     "study": "Run experiments of the paper; what is done is kept.",
     "bench": "Measure time and memory on this machine.",
 }
