@@ -11,7 +11,7 @@ from s2gnn.cli.interrupt import ending_at_once
 
 COMMANDS = {
     "demo": "Classify handwritten digits from a tenth of the labels; compare with GCN, MLP, SVM and label spreading.",
-    "fit": "Learn from the labelled rows of a table, and keep a model that predicts the others and new ones.",
+    "fit": "Learn from the labelled rows of a table, and save a model that predicts the others and new ones.",
     "predict": "Predict the label of every row of a table.",
     "report": "Write an HTML report on a model: its data and graph, how accurate it is, and what to label next.",
     "train": "Train one network on a data set, in parts of its graph, by one process or by several under torchrun.",
