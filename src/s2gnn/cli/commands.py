@@ -16,7 +16,7 @@ COMMANDS = {
     "report": "Write an HTML report on a model: its data and graph, how accurate it is, and what to label next.",
     "train": "Train one network on a data set, in parts of its graph, by one process or by several under torchrun.",
     "data": "List, fetch and describe the named data sets.",
-    "graph": "Build a graph from a table, diffuse it, look at it.",
+    "graph": "Build a graph from a table, diffuse it, describe it.",
     "analyse": "Analyse the spectrum of a graph or the stability of a trained model.",
     "study": "Run experiments of the paper; what is done is kept.",
     "bench": "Measure time and memory on this machine.",
