@@ -56,7 +56,7 @@ def test_label_spreading_is_scikit_learns(classifier):
     adjacency = model.estimator.graph_.to_scipy().toarray()
     partial = np.full(150, -1)
     partial[evidence.labelled] = evidence.targets
-    theirs = LabelSpreading(kernel=lambda *_: adjacency, max_iter=30).fit(model.features, partial)
+    theirs = LabelSpreading(kernel=lambda *_: adjacency, max_iter=30).fit(model.estimator.features_, partial)
     ours = baselines._spread(model, evidence.labelled, evidence.targets)
     np.testing.assert_array_equal(ours, theirs.transduction_)
 

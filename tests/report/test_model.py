@@ -20,10 +20,10 @@ def test_the_values_of_the_table_come_back(classifier, table):
     model = classifier.model
     columns = {column.name: column for column in model.columns}
     assert list(columns) == [*IRIS, "size"]
-    assert columns["size"].texts(model.features) == [row["size"] for row in table]
+    assert columns["size"].texts(model.estimator.features_) == [row["size"] for row in table]
     known = [float(row["sepal width"]) for row in table if row["sepal width"]]
     expected = [float(row["sepal width"] or np.median(known)) for row in table]
-    np.testing.assert_allclose(columns["sepal width"].values(model.features), expected, atol=1e-12)
+    np.testing.assert_allclose(columns["sepal width"].values(model.estimator.features_), expected, atol=1e-12)
     assert model.columns[model.informative_columns[0]].name in ("petal length", "petal width [cm]")
 
 

@@ -28,13 +28,13 @@ ACCURACY = ("accuracy", "How accurate is it?")
 
 def accuracy_section(model: ReportedModel) -> Section:
     """The accuracy on hidden labels and the most frequent errors, or why it was not measured."""
-    if model.evidence is None or model.evidence.hidden is None:
+    if model.hidden is None:
         reading = (
             "Accuracy on the rows a model was trained on says nothing about other rows. With hidden labels, this page "
             "also compares the model with simpler methods."
         )
         return Section(*ACCURACY, "not measured", _why_not_measured(model), reading)
-    truth, predicted = model.evidence.hidden.targets, model.hidden_predictions
+    truth, predicted = model.hidden.targets, model.hidden.predicted
     if model.classes is None:
         return residuals_section(truth, predicted)
     return confusion_section(model.classes, confusion_matrix(truth, predicted, labels=range(len(model.classes))))

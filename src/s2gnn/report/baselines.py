@@ -61,12 +61,12 @@ def compare(model: ReportedModel, on_progress: Callable[[float], None] = lambda 
     Returns:
         `None` if no labels were hidden.
     """
-    evidence = model.evidence
-    if evidence is None or evidence.hidden is None:
+    evidence, hidden, classifies = model.evidence, model.hidden, model.classes is not None
+    if evidence is None or hidden is None:
         return None
-    hidden, truth, classifies = evidence.hidden, evidence.hidden.targets, model.classes is not None
+    truth = hidden.targets
     constant = np.full(len(truth), _constant(evidence.targets, classifies))
-    predicted = {OURS: model.hidden_predictions, PERCEPTRON: constant.copy(), SPREADING: constant.copy()}
+    predicted = {OURS: hidden.predicted, PERCEPTRON: constant.copy(), SPREADING: constant.copy()}
     folds = np.unique(hidden.folds)
     for number, fold in enumerate(folds):
         members = hidden.folds == fold
@@ -100,7 +100,7 @@ def _mlp(
     n_outputs, n_layers = len(model.classes or (1,)), max(2, config.num_layers)  # a single layer would be linear
     trained = estimator.train_networks(
         lambda: MLP(config.in_channels, config.hidden_channels, n_outputs, n_layers, dropout=config.dropout),
-        model.features[np.concatenate([known, rows])],  # other rows play no part without a graph
+        estimator.features_[np.concatenate([known, rows])],  # other rows play no part without a graph
         None,
         Objective(y, np.arange(len(known)), n_outputs, "cross-entropy" if classifies else "squared-error"),
         len(estimator.networks_),

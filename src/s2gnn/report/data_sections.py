@@ -68,7 +68,8 @@ def data_section(model: ReportedModel) -> Section:
 
 
 def _column_tables(model: ReportedModel) -> str:
-    features = sp.csc_array(model.features) if sp.issparse(model.features) else model.features
+    features = model.estimator.features_
+    features = sp.csc_array(features) if sp.issparse(features) else features
     missing = {} if model.evidence is None else model.evidence.missing
     rows = []
     for index in model.informative_columns[:MAX_COLUMNS]:
@@ -157,7 +158,7 @@ def _graph_drawing(model: ReportedModel, layout: GraphLayout) -> str:
 def row_values(model: ReportedModel, rows: NDArray[np.int64]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """The names of the six most informative columns and their values in `rows` (n,)."""
     columns = [model.columns[index] for index in model.informative_columns[:COLUMNS_PER_ROW]]
-    values = [map(shortened, column.texts(model.features[rows])) for column in columns]
+    values = [map(shortened, column.texts(model.estimator.features_[rows])) for column in columns]
     return tuple(shortened(column.name) for column in columns), list(zip(*values, strict=True))
 
 
@@ -166,9 +167,9 @@ def row_texts(model: ReportedModel, rows: NDArray[np.int64]) -> list[str]:
     names, values = row_values(model, rows)
     texts = {row: [f"Row {row + 1:,}", f"predicted: {_prediction(model, row)}"] for row in rows.tolist()}
     if model.evidence is not None:
-        evidence, known = model.evidence, {"label": (model.evidence.labelled, model.evidence.targets)}
-        if evidence.hidden is not None:
-            known["predicted while hidden"] = (evidence.hidden.rows, model.hidden_predictions)
+        known = {"label": (model.evidence.labelled, model.evidence.targets)}
+        if model.hidden is not None:
+            known["predicted while hidden"] = (model.hidden.rows, model.hidden.predicted)
         for what, (known_rows, targets) in known.items():
             for row, target in zip(known_rows.tolist(), targets.tolist(), strict=True):
                 if row in texts:
@@ -226,8 +227,8 @@ def _uncertain_share(model: ReportedModel) -> str:
         return f"All {which} are predicted with at least {percent(UNCERTAIN)} confidence."
     share = percent(uncertain / len(rows))
     text = f"Of the {which}, {uncertain:,} ({share}) are predicted with less than {percent(UNCERTAIN)} confidence."
-    if model.evidence is not None and model.evidence.hidden is not None:
-        confidence = percent(float(model.evidence.hidden.answers.max(axis=1).mean()))
+    if model.hidden is not None:
+        confidence = percent(float(model.hidden.answers.max(axis=1).mean()))
         text += f" The hidden labels, with a mean confidence of {confidence}, belong to other rows."
     return text
 

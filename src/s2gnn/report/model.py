@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from s2gnn.estimator import S2GNNClassifier, S2GNNRegressor
+from s2gnn.estimator.evaluation import Evaluation
 from s2gnn.estimator.evidence import Evidence, load_evidence
 from s2gnn.estimator.folder import load_estimator
 from s2gnn.estimator.table_model import table_model
@@ -27,7 +27,7 @@ class ReportedModel:
         estimator: fitted.
         label: the predicted column; `None` if the model was not fitted on a table.
         columns: that it is predicted from.
-        evidence: the labels and the predictions made while they were hidden; `None` if the folder has none.
+        evidence: labels, evaluation and origin of the model; `None` if the folder has none.
     """
 
     name: str
@@ -41,11 +41,6 @@ class ReportedModel:
         """Number of rows of the table, N."""
         return self.estimator.graph_.n_nodes
 
-    @property
-    def features(self) -> Any:
-        """The rows as the networks see them, (N, M), dense or CSR."""
-        return self.estimator.features_
-
     @cached_property
     def classes(self) -> tuple[str, ...] | None:
         """Names of the classes; `None` for a regressor."""
@@ -58,11 +53,9 @@ class ReportedModel:
         return self.estimator.answers_
 
     @property
-    def hidden_predictions(self) -> NDArray[Any]:
-        """The class indices or values (n,) predicted for the hidden labels."""
-        assert self.evidence is not None
-        assert self.evidence.hidden is not None
-        return self.evidence.hidden.predicted
+    def hidden(self) -> Evaluation | None:
+        """The evaluation on hidden labels; `None` if no labels were hidden."""
+        return None if self.evidence is None else self.evidence.hidden
 
     @cached_property
     def groups(self) -> NDArray[np.int64]:
@@ -74,7 +67,7 @@ class ReportedModel:
     @cached_property
     def variance_explained(self) -> NDArray[np.float64]:
         """The share of each column's variance that lies between the `groups`."""
-        return variance_explained(self.columns, self.features, self.groups)
+        return variance_explained(self.columns, self.estimator.features_, self.groups)
 
     @property
     def informative_columns(self) -> list[int]:

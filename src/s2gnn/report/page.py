@@ -78,11 +78,11 @@ def report_sections(
     model: ReportedModel, layout: GraphLayout, comparison: Comparison | None, stability: NoiseStability | None
 ) -> tuple[Section, ...]:
     """The sections in the order of the page; calibration and comparison only if there are hidden labels."""
-    estimator, evidence = model.estimator, model.evidence
+    estimator, hidden = model.estimator, model.hidden
     on_hidden_labels = []
-    if evidence is not None and evidence.hidden is not None and model.classes is not None:
-        correct = model.hidden_predictions == evidence.hidden.targets
-        on_hidden_labels.append(calibration_section(calibration_bins(evidence.hidden.answers.max(axis=1), correct)))
+    if hidden is not None and model.classes is not None:
+        bins = calibration_bins(hidden.answers.max(axis=1), hidden.predicted == hidden.targets)
+        on_hidden_labels.append(calibration_section(bins))
     if comparison is not None:
         on_hidden_labels.append(comparison_section(comparison))
     weights = estimator.graph_.to_scipy().data
