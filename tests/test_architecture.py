@@ -7,8 +7,8 @@ import s2gnn
 
 ORDER = [
     "errors", "file_lock", "files", "pictures", "provenance", "progress", "webpage", "render",
-    "processes", "resources", "graphs", "operators", "analysis", "nn", "tables", "data", "learning", "links",
-    "estimator", "report", "studies", "search", "demo", "bench", "cli",
+    "processes", "resources", "graphs", "operators", "nn", "tables", "data", "learning", "links",
+    "analysis", "estimator", "report", "studies", "search", "demo", "bench", "cli",
 ]  # fmt: skip
 SOURCE = Path(s2gnn.__file__).parent
 

@@ -55,7 +55,7 @@ def test_added_edges_join_what_was_not_joined(graph, share, seed):
     fits = EdgeNoise("added", share).fits(graph)
     assert fits == (graph.n_edges > 0 and wanted <= n * (n - 1) // 2 - graph.n_edges)
     if wanted > n * (n - 1) // 2 - graph.n_edges:
-        with pytest.raises(InputError, match=f"{wanted} edges are to be added, but only"):
+        with pytest.raises(InputError, match=f"{wanted} edges would be added, but only"):
             added_edges(graph, share, generator)
         return
     noisy = added_edges(graph, share, generator)

@@ -71,14 +71,14 @@ def test_a_file_of_another_version_is_refused(tmp_path):
     checkpoint = Checkpoint(tmp_path / "run.safetensors")
     train(checkpoint, epochs=2)
     _change(checkpoint, version=1)
-    with pytest.raises(InputError, match="has version 1, this reads 2: take another file, or delete it to begin anew"):
+    with pytest.raises(InputError, match="has version 1, this reads 2: take another file, or delete it to start again"):
         train(checkpoint)
 
 
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"seed": 4}, "is of a run with seed 3, not 4: take another file, or delete it to begin anew"),
+        ({"seed": 4}, "is of a run with seed 3, not 4: take another file, or delete it to start again"),
         ({"lr": 0.01}, "is of a run with lr 0.05, not 0.01"),
     ],
 )

@@ -6,11 +6,13 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from s2gnn import S2GNN, InputError, knn_graph
 from s2gnn.errors import IdleProcessesWarning, LostProcessError
 from s2gnn.graphs import partition
 from s2gnn.learning import ALONE, FitConfig, Group, fit, joined_group
+from s2gnn.learning.group import StepBuffers
 from s2gnn.nn import Clusters, InParts
 from s2gnn.nn.neighbour_sampling import Sampled
 
@@ -18,6 +20,8 @@ Y = np.arange(90) % 3
 X = np.random.default_rng(0).normal(size=(90, 2)) + np.array([[4, 0], [-4, 0], [0, 6]])[Y]
 GRAPH = knn_graph(X, 8)
 TRAIN, VAL = np.arange(15), np.arange(15, 45)
+BATCHES = [torch.randn(5, 3, generator=torch.Generator().manual_seed(seed)) + seed for seed in range(3)]
+SHARES = [0.5, 0.2, 0.3]
 
 
 def train(group, on_epoch=None, epochs=15, **richer):
@@ -131,11 +135,11 @@ def _idle(group):
     return [str(warning.message) for warning in caught if warning.category is IdleProcessesWarning]
 
 
-def test_processes_without_a_batch_are_told_of():
+def test_idle_processes_give_a_warning():
     found = in_processes(_idle)
-    told = "2 processes share the batches of a step, but there is no more than 1 of them in a step: the others wait; "
-    in_parts = f"{told}divide the graph into more parts, and take more batches in a step"
-    whole = f"{told}only a graph in parts, InParts, can be shared, so train with one process"
+    idle = "2 processes share the batches of a step, but a step has at most 1: the other processes wait; "
+    in_parts = f"{idle}divide the graph into more clusters, and use more batches in a step"
+    whole = f"{idle}only mini-batches, InParts, can be shared, so train with one process"
     assert found[0] == [in_parts, in_parts, in_parts, whole]
     assert found[1] == []
     assert _idle(ALONE) == []
@@ -205,3 +209,59 @@ def test_without_a_launcher_a_process_is_alone(monkeypatch):
     monkeypatch.delenv("RANK", raising=False)
     with joined_group() as group:
         assert group == ALONE
+
+
+def normalisation():
+    norm = nn.BatchNorm1d(3)
+    norm(torch.randn(9, 3))
+    norm.register_buffer("mask", torch.tensor([True, False]))
+    norm.register_buffer("barred", torch.tensor([0.0, -torch.inf]))
+    return norm
+
+
+def test_a_step_leaves_the_mean_of_what_its_batches_make():
+    norm = normalisation()
+    before = norm.running_mean.clone()
+    expected = 0.9 * before + 0.1 * sum(s * batch.mean(0) for s, batch in zip(SHARES, BATCHES, strict=True))
+    states = []
+    for order in ([0, 1, 2], [2, 0, 1]):
+        norm.load_state_dict({**norm.state_dict(), "running_mean": before})
+        count = norm.num_batches_tracked.item()
+        step = StepBuffers(norm, ALONE)
+        for number in order:
+            norm(BATCHES[number])
+            step.take(SHARES[number])
+        step.finish()
+        states.append(norm.running_mean.clone())
+        assert norm.num_batches_tracked.item() == count + 1
+        assert norm.barred.tolist() == [0.0, -torch.inf]
+    torch.testing.assert_close(states[0], expected)
+    torch.testing.assert_close(states[1], expected)
+
+
+def test_a_batch_that_counts_nothing_changes_nothing_in_either_order():
+    norm = normalisation()
+    before = {name: tensor.clone() for name, tensor in norm.state_dict().items()}
+    norm(BATCHES[0])
+    expected = norm.running_mean.clone()
+    for order in ([0, 1], [1, 0]):
+        norm.load_state_dict(before)
+        step = StepBuffers(norm, ALONE)
+        for number in order:
+            norm(BATCHES[number])
+            step.take(1.0 - number)
+        step.finish()
+        torch.testing.assert_close(norm.running_mean, expected)
+
+
+@pytest.mark.parametrize("kind", ["one batch", "none"])
+def test_a_step_of_one_batch_leaves_its_bits_and_one_of_none_leaves_all_as_it_was(kind):
+    norm = normalisation()
+    expected = {name: tensor.clone() for name, tensor in norm.state_dict().items()}
+    step = StepBuffers(norm, ALONE)
+    if kind == "one batch":
+        norm(BATCHES[0])
+        expected = {name: tensor.clone() for name, tensor in norm.state_dict().items()}
+        step.take(1.0)
+    step.finish()
+    assert all(torch.equal(tensor, expected[name]) for name, tensor in norm.state_dict().items())

@@ -48,7 +48,7 @@ def test_a_decoder_of_ones_own():
     ("call", "text"),
     [
         (lambda m, x, op: LinkPredictor(m.encoder, "cosine", 4), "decoder is 'cosine', but it must be one of dot, mlp"),
-        (lambda m, x, op: LinkPredictor(m.encoder, "dot"), "channels is left out"),
+        (lambda m, x, op: LinkPredictor(m.encoder, "dot"), "channels is missing"),
         (lambda m, x, op: m(x, op, [(0, 5)]), r"pairs\[0, 1\] is 5, outside 0..4 for 5 nodes"),
         (lambda m, x, op: m(x, op, [0, 1]), r"pairs has shape \(2,\), expected \(number of pairs, 2\)"),
         (lambda m, x, op: MLPDecoder(0), "in_channels is 0"),

@@ -6,7 +6,7 @@ import torch
 
 from s2gnn import S2GNN, Graph, InputError, SobolevOperator
 from s2gnn.learning import FitConfig, fit
-from s2gnn.learning.optimizer import make_adam
+from s2gnn.learning.config import make_adam
 from s2gnn.operators import PreparedInput, SobolevFamily
 from tests.random_graphs import random_graph
 
@@ -92,7 +92,7 @@ def test_weight_decay_leaves_epsilon_where_it_is(decay):
     first, last = (conv.weight.clone() for conv in model.convs)
     for parameter in model.parameters():
         parameter.grad = torch.zeros_like(parameter)  # so that only decay moves anything
-    make_adam(model, 0.1, 0.5, decay).step()
+    make_adam(model, FitConfig(lr=0.1, weight_decay=0.5, decay=decay)).step()
     assert float(model.epsilon) == pytest.approx(2.0)
     assert not torch.equal(model.convs[0].weight, first)
     assert torch.equal(model.convs[1].weight, last) == (decay == "first-layer")

@@ -1,14 +1,27 @@
 """What a trained network makes of its branches: the weight of every order in the fusion of each layer."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import nn
 
 from s2gnn.errors import InputError
+from s2gnn.nn import GraphNetwork, S2Conv
 
 
-def branch_weights(model: Any) -> NDArray[np.float64]:
+@runtime_checkable
+class TrainedNetworks(Protocol):
+    """A fitted estimator."""
+
+    @property
+    def networks_(self) -> Sequence[GraphNetwork]:
+        """The trained networks."""
+        ...
+
+
+def branch_weights(model: GraphNetwork | TrainedNetworks) -> NDArray[np.float64]:
     r"""The weight of branch ρ = 0..α in the fusion of each layer, (layers, α + 1); branch 0 sees no graph.
 
     A linear fusion has :math:`|\mu_\rho|`. An MLP fusion has :math:`\|W_\rho\|_F / \sqrt{C}` of the block
@@ -17,14 +30,14 @@ def branch_weights(model: Any) -> NDArray[np.float64]:
     what the branch contributes: that depends on the size of its output too.
 
     Args:
-        model: an `S2GNN` or an ablation of it, or a fitted estimator, for the mean over its networks.
+        model: a network of `S2Conv` layers, such as an `S2GNN`, or a fitted estimator, for the mean over its networks.
     """
-    networks = getattr(model, "networks_", [model])
+    networks = model.networks_ if isinstance(model, TrainedNetworks) else [model]
     weights: NDArray[np.float64] = np.mean([_weights(network) for network in networks], axis=0, dtype=np.float64)
     return weights
 
 
-def branch_shares(model: Any) -> NDArray[np.float64]:
+def branch_shares(model: GraphNetwork | TrainedNetworks) -> NDArray[np.float64]:
     """`branch_weights` as shares of the sum over the branches of a layer, (layers, α + 1)."""
     return shares(branch_weights(model))
 
@@ -36,11 +49,13 @@ def shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return divided
 
 
-def _weights(network: Any) -> NDArray[np.float64]:
-    convs = getattr(network, "convs", ())
-    if not convs or not all(hasattr(conv, "fusion") for conv in convs):
+def _weights(network: GraphNetwork) -> NDArray[np.float64]:
+    layers = (
+        [module for module in network.modules() if isinstance(module, S2Conv)] if isinstance(network, nn.Module) else []
+    )
+    if not layers:
         raise InputError(
             f"{type(network).__name__} has no branches to weigh: give an S2GNN or a fitted S2GNNClassifier or "
             "S2GNNRegressor"
         )
-    return np.stack([conv.fusion.branch_strengths().cpu().numpy() for conv in convs])
+    return np.stack([layer.fusion.branch_strengths().cpu().numpy() for layer in layers])

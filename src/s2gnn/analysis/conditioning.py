@@ -74,7 +74,7 @@ def is_definite(
 
     a congruence, which keeps the signs of the eigenvalues. The left-hand side has a unit diagonal however many
     magnitudes the entries of :math:`B^{(\rho)}` span, so that its smallest eigenvalue, unlike that of
-    :math:`B^{(\rho)}`, is not lost beside the largest. For the Laplacian it is at least ε over the largest entry of D.
+    :math:`B^{(\rho)}`, is not lost next to the largest. For the Laplacian it is at least ε over the largest entry of D.
     """
     matrix = shift_matrix(graph, epsilon, shift)
     if np.any(matrix.diagonal == 0):
@@ -87,7 +87,7 @@ def is_definite(
 
 
 def _rounding(operations: int, largest: Any) -> Any:
-    """What the error of a computed eigenvalue may reach after so many operations, given the largest eigenvalue."""
+    """The bound on the error of a computed eigenvalue after `operations` operations, given the largest eigenvalue."""
     return operations * np.finfo(np.float64).eps * np.abs(largest)
 
 

@@ -110,7 +110,7 @@ def added_edges(graph: Graph, share: float, generator: np.random.Generator) -> G
     n, (pairs, weights) = graph.n_nodes, graph.to_edge_list()
     wanted, free = round(share * len(weights)), n * (n - 1) // 2 - len(weights)
     if wanted > free:
-        raise InputError(f"{wanted} edges are to be added, but only {free} pairs of the {n} nodes are not joined yet")
+        raise InputError(f"{wanted} edges would be added, but only {free} pairs of the {n} nodes are not joined yet")
     starts = np.arange(n) * (2 * n - np.arange(n) - 1) // 2  # the place of (i, i + 1) among all pairs i < j, row by row
     joined = starts[pairs[:, 0]] + pairs[:, 1] - pairs[:, 0] - 1  # ascending
     chosen = generator.choice(free, wanted, replace=False)  # counted among the pairs that are not joined

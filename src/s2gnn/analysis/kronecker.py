@@ -20,7 +20,7 @@ MOST_NODES = 300  # K has the cube of that many entries
 
 @dataclass(frozen=True)
 class KroneckerForm:
-    """What Theorem 2 says about one Hadamard power of a graph's Laplacian.
+    """What Theorem 2 states about one Hadamard power of a graph's Laplacian.
 
     Attributes:
         error: the largest difference between K (Λ ⊗ M) Kᵀ and L^(ρ), relative to the largest entry of L^(ρ).

@@ -24,7 +24,7 @@ class NoiseStability:
         changes: ‖Ŷ − Y‖ / ‖Y‖ of the outputs with and without noise, Frobenius norms, (L, S).
         flips: the share of rows whose largest output is another one with noise, (L, S); `None` for a single output.
         clean_score: without noise; `None` where no score was asked for.
-        scores: with noise, (L, S); `None` likewise.
+        scores: with noise, (L, S); `None` where no score was asked for.
     """
 
     noises: tuple[EdgeNoise, ...]
@@ -53,7 +53,7 @@ def edge_noise_stability(
             `lambda graph: predict_logits(model, *model.prepare(x, graph))`.
         graph: without noise.
         score: of outputs, such as the accuracy on the test nodes.
-        noises: kinds and strengths; `edge_noises()` if left out: weights at 5 to 40 dB, 5 to 50 % of the edges dropped
+        noises: kinds and strengths; default `edge_noises()`: weights at 5 to 40 dB, 5 to 50 % of the edges dropped
             and added.
         seeds: a draw of each noise for each of them.
         on_draw: called with the number of draws measured so far, for a progress bar.

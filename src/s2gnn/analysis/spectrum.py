@@ -15,7 +15,7 @@ from s2gnn.operators import sobolev_term
 
 Method = Literal["decomposition", "kernel polynomials"]
 
-# A full decomposition of so many nodes takes some seconds.
+# A full decomposition of this size takes some seconds.
 EXACT_NODES = 2000
 _POINTS = 501
 

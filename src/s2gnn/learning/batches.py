@@ -1,4 +1,4 @@
-"""What a step of training sees: the whole input, the rows of a batch, or parts of a graph."""
+"""What a training step sees: the whole input, the rows of a batch, or mini-batches of nodes."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -50,13 +50,13 @@ class Batch:
 
 @dataclass(frozen=True)
 class Draw:
-    """A batch that is made when it is its turn, so that no more than one is in memory.
+    """A batch that is made when it is used, so that only one is in memory.
 
     Attributes:
         make: makes it.
-        weight: what its rows count together, their number unless classes have weights.
+        weight: the total weight of its rows, their number unless classes have weights.
         share: of the weight of all rows of its step.
-        seed: of what is random in the network on it; `None` goes on with torch's random numbers. With a seed of its own
+        seed: of what is random in the network on it; `None` continues torch's random numbers. With its own seed
             a batch gives the same numbers in whatever process and order it is computed.
     """
 
@@ -84,7 +84,7 @@ class Batches:
         if batch_size is not None and not isinstance(x, Divisible):
             raise InputError(
                 f"batch_size is {batch_size}, but the rows depend on each other: nodes of one graph train all at once, "
-                "or InParts; leave it out"
+                "or in mini-batches, InParts; omit it"
             )
         self._x, self._op, self._targets, self._size = x, op, targets, batch_size
 
@@ -96,9 +96,9 @@ class Batches:
         return min(self._x.batches_per_step, self._x.batches.count(self._train_nodes))
 
     def epoch(self) -> Iterator[tuple[Draw, ...]]:
-        """The steps of one epoch, each with the batches whose losses it goes by.
+        """The steps of one epoch, each with the batches whose losses it minimises.
 
-        Several batches are drawn anew for every epoch, from torch's random numbers.
+        Several batches are drawn for every epoch from torch's random numbers.
         """
         if isinstance(self._x, InParts):
             yield from self._steps_in_parts(self._x)

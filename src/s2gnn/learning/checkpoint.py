@@ -1,4 +1,4 @@
-"""Save a training run between two epochs and go on with it, to the bit: one safetensors file, nothing executable."""
+"""Save a training run between two epochs and resume it with the same bits: one safetensors file, no pickle."""
 
 import json
 import math
@@ -24,15 +24,15 @@ _ADAM = ("step", "exp_avg", "exp_avg_sq")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A file that a training run is saved in as it goes, and gone on with when it is there.
+    """A file that a training run is regularly saved to, and resumed from if it exists.
 
-    On the CPU a run that was interrupted and gone on with has the bits of one that was not.
+    On the CPU a resumed run has the bits of one that was not interrupted.
 
     Attributes:
-        path: of the file; a whole one replaces the one before.
-        every: epochs between two times.
-        settings: what the run depends on beside what `fit` compares itself (labels, nodes, partition, `FitConfig`, the
-            shapes of weights), such as the features, the graph and the dropout; going on with others is refused.
+        path: of the file, which is replaced atomically.
+        every: epochs between two saves.
+        settings: what the run depends on besides what `fit` compares itself (labels, nodes, partition, `FitConfig`, the
+            shapes of weights), such as the features, the graph and the dropout; a run does not resume with others.
     """
 
     path: Path
@@ -43,7 +43,7 @@ class Checkpoint:
         positive_integer(self.every, "every")
 
     def is_due(self, epochs: int) -> bool:
-        """Whether to save after so many epochs."""
+        """Whether to save after this number of epochs."""
         return epochs % self.every == 0
 
     def read(self) -> bytes | None:
@@ -56,12 +56,12 @@ class Checkpoint:
             raise InputError(f"the checkpoint {self.path} cannot be read ({error.strerror})") from error
 
     def epochs(self) -> int:
-        """How many epochs the saved run has finished, 0 if there is none."""
+        """The number of epochs that the saved run has finished, 0 if there is none."""
         saved = self.read()
         return 0 if saved is None else len(self._parsed(saved)[1]["history"]["train_loss"])
 
     def write(self, run: TrainingRun, settings: Mapping[str, Any]) -> None:
-        """Save a run and torch's random numbers, with the `settings` that `fit` gives it."""
+        """Save a run and the state of torch's generator, with the `settings` that `fit` passes."""
         description = {
             "format": FORMAT,
             "version": VERSION,
@@ -85,7 +85,7 @@ class Checkpoint:
         write_atomically(self.path, save(plain, {FORMAT: json.dumps(description)}))
 
     def restore(self, saved: bytes, run: TrainingRun, settings: Mapping[str, Any]) -> None:
-        """Put what `write` saved into a new run and into torch's random numbers."""
+        """Load what `write` saved into a new run and into torch's generator."""
         tensors, description = self._parsed(saved)
         self._check_settings(description["settings"], {**settings, **self.settings})
         try:
@@ -114,12 +114,12 @@ class Checkpoint:
         except (SafetensorError, KeyError, TypeError, ValueError) as error:
             raise InputError(
                 f"{self.path} is no checkpoint of a training run, or damaged ({error}): take another file, or delete "
-                "it to begin anew"
+                "it to start again"
             ) from error
         if version != VERSION:
             raise InputError(
                 f"the checkpoint {self.path} has version {version}, this reads {VERSION}: take another file, or delete "
-                "it to begin anew"
+                "it to start again"
             )
         return tensors, description
 
@@ -129,7 +129,7 @@ class Checkpoint:
             if stored.get(name) != present.get(name):
                 raise InputError(
                     f"the checkpoint {self.path} is of a run with {name} {stored.get(name)!r}, not "
-                    f"{present.get(name)!r}: take another file, or delete it to begin anew"
+                    f"{present.get(name)!r}: take another file, or delete it to start again"
                 )
 
 
@@ -143,7 +143,7 @@ def _check_complete(tensors: Mapping[str, Tensor], description: Mapping[str, Any
 
 
 def _metadata(saved: bytes) -> dict[str, str]:
-    """What the header of a safetensors file holds beside its tensors: its length, 8 bytes, then JSON."""
+    """What the header of a safetensors file holds besides its tensors: its length, 8 bytes, then JSON."""
     header = json.loads(saved[8 : 8 + int.from_bytes(saved[:8], "little")])
     return dict(header.get("__metadata__", {}))
 

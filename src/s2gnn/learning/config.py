@@ -1,11 +1,15 @@
-"""How a network is trained."""
+"""How a network is trained: the configuration, and the optimiser that it describes."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+import torch
+from torch import nn
+
 from s2gnn.errors import InputError
-from s2gnn.learning.optimizer import DecayName
 from s2gnn.nn.arguments import positive_integer
+
+DecayName = Literal["all", "first-layer"]
 
 
 @dataclass(frozen=True)
@@ -15,15 +19,14 @@ class FitConfig:
     Attributes:
         lr: learning rate of Adam.
         weight_decay: of Adam.
-        epochs: at most so many, each a full-batch step unless there is a `batch_size`.
-        patience: stop after so many epochs without a better validation score; `None` never stops early.
+        epochs: maximum number of epochs, each a full-batch step unless there is a `batch_size`.
+        patience: number of epochs without a better validation score after which to stop; `None` never stops early.
         monitor: the validation score that chooses the epoch: "accuracy", "loss", or "auc" for several labels.
-        keep: the weights that the model is left with: of the first epoch with the "best" validation score, or of the
-            "last" one.
+        keep: the final weights: those of the first epoch with the "best" validation score, or of the "last" epoch.
         decay: weight decay acts on "all" parameters, or on the "first-layer" only.
         frozen: names of submodules or parameters that are not trained, wherever they occur, such as "fusion".
-        batch_size: rows of a step, drawn anew in every epoch, where rows do not depend on each other, as graphs do not
-            and nodes of one graph do; `None` takes all at once.
+        batch_size: rows of a step, drawn in every epoch, for inputs whose rows are independent, such as graphs; `None`
+            takes all at once. Nodes of one graph are not independent: see `InParts`.
     """
 
     lr: float = 0.01
@@ -52,3 +55,33 @@ class FitConfig:
         frozen: object = self.frozen
         if not isinstance(frozen, tuple):
             raise InputError(f"frozen is {self.frozen!r}, but it must be a tuple of names: ({self.frozen!r},)")
+
+
+def make_adam(model: nn.Module, config: FitConfig) -> torch.optim.Adam:
+    """Adam on the parameters of `model` that are not frozen.
+
+    For "first-layer" decay, the model keeps its layers in a `ModuleList`. The parameters of a module whose `decays` is
+    false, such as a learned ε, never decay.
+    """
+    frozen = set(config.frozen)
+    trained = {name: p for name, p in model.named_parameters() if not frozen & set(name.split("."))}
+    if not trained:
+        raise InputError(f"nothing is left to train in {type(model).__name__}: frozen is {sorted(frozen)}")
+    exempt = {id(p) for module in model.modules() if not getattr(module, "decays", True) for p in module.parameters()}
+    first = "" if config.decay == "all" else _first_layer(model)
+    decaying = {name for name, p in trained.items() if name.startswith(first) and id(p) not in exempt}
+    groups = [
+        {"params": [p for name, p in trained.items() if name in decaying], "weight_decay": config.weight_decay},
+        {"params": [p for name, p in trained.items() if name not in decaying], "weight_decay": 0.0},
+    ]
+    return torch.optim.Adam([group for group in groups if group["params"]], lr=config.lr)
+
+
+def _first_layer(model: nn.Module) -> str:
+    """The prefix of the names of the first layer's parameters."""
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ModuleList):
+            return f"{name}.0."
+    raise InputError(
+        f'{type(model).__name__} keeps its layers in no ModuleList, so its first layer is unknown: use decay="all"'
+    )

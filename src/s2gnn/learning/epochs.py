@@ -12,11 +12,9 @@ from torch import Tensor
 
 from s2gnn.errors import InputError, NonFiniteLossError
 from s2gnn.learning.checkpoint import Checkpoint
-from s2gnn.learning.config import FitConfig
-from s2gnn.learning.group import ALONE, Group
-from s2gnn.learning.optimizer import make_adam
+from s2gnn.learning.config import FitConfig, make_adam
+from s2gnn.learning.group import ALONE, Group, StepBuffers
 from s2gnn.learning.seeding import seeded
-from s2gnn.learning.step_buffers import StepBuffers
 from s2gnn.learning.training_run import History, TrainingRun
 from s2gnn.nn.network import AddsToLoss, Trainable
 
@@ -28,7 +26,7 @@ class FitResult:
     Attributes:
         history: losses and validation scores by epoch.
         best_epoch: the epoch, counted from 0, whose weights the model now has: the first best, or the last.
-        seconds: wall-clock time of the training loop; of a run that was gone on with, also that before.
+        seconds: wall-clock time of the training loop; of a resumed run, including the time before.
     """
 
     history: History
@@ -38,12 +36,12 @@ class FitResult:
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """What a step of the optimiser goes by, or a part of that.
+    """The loss that a step of the optimiser minimises, or a part of it.
 
     Attributes:
         value: the loss, a scalar with a gradient.
-        weight: what the nodes, graphs or pairs that it is the mean of count together, such as their number.
-        share: what it counts in the step.
+        weight: the total weight of the nodes, graphs or pairs that it is the mean of, such as their number.
+        share: its weight in the step.
     """
 
     value: Tensor
@@ -70,20 +68,20 @@ def train_epochs(
         model: has parameters and `reset_parameters`.
         config: how to train; what it monitors is up to `validate`.
         seed: of the initial parameters and of all that torch draws in `steps`.
-        steps: called once an epoch, gives for one step of the optimiser after another the losses that it goes by, each
-            computed when its gradient is asked for, with the model in training mode.
+        steps: called once an epoch, gives the losses of each step of the optimiser, each computed when its gradient is
+            needed, with the model in training mode.
         validate: called after the steps of an epoch, gives the score that chooses the epoch, larger for better; `None`
             for no validation.
         history: where the training losses go; `validate` fills the rest.
         on_epoch: called with the number of the epoch just finished.
         group: the processes that train together, see `fit`.
-        checkpoint: where the run is saved and gone on with, see `fit`.
-        settings: what the run depends on beside `config` and `seed`; it is not gone on with under others.
+        checkpoint: where the run is saved and resumed from, see `fit`.
+        settings: what the run depends on besides `config` and `seed`; it does not resume with others.
     """
     start = time.perf_counter()
     with seeded(seed):
         model.reset_parameters()
-        optimizer = make_adam(model, config.lr, config.weight_decay, config.decay, config.frozen)
+        optimizer = make_adam(model, config)
         run = TrainingRun(model, optimizer, history)
         settings = {**_settings(config, seed), **settings}
         saved = None if checkpoint is None else group.from_first(checkpoint.read)
@@ -93,7 +91,7 @@ def train_epochs(
             if run.epochs > config.epochs:
                 raise InputError(
                     f"the run in {checkpoint.path} has finished {run.epochs} epochs, more than the {config.epochs} "
-                    "asked for: ask for as many, or take another file"
+                    "asked for: ask for as many, or use another file"
                 )
         while (epoch := run.epochs) < config.epochs and not run.has_waited(config.patience):
             train_loss = _train(model, optimizer, steps(), group)
@@ -140,8 +138,8 @@ def _train(model: Trainable, optimizer: torch.optim.Optimizer, steps: Iterable[I
 
 
 def _settings(config: FitConfig, seed: int) -> dict[str, Any]:
-    """What a run that is gone on with must have in common with the one that was interrupted."""
-    further = ("epochs", "patience")  # one may go on for longer
+    """What a resumed run must have in common with the interrupted one."""
+    further = ("epochs", "patience")  # a resumed run may train for longer
     return {"seed": seed, **{name: value for name, value in asdict(config).items() if name not in further}}
 
 

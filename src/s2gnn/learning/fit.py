@@ -44,36 +44,36 @@ def fit(
 ) -> FitResult:
     """Train `model` from scratch on the labels of `train` and leave the best weights in it.
 
-    The model's `reset_parameters` draws its state anew from `seed`, so that the same seed and number of threads give
-    the same bits, if it resets all state that the model has. With validation nodes the weights of the first epoch with
-    the best validation score are restored, unless the config keeps the last; without, those of the last epoch stay. The
-    loss is the mean cross-entropy or squared error, plus `model.auxiliary_loss()` where a model has one. The model is
+    The model's `reset_parameters` draws its state from `seed`, so that the same seed and number of threads give the
+    same bits, if it resets all state that the model has. With validation nodes the weights of the first epoch with the
+    best validation score are restored, unless the config keeps the last; without, those of the last epoch stay. The
+    loss is the mean cross-entropy or squared error, plus `model.auxiliary_loss()` if the model has one. The model is
     left in evaluation mode.
 
-    What `x` has rows of is called nodes here. Of `InParts` a batch of nodes is seen at a time. An input whose rows do
-    not depend on each other, such as the graphs of a `GraphInput`, is passed through the model only as far as a step or
-    the validation needs it. Where a step has several batches, their gradients are added up, and the model's buffers,
-    such as running statistics, become the mean of what each batch makes of them.
+    The rows of `x` are called nodes here. With `InParts` the model sees one mini-batch of nodes at a time. Of an input
+    whose rows are independent, such as the graphs of a `GraphInput`, the model sees only the rows that a step or the
+    validation needs. Where a step has several batches, their gradients are added up, and the model's buffers, such as
+    running statistics, become the mean of what each batch makes of them.
 
     Args:
         model: called as `model(x, op)`, gives logits (N, C); has `reset_parameters`.
         x: node features (N, F), or what the model's `prepare` made of them.
         op: the operator handed to the model.
         y: integer labels (N,) in 0..C-1, or (N, L) of 0 and 1 for several labels, or numbers (N,) or (N, L) for the
-            squared error; what stands at nodes outside `train` and `val` is not looked at.
+            squared error; labels of nodes outside `train` and `val` are ignored.
         train: node indices, or a mask (N,), of the training nodes.
         val: the same for validation nodes; `None` for no validation.
         config: how to train.
         seed: of the initial parameters and of dropout.
         loss: "cross-entropy" of labels, or "squared-error" of values, for which the config monitors the "loss".
-        class_weight: what a node of each class counts in the cross-entropy, (C,); `None` counts all alike.
+        class_weight: the weight of a node of each class in the cross-entropy, (C,); `None` counts all the same.
         on_epoch: called with the number of the epoch just finished, for a progress bar.
         group: processes that all call this with the same arguments and share the batches of every step; validation
             scores are in the history of the first. The result is that of one process, up to rounding.
-        checkpoint: where the run is saved as it goes, and gone on with if it was interrupted.
+        checkpoint: where the run is saved regularly, and resumed from if it was interrupted.
 
     Raises:
-        NonFiniteLossError: when the loss is not finite; the model is then of no use.
+        NonFiniteLossError: when the loss is not finite; the model is then unusable.
         LostProcessError: when another process of the group has ended.
     """
     config = config or FitConfig()
@@ -87,13 +87,13 @@ def fit(
     batches = Batches(x, op, targets, config.batch_size)
     if group.is_first and group.size > batches.per_step:
         advice = (
-            "divide the graph into more parts, and take more batches in a step"
+            "divide the graph into more clusters, and use more batches in a step"
             if isinstance(x, InParts)
-            else "only a graph in parts, InParts, can be shared, so train with one process"
+            else "only mini-batches, InParts, can be shared, so train with one process"
         )
         warnings.warn(
-            f"{group.size} processes share the batches of a step, but there is no more than {batches.per_step} of them "
-            f"in a step: the others wait; {advice}",
+            f"{group.size} processes share the batches of a step, but a step has at most {batches.per_step}: "
+            f"the other processes wait; {advice}",
             IdleProcessesWarning,
             stacklevel=2,
         )
@@ -208,7 +208,7 @@ def _validate(model: GraphNetwork, batch: Batch, config: FitConfig, history: His
 
 
 def _settings(x: NetworkInput, targets: Targets) -> dict[str, Any]:
-    """What a checkpoint keeps of the input and the targets: a run is not gone on with on others."""
+    """What a checkpoint keeps of the input and the targets: a run does not resume with others."""
     return {"targets": targets.digest(), **(x.settings() if isinstance(x, InParts) else {})}
 
 

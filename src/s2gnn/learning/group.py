@@ -1,4 +1,4 @@
-"""Processes that train one model together, by torch.distributed: each computes some batches of every step."""
+"""Processes that train one model together with torch.distributed, and the batches of a step that they share."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from s2gnn.errors import InputError, LostProcessError, NonFiniteLossError
 
 T = TypeVar("T")
 
-# What goes wrong in one process and is told to the others.
+# Errors of one process that are raised in all.
 TOLD = (InputError, NonFiniteLossError, OSError)
 
 
@@ -75,7 +75,7 @@ class Group:
         return tuple(sums.tolist())
 
     def from_first(self, make: Callable[[], T]) -> T:
-        """What `make` returns in the first process, which alone calls it; what it refuses, all refuse."""
+        """What `make` returns in the first process, the only one that calls it; an error is raised in all."""
         if self.size == 1:
             return make()
         box: list[Any] = [self._outcome(make) if self.is_first else None]
@@ -86,7 +86,7 @@ class Group:
         return box[0]  # type: ignore[no-any-return]
 
     def everywhere(self, make: Callable[[], T]) -> T:
-        """What `make` returns in this process, where each calls it; what it refuses in one, all refuse, naming it."""
+        """What `make` returns in this process; each calls it, and an error in one is raised in all, with its number."""
         if self.size == 1:
             return make()
         outcome = self._outcome(make)
@@ -128,7 +128,7 @@ def joined_group(patience: timedelta = timedelta(minutes=30)) -> Iterator[Group]
     if missing:
         raise InputError(
             f"RANK and WORLD_SIZE are set, as for one of several processes, but {missing[0]} is not: start them with "
-            "torchrun, or unset RANK for a process by itself"
+            "torchrun, or unset RANK for a single process"
         )
     with _talking("the processes of the run do not find each other"):
         dist.init_process_group("gloo", timeout=patience)
@@ -140,7 +140,7 @@ def joined_group(patience: timedelta = timedelta(minutes=30)) -> Iterator[Group]
 
 @contextmanager
 def _talking(failure: str = "another process of the run has ended or does not answer") -> Iterator[None]:
-    """Say in one sentence what failed between processes."""
+    """Raise communication failures as one sentence."""
     try:
         yield
     except LostProcessError:
@@ -148,3 +148,55 @@ def _talking(failure: str = "another process of the run has ended or does not an
     except RuntimeError as error:
         reason = re.sub(r"^\[[^]]*\] ", "", str(error).splitlines()[0]).split(". ")[0]  # less the place in gloo's code
         raise LostProcessError(f"{failure} ({reason})") from error
+
+
+class StepBuffers:
+    """The buffers of a model while the batches of one step pass through it.
+
+    Every batch starts from the buffers, such as running means, that the step began with, and the step leaves the mean
+    of what the batches make of them, weighted by their shares. So the process and the order of a batch do not matter. A
+    step of one batch in one process leaves exactly what that batch makes.
+
+    Args:
+        model: before the first batch of the step.
+        group: the processes that share the batches of the step.
+    """
+
+    def __init__(self, model: nn.Module, group: Group) -> None:
+        self._group = group
+        self._buffers = [buffer for buffer in model.buffers() if _is_number(buffer)]
+        self._before = [buffer.clone() for buffer in self._buffers]
+        self._changes = [torch.zeros_like(buffer, dtype=_real(buffer)) for buffer in self._buffers]
+        self._after: list[Tensor] = []  # what the last batch made of them
+        self._n_batches = 0
+
+    @torch.no_grad()
+    def take(self, share: float) -> None:
+        """Called after each batch, with its share of the step."""
+        self._after = [buffer.clone() for buffer in self._buffers]
+        self._n_batches += 1
+        for buffer, before, change in zip(self._buffers, self._before, self._changes, strict=True):
+            moved = torch.where(buffer == before, 0, buffer - before)  # an infinite one has not moved by NaN
+            change += share * moved
+            buffer.copy_(before)
+
+    @torch.no_grad()
+    def finish(self) -> None:
+        """Called after the last batch of this process."""
+        if self._n_batches == 1 and self._group.size == 1:
+            for buffer, after in zip(self._buffers, self._after, strict=True):
+                buffer.copy_(after)
+            return
+        changes = self._group.added_up(self._changes)
+        for buffer, before, change in zip(self._buffers, self._before, changes, strict=True):
+            whole = change if buffer.is_floating_point() else change.round()
+            buffer.copy_(before + whole.to(buffer.dtype))
+
+
+def _is_number(buffer: Tensor) -> bool:
+    return not (buffer.dtype == torch.bool or buffer.is_complex())
+
+
+def _real(buffer: Tensor) -> torch.dtype:
+    """The type of the changes of a buffer: a count, such as that of batches, changes by a share of 1 in every batch."""
+    return buffer.dtype if buffer.is_floating_point() else torch.get_default_dtype()

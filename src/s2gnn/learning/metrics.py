@@ -1,4 +1,4 @@
-"""Scores of predictions, and what a set of scores over seeds says."""
+"""Scores of predictions, and statistics of scores over seeds."""
 
 import math
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ def macro_f1(y: ArrayLike, predicted: ArrayLike) -> float:
 def mean_roc_auc(y: ArrayLike, scores: ArrayLike) -> float:
     """The mean over labels of the area under the ROC curve, as the Open Graph Benchmark takes it.
 
-    A label that all nodes have, or none, has no curve and is left out.
+    A label that all nodes have, or none, has no curve and is ignored.
 
     Args:
         y: (n, L) of 0 and 1.

@@ -6,8 +6,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from s2gnn.errors import InputError
-from s2gnn.learning.config import FitConfig
-from s2gnn.learning.optimizer import DecayName
+from s2gnn.learning.config import DecayName, FitConfig
 
 
 @dataclass(frozen=True)

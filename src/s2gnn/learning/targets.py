@@ -1,4 +1,4 @@
-"""What a model is trained towards: labels or values, and the nodes at which they may be looked at."""
+"""What a model is trained on: labels or values, and the nodes that they are read at."""
 
 import hashlib
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Targets:
         train: int64 node indices.
         val: the same.
         loss_name: "squared-error" for values.
-        class_weight: of one class for each node: what a node of each class counts in the loss, (C,); `None` for one.
+        class_weight: the weight of a node of each class in the loss, (C,); `None` for 1.
     """
 
     labels: Tensor
@@ -59,7 +59,7 @@ class Targets:
         return F.cross_entropy(logits[nodes], self.labels[nodes], weight)
 
     def weight(self, nodes: Tensor) -> float:
-        """What `nodes` count together in a loss: their number, or the sum of their classes' weights."""
+        """The total weight of `nodes` in a loss: their number, or the sum of the weights of their classes."""
         if self.class_weight is None or len(nodes) == 0:
             return float(len(nodes))
         labels = self.labels[nodes]
@@ -75,7 +75,7 @@ class Targets:
         return mean_roc_auc(self.labels[nodes].cpu().numpy(), logits[nodes].cpu().numpy())
 
     def digest(self) -> str:
-        """Stands for the labels, the nodes, the loss and the weights: others have another."""
+        """A digest of the labels, the nodes, the loss and the weights."""
         digest = hashlib.sha256(self.loss_name.encode())
         for tensor in (self.labels, self.train, self.val, self.class_weight):
             digest.update(b"none" if tensor is None else tensor.cpu().contiguous().numpy().tobytes())
@@ -154,7 +154,7 @@ def _values(given: NDArray[np.generic], n: int) -> Tensor:
 
 def _class_weight(given: NDArray[np.generic], labels: Tensor, loss: LossName) -> Tensor:
     if loss != "cross-entropy" or labels.ndim == 2:
-        raise InputError("class_weight is given, but y does not have one class for each node: leave it out")
+        raise InputError("class_weight is given, but y does not have one class for each node: omit it")
     weights = given.astype(np.float64) if given.dtype.kind in "fiu" else np.empty(0)
     if weights.ndim != 1 or weights.size == 0 or not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise InputError(f"class_weight is {given!r}, but it must be one finite number >= 0 for each class")

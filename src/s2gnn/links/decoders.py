@@ -1,4 +1,4 @@
-"""From the embeddings of two nodes to the logit of an edge between them; both ends count alike."""
+"""From the embeddings of two nodes to the logit of an edge between them; symmetric in both ends."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -40,7 +40,7 @@ class MLPDecoder(nn.Module):
 
     Args:
         in_channels: width of the embeddings.
-        hidden_channels: width of the hidden layer; that of the embeddings if left out.
+        hidden_channels: width of the hidden layer; by default that of the embeddings.
         dropout: probability of dropping a hidden element in training.
 
     Shapes:

@@ -1,4 +1,4 @@
-"""Train a link predictor on the edges that are left after the split."""
+"""Train a link predictor on the training edges of a split."""
 
 from collections.abc import Callable, Iterator
 
@@ -31,29 +31,28 @@ def fit_links(
 ) -> FitResult:
     """Train `model` from scratch on the training edges, and leave the weights of the best epoch in it.
 
-    Every epoch is a step on all training edges and as many pairs without a training edge, drawn anew. They are drawn
-    without looking at the held-out edges, so that a validation or test edge may be among them: leaving those out would
-    tell the model where they are. The loss is the mean binary cross-entropy, plus `model.auxiliary_loss()` where a
-    model has one. The same seed and number of threads give the same bits, and every model with this seed sees the same
-    pairs.
+    Every epoch is a step on all training edges and as many random pairs without a training edge. Validation and test
+    edges may be among these pairs: excluding them would leak them to the model. The loss is the mean binary
+    cross-entropy, plus `model.auxiliary_loss()`. The same seed and number of threads give the same bits, and every
+    model with this seed sees the same pairs.
 
     Args:
         model: called as `model(x, op, pairs)`, see `LinkPredictor`.
         x: features or what `model.prepare` made of them.
         op: the operator, made of `split.graph` and nothing else.
         split: edges to train and to validate on.
-        config: how to train; it monitors the "auc" of the validation pairs, as if left out, or the "loss".
+        config: how to train; it monitors the "auc" of the validation pairs, which is the default, or the "loss".
         seed: of the initial parameters, of dropout and of the pairs without an edge.
         on_epoch: called with the number of the epoch just finished.
 
     Raises:
-        NonFiniteLossError: when the loss is not finite; the model is then of no use.
+        NonFiniteLossError: when the loss is not finite; the model is then unusable.
     """
     config = config or FitConfig(monitor="auc", weight_decay=0.0)
     if config.monitor == "accuracy":
         raise InputError('monitor is \'accuracy\', but edges are ranked, not classified: monitor "auc" or "loss"')
     if config.batch_size is not None:
-        raise InputError(f"batch_size is {config.batch_size}, but a step has all training edges: leave it out")
+        raise InputError(f"batch_size is {config.batch_size}, but a step uses all training edges: omit it")
     non_edges, generator = NonEdges(split.graph), np.random.default_rng(seed)
     train, history = split.train, History()
 

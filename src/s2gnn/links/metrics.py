@@ -1,4 +1,4 @@
-"""How well the scores of pairs tell edges from pairs without one."""
+"""How well the scores of pairs separate edges from non-edges."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -12,7 +12,7 @@ class NonEdges:
 
     Pairs are counted row by row: (0, 1), (0, 2), …, (1, 2), …. The pair of rank r among those that are no edge comes
     after r others and after every edge with at most r of them before it, so that a draw costs the logarithm of the
-    number of edges, however dense the graph is; nothing is tried in vain.
+    number of edges, however dense the graph is; no draw is rejected.
 
     Args:
         graph: N nodes.

@@ -1,4 +1,4 @@
-"""LinkPredictor: a network that embeds nodes, and a decoder that tells whether two of them are joined."""
+"""LinkPredictor: a network that embeds nodes, and a decoder that predicts whether two of them are joined."""
 
 import numpy as np
 import torch
@@ -44,7 +44,7 @@ class LinkPredictor(Trainable):
             if decoder not in DECODERS:
                 raise InputError(f"decoder is {decoder!r}, but it must be one of {', '.join(DECODERS)}")
             if channels is None:
-                raise InputError(f"channels is left out, but the decoder {decoder!r} needs the width of the embeddings")
+                raise InputError(f"channels is missing, but the decoder {decoder!r} needs the width of the embeddings")
             decoder = DECODERS[decoder](channels)
         self.encoder = encoder
         self.decoder = decoder
@@ -72,7 +72,7 @@ def predict_links(model: LinkPredictor, x: NetworkInput, op: GraphOperator | Non
 
 
 def score_links(model: LinkPredictor, x: NetworkInput, op: GraphOperator | None, pairs: Pairs) -> LinkScores:
-    """How well `model`, which is left in evaluation mode, tells the edges of `pairs` from the pairs without one."""
+    """How well `model`, which is left in evaluation mode, separates the edges of `pairs` from the non-edges."""
     logits = predict_links(model, x, op, pairs.together)
     n_edges = len(pairs.positive)
     return link_scores(logits[:n_edges], logits[n_edges:])

@@ -12,7 +12,7 @@ from s2gnn.links.non_edges import NonEdges
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of nodes to be told apart, each undirected pair once with i < j.
+    """Pairs of nodes to classify, each undirected pair once with i < j.
 
     Attributes:
         positive: (P, 2), joined in the whole graph.
@@ -34,7 +34,7 @@ class LinkSplit:
 
     Attributes:
         graph: all N nodes with the training edges and their weights. Whatever a model is given of the graph, an
-            operator, a diffusion or weights, is to be made from this one.
+            operator, a diffusion or weights, must be made from this one.
         val: validation edges, and as many pairs without an edge.
         test: test edges, and as many pairs without an edge, none of which is in `val`.
     """
@@ -58,8 +58,8 @@ def split_links(graph: Graph, seed: int, *, val: float = 0.05, test: float = 0.1
     Args:
         graph: N nodes, E edges.
         seed: at least 0; draws the edges and the pairs without an edge.
-        val: share of the edges, 5 % if left out, as in the first work on graph auto-encoders.
-        test: share of the edges, 10 % if left out.
+        val: share of the edges; the default is that of the first work on graph auto-encoders.
+        test: share of the edges.
     """
     if not (val > 0 and test > 0 and val + test < 1):
         raise InputError(f"val is {val:g} and test is {test:g}, but they must be positive and leave edges to train on")

@@ -58,7 +58,7 @@ def as_operator(
 
 def _value(epsilon: float | LearnedEpsilon | None) -> float | Tensor:
     if epsilon is None:
-        raise InputError("the layer has no epsilon of its own: pass an operator that has one")
+        raise InputError("the layer has no epsilon: pass an operator that has one")
     return epsilon() if isinstance(epsilon, LearnedEpsilon) else epsilon
 
 

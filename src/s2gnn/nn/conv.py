@@ -29,13 +29,13 @@ class S2Conv(nn.Module):
         B_\rho = \sigma(S_\rho H W_\rho + b_\rho), \quad \rho = 1, \ldots, \alpha,
 
     with σ the ReLU followed by dropout, merged by a learned linear combination, an MLP or attention. There is no
-    activation after the fusion; on request its result is normalised, and the input added to it. Hadamard powers keep
+    activation after the fusion; optionally its result is normalised, and the input added to it. Hadamard powers keep
     the pattern of the graph: however large α, a layer reaches one hop; what the powers vary is the spectrum of the
     filter.
 
     The layer is called in one of two ways: `conv(x, op)` with a `SobolevOperator` built once by the caller,
-    or `conv(x, edge_index, edge_weight)` like PyG's `GCNConv`, which builds the operator anew at each call.
-    The second way wants both directions of every edge, adds up repeated edges and drops self-loops; where `edge_weight`
+    or `conv(x, edge_index, edge_weight)` like PyG's `GCNConv`, which builds the operator at each call.
+    The second way needs both directions of every edge, adds up repeated edges and drops self-loops; where `edge_weight`
     requires a gradient it gets one. In the first way a `SobolevFamily` takes the place of the operator where ε or the
     edge weights are learned.
 
@@ -47,14 +47,14 @@ class S2Conv(nn.Module):
             that of the operator passed in.
         fusion: "linear", "mlp" or "attention".
         dropout: probability of dropping an element of a branch in training.
-        shift: the shift operator to insist on; `None` takes that of the operator passed in, and "adjacency" in the
+        shift: the required shift operator; `None` takes that of the operator passed in, and "adjacency" in the
             second way.
         norm: "batch" normalises every channel of the output over the nodes.
         residual: add the input to the output, as it is, or multiplied by a matrix where the widths differ.
-        initial_epsilon: where an ε that is learned starts, 1 if left out.
+        initial_epsilon: where a learned ε starts; default 1.
 
-    Which is multiplied first, S_ρ H or H W_ρ, is planned by size; `conv.plan(x, op)` tells, and setting `conv.order`
-    to "aggregate" or "transform" decides.
+    Which is multiplied first, S_ρ H or H W_ρ, is planned by size: `conv.plan(x, op)` returns the plan, and setting
+    `conv.order` to "aggregate" or "transform" overrides it.
 
     Shapes:
         - input: x (N, in_channels), or `op.prepare(x)`, or a `SparseInput`
@@ -100,7 +100,7 @@ class S2Conv(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new parameters: Glorot-uniform weights for each branch, zero biases; a learned ε starts anew."""
+        """Draw new parameters: Glorot-uniform weights for each branch, zero biases; a learned ε is reset."""
         for branch in self.weight:
             nn.init.xavier_uniform_(branch)
         nn.init.zeros_(self.bias)

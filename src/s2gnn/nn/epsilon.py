@@ -1,4 +1,4 @@
-"""ε of a layer or a network: a number, or a parameter that is trained with the others."""
+"""ε of a layer or a network: a number, or a trained parameter."""
 
 import math
 from typing import Any, Literal
@@ -48,7 +48,7 @@ class LearnedEpsilon(nn.Module):
 
 
 def make_epsilon(epsilon: Any, initial: float | None) -> float | LearnedEpsilon:
-    """`epsilon` as a float, or as a parameter that starts at `initial`, 1 if left out, for "learn"."""
+    """`epsilon` as a float, or as a parameter that starts at `initial`, default 1, for "learn"."""
     if epsilon != "learn":
         if isinstance(epsilon, str):
             raise InputError(f'epsilon is {epsilon!r}, but it must be a finite number >= 0, or "learn"')

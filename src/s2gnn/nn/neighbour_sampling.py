@@ -33,7 +33,7 @@ class InducedNeighborSampler(BaseSampler):  # type: ignore[misc]
     Args:
         indptr: row pointers of the adjacency in CSR form, every edge in both directions, (N + 1,).
         indices: its columns, (E,); neither array is copied.
-        sizes: at most so many neighbours of every node of the hop before; −1 takes all.
+        sizes: maximum number of neighbours of every node of the previous hop; −1 takes all.
         edges: where each of the E entries stands in the data of PyG, (E,), for the attributes of edges; `None` for
             data without any.
     """

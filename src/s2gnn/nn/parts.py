@@ -1,4 +1,4 @@
-"""Train on parts of one graph: the batches, and the input that hands a network one of them after another."""
+"""Mini-batch training on one graph: the batches of nodes, and the input that gives them to a network one by one."""
 
 import hashlib
 import warnings
@@ -42,7 +42,7 @@ class NodeBatch:
 
 
 class NodeBatches(ABC):
-    """A way to divide the nodes of a graph into batches, anew for every epoch."""
+    """A way to divide the nodes of a graph into mini-batches, drawn again for every epoch."""
 
     n_nodes: int
 
@@ -52,7 +52,7 @@ class NodeBatches(ABC):
         return False
 
     def settings(self) -> dict[str, Any]:
-        """What the batches depend on, for a run that is to be gone on with."""
+        """What the batches depend on; a checkpoint is resumed only with the same settings."""
         return {"batches": repr(self)}
 
     @abstractmethod
@@ -64,18 +64,18 @@ class NodeBatches(ABC):
         """The batches of one epoch, given the training nodes; what is random is drawn from torch's random numbers."""
 
     def cover(self) -> Iterator[NodeBatch]:
-        """Batches in which every node is a root once, for an evaluation in parts."""
+        """Batches in which every node is a root once, for an evaluation in mini-batches."""
         raise InputError(f'{type(self).__name__} leaves nodes out, so evaluate must be "whole"')
 
 
 class Clusters(NodeBatches):
-    """The parts of a partition, some at a time, with all edges between their nodes, as in Cluster-GCN.
+    """The clusters of a partition, some at a time, with all edges between their nodes, as in Cluster-GCN.
 
-    Chiang et al. (2019) join several parts, drawn anew in every epoch, so that edges between parts count now and then.
+    Chiang et al. (2019) join several random clusters in a batch, so that edges between clusters count now and then.
 
     Args:
-        parts: the part of every node, (N,), for instance of `s2gnn.graphs.partition`.
-        per_batch: parts in a batch.
+        parts: the cluster of every node, (N,), for instance of `s2gnn.graphs.partition`.
+        per_batch: clusters in a batch.
     """
 
     def __init__(self, parts: ArrayLike, per_batch: int = 1) -> None:
@@ -145,7 +145,7 @@ def _place(model: GraphNetwork) -> str:
 
 
 class InParts:
-    """Features on a graph of which training sees a part at a time; `fit` takes it in the place of `x`.
+    """Features on a graph that a network is trained on in mini-batches; `fit` takes it in the place of `x`.
 
     Args:
         model: the network that is trained, on its device and of its type by now; its `prepare` is called.
@@ -154,8 +154,8 @@ class InParts:
         batches: of nodes: `Clusters`, or `Sampled` neighbourhoods.
         degrees: of the "whole" graph: the network is prepared once on the whole graph, here and now, and a part selects
             its rows and columns of that; features that were propagated once are those of the whole graph, so that the
-            first layer misses no neighbour. Of the "part": the network is prepared anew on every part, as if there were
-            nothing else, and nothing but graph and a copy of the features is held of the whole.
+            first layer misses no neighbour. Of the "part": the network is prepared on every batch by itself, and only
+            the graph and a copy of the features are held of the whole.
         evaluate: on the "whole" graph at once, without gradients; or in "parts", which takes less memory.
         batches_per_step: batches whose gradients are added up for one step of the optimiser.
 
@@ -210,7 +210,7 @@ class InParts:
         self._has_prepared = False
 
     def settings(self) -> dict[str, Any]:
-        """How the graph is divided, for a run that is to be gone on with."""
+        """How the graph is divided; a checkpoint is resumed only with the same settings."""
         return {
             **self.batches.settings(),
             "degrees": self.degrees,
@@ -246,7 +246,7 @@ class InParts:
         return prepared
 
     def logits(self, model: GraphNetwork) -> Tensor:
-        """The outputs (N, C) of `model` in its present mode, computed as `evaluate` says."""
+        """The outputs (N, C) of `model` in its present mode, computed as `evaluate` specifies."""
         self.check_place(model)
         if self.evaluate == "whole":
             return model(*self.whole)

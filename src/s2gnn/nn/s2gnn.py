@@ -21,7 +21,7 @@ from s2gnn.operators import BranchOperator, GraphOperator, Shift, SobolevFamily,
 
 @dataclass(frozen=True)
 class S2GNNConfig:
-    """The arguments of `S2GNN`, as saved beside its weights."""
+    """The arguments of `S2GNN`, as saved with its weights."""
 
     in_channels: int
     hidden_channels: int
@@ -46,14 +46,14 @@ class S2GNN(GraphNetwork):
         out_channels: number of classes.
         num_layers: number of layers, at least 1.
         alpha: highest Hadamard power of each layer.
-        epsilon: weight of the identity in the operator; "learn" trains it, one for all layers: `float(model.epsilon)`
-            tells where it is. The network is then called with a `SobolevFamily`, which `prepare` makes.
+        epsilon: weight of the identity in the operator; "learn" trains it, one for all layers, which
+            `float(model.epsilon)` reads. The network is then called with a `SobolevFamily`, which `prepare` makes.
         fusion: "linear", "mlp" or "attention".
         dropout: probability of dropping an element of a branch in training.
         shift: see `S2Conv`.
         norm: "batch" for batch normalisation after every layer but the last.
         residual: every layer adds its input to its output, see `S2Conv`.
-        initial_epsilon: where an ε that is learned starts, 1 if left out.
+        initial_epsilon: where a learned ε starts; default 1.
 
     Shapes:
         - input: x (N, in_channels), or what `prepare` made of it; a `SobolevOperator` or `SobolevFamily`, or edge_index

@@ -127,7 +127,7 @@ class SobolevFamily(GraphOperator):
         return other
 
     def selected(self, selection: Selection) -> "SobolevFamily":
-        """The family on some nodes: what they have of the operators here, selected and not normalised anew."""
+        """The family of the rows and columns of some nodes; nothing is normalised again."""
         stored = selection.stored(self.graph.indptr, self.graph.indices)
         entries, nodes = (torch.from_numpy(places).to(self.device) for places in (stored.entries, selection.nodes))
         all_of = self._factors

@@ -27,7 +27,7 @@ class GraphOperator(ABC):
         """The rows and columns of some nodes, as an operator on these; nothing is normalised again."""
 
     def within_graphs(self, sizes: Tensor) -> Self:
-        """The operator of a disjoint union of graphs with `sizes` (G,) nodes; most operators do not need to know."""
+        """The operator of a disjoint union of graphs with `sizes` (G,) nodes; the same for most operators."""
         del sizes
         return self
 

@@ -27,13 +27,13 @@ _forced: str | None = None
 
 @cache
 def native_module() -> ModuleType | None:
-    """The compiled module, or `None`, with a warning that says why, when it was not built or cannot be loaded."""
+    """The compiled module, or `None`, with a warning that explains why, when it was not built or cannot be loaded."""
     try:
         return importlib.import_module("s2gnn.operators._native")
     except ImportError as error:
         warnings.warn(
             f"s2gnn runs on plain torch, several times slower: its native kernel is not available ({error}). "
-            "Install it again where a C++17 compiler is at hand",
+            "Install it again with a C++17 compiler available",
             SlowPathWarning,
             stacklevel=2,
         )

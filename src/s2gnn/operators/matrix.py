@@ -27,7 +27,7 @@ class _Product(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        # As a product of its own, so that it can be differentiated again.
+        # Through _Product, so that it can be differentiated again.
         return _Product.apply(grad.contiguous(), ctx.transpose, ctx.matrix), None, None  # type: ignore[no-untyped-call]
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from s2gnn.operators import kernel
 
 with warnings.catch_warnings():
-    # torch says once per process that CSR tensors are in beta; let that be here and not at the user's.
+    # torch warns once per process that CSR tensors are in beta; trigger the warning here, where it is ignored.
     warnings.simplefilter("ignore")
     torch.sparse_csr_tensor(
         torch.tensor([0, 0]), torch.tensor([], dtype=torch.int64), torch.tensor([]), size=(1, 1),
@@ -179,7 +179,7 @@ def _run_natively(
     signal: Tensor,
     out: Tensor,
 ) -> bool:
-    """Fill `out` with the native kernel, if one applies; say whether."""
+    """Fill `out` with the native kernel, if one applies; return whether one did."""
     native = kernel.native_variant(signal.device.type)
     if native is None or indptr.dtype != torch.int32:
         return False
@@ -195,7 +195,7 @@ def _products(
 ) -> Iterator[Tensor]:
     """Yield S_ρ H_ρ (N, F) for ρ = 0..α, of inputs H (N, α + 1, F), on plain torch.
 
-    b^ρ is made anew for each branch: one array of E floats, not α.
+    b^ρ is computed branch by branch: one array of E floats, not α.
     """
     n = len(t)
     own, *others = inputs.unbind(1)

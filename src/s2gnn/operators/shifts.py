@@ -96,7 +96,7 @@ def hadamard_factors(
 ) -> HadamardFactors:
     """The factors of the α normalised Hadamard powers of `graph`, formed in float64; b is stored as `dtype`.
 
-    Some rows at a time, so that what is needed in between is small beside the graph.
+    Some rows at a time, so that temporary arrays are small compared with the graph.
     """
     matrix = shift_matrix(graph, epsilon, shift)
     m = np.maximum(matrix.diagonal, graph.row_maxima(matrix.magnitudes))

@@ -111,7 +111,7 @@ class SobolevOperator(BranchOperator):
     def selected(self, selection: Selection) -> "SobolevOperator":
         """The rows and columns that some nodes have in every S_ρ, as an operator (n, n).
 
-        Nothing is normalised anew: degrees are those of the whole graph, and what came over an edge that leaves the
+        Nothing is normalised again: degrees are those of the whole graph, and what came over an edge that leaves the
         nodes is missing.
         """
         stored = selection.stored(self.graph.indptr, self.graph.indices)

@@ -10,7 +10,7 @@ from s2gnn.operators.matrix import ConstantMatrix
 
 
 class SparseInput:
-    """A constant sparse input X (N, F), for bag-of-words features and the like.
+    """A constant sparse input X (N, F), such as bag-of-words features.
 
     `x @ weight` is differentiable by the weight, and computed in the type of X under autocast too.
 
@@ -41,7 +41,7 @@ class SparseInput:
             return self._matrix @ weight.to(self.dtype)
 
     def rows(self, chosen: Tensor) -> "SparseInput":
-        """The rows `chosen` (n,) of X, as an input of their own, (n, F)."""
+        """The rows `chosen` (n,) of X, (n, F)."""
         matrix = self._matrix.matrix
         if matrix.layout != torch.sparse_csr:
             return SparseInput(sp.csr_array(matrix.index_select(0, chosen).numpy()), self.dtype)

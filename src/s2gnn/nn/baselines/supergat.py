@@ -1,4 +1,4 @@
-"""SuperGAT: attention that also learns to tell edges from pairs that are none (Kim and Oh, 2021)."""
+"""SuperGAT: attention that also learns to distinguish edges from non-edges (Kim and Oh, 2021)."""
 
 import math
 
@@ -49,7 +49,7 @@ class SuperGATLayer(AttentionLayer):
 
 
 def _cross_entropy(edges: Tensor, others: Tensor) -> Tensor:
-    """The cross-entropy of telling edges from others by guesses (heads, ·), averaged over the heads."""
+    """The cross-entropy of edges against others, of guesses (heads, ·) averaged over the heads."""
     guesses = torch.cat([edges, others], dim=1).mean(0)
     truth = torch.arange(len(guesses), device=guesses.device) < edges.shape[1]
     return F.binary_cross_entropy_with_logits(guesses, truth.to(guesses))
@@ -58,8 +58,8 @@ def _cross_entropy(edges: Tensor, others: Tensor) -> Tensor:
 def non_edges(edges: NodePairs) -> NodePairs:
     """Random pairs that are no edges, both directions of each, about `NON_EDGES_PER_EDGE` for each edge.
 
-    On a disjoint union both nodes of a pair are of one graph, and every graph has about as many pairs as by itself:
-    `NON_EDGES_PER_EDGE` for each of its own edges, fewer where nearly all its nodes are joined, none where all are.
+    On a disjoint union both nodes of a pair are of one graph, and every graph has about `NON_EDGES_PER_EDGE` pairs for
+    each of its edges: fewer where nearly all its nodes are joined, none where all are.
     """
     n = edges.n_nodes
     drawn = _of_one_graph(edges) if edges.graph_sizes is None else _of_each_graph(edges, edges.graph_sizes)
@@ -79,7 +79,7 @@ def _of_one_graph(edges: NodePairs) -> Tensor:
 
 
 def _of_each_graph(edges: NodePairs, sizes: Tensor) -> Tensor:
-    """Codes of half the pairs, by their ranks: small graphs are often nearly complete, and nothing is tried in vain.
+    """Codes of half the pairs, by their ranks: small graphs are often nearly complete, and rejection would take long.
 
     The pairs of nodes of one graph are numbered row by row, graph after graph. The non-edge of rank r has r others and
     all edges with at most r non-edges before them before it.
@@ -131,7 +131,7 @@ class SuperGAT(AttentionNetwork):
             layer.supervised = self.attention_loss > 0
 
     def auxiliary_loss(self) -> Tensor:
-        """`attention_loss` times the cross-entropy of telling edges from non-edges in the last forward pass.
+        """`attention_loss` times the cross-entropy of edges against non-edges in the last forward pass.
 
         It is summed over the layers, and zero outside training.
         """
