@@ -108,7 +108,7 @@ def test_unusable_configurations(communities):
         fit_links(model, inputs, op, split, config=FitConfig())
     with pytest.raises(InputError, match="the encoder gives 8 channels, but the decoder is made for 4"):
         fit_links(LinkPredictor(model.encoder, "mlp", 4), inputs, op, split, config=CONFIG)
-    with pytest.raises(InputError, match="batch_size is 5, but a step has all training edges"):
+    with pytest.raises(InputError, match="batch_size is 5, but a step uses all training edges"):
         fit_links(model, inputs, op, split, config=replace(CONFIG, batch_size=5))
     with pytest.raises(NonFiniteLossError, match="loss is"):
         fit_links(model, inputs, op, split, config=replace(CONFIG, lr=1e30))

@@ -195,7 +195,7 @@ def test_misuse_is_explained(op, x, graph):
             lambda: learning(x, op),
             "learns epsilon, but the SobolevOperator has one: pass s2gnn.operators",
         ),
-        (lambda: double_conv("mlp", epsilon=None)(x, data.edge_index), "the layer has no epsilon of its own"),
+        (lambda: double_conv("mlp", epsilon=None)(x, data.edge_index), "the layer has no epsilon: pass an operator"),
     ]:
         with pytest.raises(InputError, match=message):
             call()

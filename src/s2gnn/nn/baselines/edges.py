@@ -92,12 +92,12 @@ class NodePairs(GraphOperator):
 
     def of_rows(self, values: Tensor) -> Tensor:
         """v_i of every pair (heads, E), of values (heads, N)."""
-        taken: Tensor = _OfRows.apply(values, self)  # type: ignore[no-untyped-call]
+        taken: Tensor = _OfEnds.apply(values, self, False)  # type: ignore[no-untyped-call]
         return taken
 
     def of_columns(self, values: Tensor) -> Tensor:
         """v_j of every pair (heads, E), of values (heads, N)."""
-        taken: Tensor = _OfColumns.apply(values, self)  # type: ignore[no-untyped-call]
+        taken: Tensor = _OfEnds.apply(values, self, True)  # type: ignore[no-untyped-call]
         return taken
 
     def additive_scores(self, x: Tensor, y: Tensor, a: Tensor, slope: float) -> Tensor:
@@ -169,28 +169,19 @@ class _Softmax(torch.autograd.Function):
         return weighted - shares * _row_sums(ctx.edges, weighted).index_select(1, ctx.edges.rows), None
 
 
-class _OfRows(torch.autograd.Function):
+class _OfEnds(torch.autograd.Function):
+    """The values of the first or of the second nodes of all pairs; the gradient is a sum over the pairs of a node."""
+
     @staticmethod
-    def forward(ctx: Any, values: Tensor, edges: NodePairs) -> Tensor:
-        ctx.edges = edges
-        return values.index_select(1, edges.rows)
+    def forward(ctx: Any, values: Tensor, edges: NodePairs, second: bool) -> Tensor:
+        ctx.edges, ctx.second = edges, second
+        return values.index_select(1, edges.columns if second else edges.rows)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return _row_sums(ctx.edges, grad), None
-
-
-class _OfColumns(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, edges: NodePairs) -> Tensor:
-        ctx.edges = edges
-        return values.index_select(1, edges.columns)
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return _row_sums(ctx.edges, grad.index_select(1, ctx.edges.reverse)), None
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        by_first = grad.index_select(1, ctx.edges.reverse) if ctx.second else grad
+        return _row_sums(ctx.edges, by_first), None, None
 
 
 class _AdditiveScores(torch.autograd.Function):

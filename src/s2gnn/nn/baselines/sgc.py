@@ -1,14 +1,13 @@
 """SGC: GCN without its nonlinearities (Wu et al., 2019)."""
 
 import math
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from s2gnn.nn.arguments import positive_integer
 from s2gnn.nn.baselines.filters import FilterLayer, FilterNetwork, powers
-from s2gnn.nn.baselines.stack import HeadName
 from s2gnn.operators import BranchOperator, SparseInput
 
 
@@ -50,26 +49,11 @@ class SGCLayer(FilterLayer):
 class SGC(FilterNetwork):
     """One linear layer on features that were propagated K = `num_layers` times; shapes are those of `Stack`.
 
-    Args:
-        in_channels: width of the node features.
-        hidden_channels: accepted, for the common calling convention, and unused: there is nothing between layers.
-        out_channels: number of classes.
-        num_layers: the power K, at least 1.
-        dropout: probability of dropping a logit in training, with the head "released".
-        head: see `Stack`.
+    So are the arguments; `hidden_channels` is unused, and `dropout` acts only with the head "released".
     """
 
-    LAYER = SGCLayer
     EPSILON = 1.0
 
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        num_layers: int = 2,
-        dropout: float = 0.5,
-        head: HeadName = "plain",
-    ) -> None:
-        K = positive_integer(num_layers, "num_layers")
-        super().__init__(in_channels, hidden_channels, out_channels, 1, dropout, head, K=K)
+    def new_layers(self, widths: list[int], **of_layers: int) -> Iterable[nn.Module]:
+        """One layer, from the first width to the last."""
+        return [SGCLayer(widths[0], widths[-1], K=len(widths) - 1, **of_layers)]
