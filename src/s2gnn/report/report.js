@@ -12,7 +12,7 @@
   for (const point of points) {
     const title = point.querySelector("title");
     point.lines = title.textContent.split("\n");
-    title.remove(); // the text is shown beside the graph, at once, and not again by the browser
+    title.remove(); // the text is shown below the graph at once, not again as a tooltip
     point.setAttribute("aria-label", point.lines.join(", "));
     point.setAttribute("tabindex", "-1");
     point.at = { x: point.x.baseVal.value, y: point.y.baseVal.value };

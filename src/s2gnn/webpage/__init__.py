@@ -1,4 +1,4 @@
-"""A page of HTML that stands alone: one file, one style, nothing loaded from anywhere."""
+"""A self-contained HTML page: one file, one style, nothing loaded from anywhere."""
 
 import base64
 import hashlib
@@ -9,13 +9,13 @@ _STYLE = Path(__file__).with_name("style.css")
 
 
 def webpage(title: str, body: str, *, style: str = "", script: str = "") -> str:
-    """The whole page; the browser is told to load nothing and to run no script but this one.
+    """The whole page, with a policy that forbids the browser to load anything or to run any other script.
 
     Args:
         title: plain text.
-        body: HTML, whose texts are escaped already.
+        body: HTML.
         style: further CSS.
-        script: JavaScript, run after the body is there.
+        script: JavaScript, run after the body is loaded.
     """
     css = _STYLE.read_text(encoding="utf-8") + style
     allowed = f"script-src 'sha256-{_digest(script)}'; " if script else ""
