@@ -37,6 +37,12 @@ def test_every_package_imports_only_from_those_before_it():
         assert imported_parts(path) <= allowed, path
 
 
+def test_the_modules_of_nn_do_not_import_its_baselines():
+    """The baselines build on nn; only the names that the package exports go the other way."""
+    for path in (SOURCE / "nn").glob("*.py"):
+        assert path.name == "__init__.py" or "s2gnn.nn.baselines" not in path.read_text(), path
+
+
 POSIX_ONLY = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 
 

@@ -47,7 +47,7 @@ class InferenceTask:
     """What a process measures.
 
     Attributes:
-        model: one of `nn.models.MODELS`.
+        model: one of `s2gnn.nn.MODELS`.
         hyperparameters: of `make_model`.
         features: width of the random features.
         classes: width of the output.
