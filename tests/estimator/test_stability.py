@@ -4,8 +4,15 @@ from sklearn.datasets import load_iris
 
 from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor, knn_graph
 from s2gnn.analysis import EdgeNoise, NoiseStability, dropped_edges
-from s2gnn.estimator.stability import MODERATE, estimator_stability, on_graph, verdict
-from s2gnn.estimator.stability_report import draw_stability, stability_content, stability_layout
+from s2gnn.estimator.stability import (
+    MODERATE,
+    draw_stability,
+    estimator_stability,
+    on_graph,
+    stability_content,
+    stability_layout,
+    verdict,
+)
 from s2gnn.learning import predict_logits
 from s2gnn.render import render
 

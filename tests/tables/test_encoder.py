@@ -71,7 +71,7 @@ def test_the_state_rebuilds_the_encoder_to_the_bit(training, encoder, odd):
 
 def test_what_odd_values_become(encoder):
     features = encoder.transform(table_of(size=[""], weight=["NA"], colour=["violet"], shape=["x"]))
-    medians = (encoder.imputer.statistics_ - encoder.scaler.mean_) / encoder.scaler.scale_
+    medians = [(scale.median - scale.mean) / scale.scale for scale in encoder.scales.values()]
     np.testing.assert_array_equal(features[0, :2], medians)
     np.testing.assert_array_equal(features[0, 2:], [0, 0, 0, 0, 0, 1])
 
@@ -111,11 +111,12 @@ def test_numbers_of_an_npz_may_be_read_as_categories():
     ("change", "message"),
     [
         (lambda s: s.pop("numeric"), "numeric"),
-        (lambda s: s["numeric"][0].update(scale=0.0), "a scale is not positive"),
+        (lambda s: s["numeric"][0].update(scale=0.0), "the scale 0.0 is not positive"),
         (lambda s: s["numeric"][0].update(mean=None), "None is not a finite number"),
         (lambda s: s["numeric"][0].update(median=True), "True is not a finite number"),
-        (lambda s: s["categorical"][0].update(categories=[]), "index"),
+        (lambda s: s["categorical"][0].update(categories=[]), "has no category"),
         (lambda s: s["categorical"][0].update(categories=[["a"]]), "is not text"),
+        (lambda s: s["categorical"][0].update(categories=["a", "a"]), "or one twice"),
         (lambda s: s.update(numeric=[], categorical=[]), "it has no column"),
         (lambda s: s.update(numeric=3), "not iterable"),
     ],

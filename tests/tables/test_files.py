@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from s2gnn import InputError
+from s2gnn import InputError, data
 from s2gnn.tables import Table, files, read_table, table_text
 from s2gnn.tables.files import LARGE_FILE, ROWS_AT_ONCE
 from s2gnn.tables.table import as_text
@@ -181,3 +181,10 @@ def test_what_is_written_is_read_again(tmp_path):
         for name in ("text", "count"):
             assert table.column(name).tolist() == columns[name].tolist()
         np.testing.assert_array_equal(table.numbers("number", "a number", ""), columns["number"])
+
+
+def test_the_old_place_of_tables_is_deprecated():
+    with pytest.warns(DeprecationWarning, match="s2gnn.data.read_table moved to s2gnn.tables"):
+        assert data.read_table is read_table
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = data.nothing

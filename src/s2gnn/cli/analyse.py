@@ -16,8 +16,7 @@ from s2gnn.data import CATALOGUE, Kind, dataset_graph, load_dataset
 from s2gnn.data.catalogue import entry, graph_title
 from s2gnn.errors import InputError
 from s2gnn.estimator.folder import load_estimator
-from s2gnn.estimator.stability import estimator_stability
-from s2gnn.estimator.stability_report import draw_stability, stability_content, stability_layout
+from s2gnn.estimator.stability import draw_stability, estimator_stability, stability_content, stability_layout
 from s2gnn.estimator.table_model import TableModel
 from s2gnn.graphs import Graph, load_graph
 from s2gnn.progress import progress_bar

@@ -2,9 +2,8 @@
 
 import json
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -27,28 +26,6 @@ from s2gnn.tables import read_table
 app = typer.Typer(help="Build a graph from a table, diffuse it, describe it.", no_args_is_help=True)
 
 
-class BuildMethod(StrEnum):
-    """The ways to build a graph from a table."""
-
-    knn = "knn"
-    smooth = "smooth"
-
-
-class Metric(StrEnum):
-    """The distances between rows."""
-
-    euclidean = "euclidean"
-    cosine = "cosine"
-
-
-class DiffusionMethod(StrEnum):
-    """The ways to compute personalised PageRank."""
-
-    auto = "auto"
-    exact = "exact"
-    push = "push"
-
-
 GraphFile = Annotated[Path, typer.Argument(help="A graph file (.npz) written by s2gnn.")]
 
 
@@ -57,10 +34,12 @@ def build(
     table: Annotated[Path, typer.Argument(help="A table: .csv or .tsv with a header, or .npz with X (and y).")],
     out: Annotated[Path, typer.Option(help="Where to write the graph (.npz).")],
     method: Annotated[
-        BuildMethod, typer.Option(help="Nearest neighbours, or a learned smooth graph.")
-    ] = BuildMethod.knn,
+        Literal["knn", "smooth"], typer.Option(help="Nearest neighbours, or a learned smooth graph.")
+    ] = "knn",
     k: Annotated[int, typer.Option(min=1, help="Number of neighbours per row.")] = 30,
-    metric: Annotated[Metric, typer.Option(help="Distance between rows, for knn.")] = Metric.euclidean,
+    metric: Annotated[
+        Literal["euclidean", "cosine"], typer.Option(help="Distance between rows, for knn.")
+    ] = "euclidean",
     label: Annotated[str | None, typer.Option(help="The column of labels, which is not a feature.")] = None,
     features: Annotated[str | None, typer.Option(help="The columns to use, separated by commas. Default: all.")] = None,
     as_json: AsJson = False,
@@ -80,15 +59,15 @@ def build(
         raise InputError(f"the column {label!r} is both the label and a feature: remove it from --features")
     X = data.features(chosen, without=[label] if label else [])
     reports: list[Any] = []
-    if method is BuildMethod.knn:
-        graph = knn_graph(X, k, metric.value, report=reports.append)
+    if method == "knn":
+        graph = knn_graph(X, k, metric, report=reports.append)
     else:
-        if metric is not Metric.euclidean:
+        if metric != "euclidean":
             raise InputError("a smooth graph is learned from Euclidean distances: omit --metric")
         graph = smooth_graph(X, k, progress=not as_json, report=reports.append)
     save_graph(graph, out)
-    summary = {"graph": str(out), "method": method.value, "k": k, **_sizes(graph), **asdict(reports[0])}
-    _print(summary, f"{method.value} graph of {table}", as_json)
+    summary = {"graph": str(out), "method": method, "k": k, **_sizes(graph), **asdict(reports[0])}
+    _print(summary, f"{method} graph of {table}", as_json)
 
 
 @app.command("diffuse")
@@ -97,7 +76,7 @@ def diffuse_command(
     out: Annotated[Path, typer.Option(help="Where to write the diffused graph (.npz).")],
     teleport: Annotated[float, typer.Option(help="Probability of returning to the start, in (0, 1).")] = 0.05,
     top: Annotated[int, typer.Option(min=1, help="Number of entries kept per column.")] = 128,
-    method: Annotated[DiffusionMethod, typer.Option(help="Exact, or approximate (push).")] = DiffusionMethod.auto,
+    method: Annotated[Literal["auto", "exact", "push"], typer.Option(help="Exact, or approximate (push).")] = "auto",
     tolerance: Annotated[float, typer.Option(help="Error bound of push, in (0, 1).")] = 1e-3,
     as_json: AsJson = False,
 ) -> None:
@@ -106,7 +85,7 @@ def diffuse_command(
     Example: [bold]s2gnn graph diffuse citations.npz --teleport 0.05 --top 128 --out diffused.npz[/bold]
     """
     check_writable(out, ".npz")
-    diffused = diffuse(load_graph(graph), teleport, top, method.value, tolerance=tolerance, progress=not as_json)
+    diffused = diffuse(load_graph(graph), teleport, top, method, tolerance=tolerance, progress=not as_json)
     save_graph(diffused, out)
     summary = {"graph": str(out), "teleport": teleport, "top": top, **_sizes(diffused)}
     _print(summary, f"diffusion of {graph}", as_json)

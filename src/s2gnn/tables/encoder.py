@@ -1,98 +1,105 @@
-"""From the columns of a table to features, by scikit-learn's transformers, whose state is stored as JSON."""
+"""From the columns of a table to features; the encoder is stored as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 from s2gnn.errors import InputError
 from s2gnn.tables.columns import Columns, as_categories, categories, choose_columns
 from s2gnn.tables.labels import Task, class_labels, quantities, task_of
-from s2gnn.tables.table import Column, Table
+from s2gnn.tables.table import Table
 
 # The squares of distances between larger numbers may overflow.
 LARGEST = 1e100
 
 
+@dataclass(frozen=True)
+class NumberScale:
+    """How a column of numbers is encoded: missing values become the median, then (x − mean) / scale."""
+
+    median: float
+    mean: float
+    scale: float
+
+    def __post_init__(self) -> None:
+        for value in (self.median, self.mean, self.scale):
+            if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+                raise TypeError(f"{value!r} is not a finite number")
+        if self.scale <= 0:
+            raise ValueError(f"the scale {self.scale} is not positive")
+
+
+@dataclass(frozen=True)
 class TableEncoder:
     """Features (N, M) of tables that have the same columns, in any order.
 
-    A column of numbers becomes one standardised feature; a missing value is replaced by the median first. A column of
-    categories becomes one feature of 0 and 1 per category; missing values are a category if the encoder was fitted on
-    any. An unknown category is 0 in all of them.
+    A column of numbers becomes one standardised feature. A column of categories becomes one feature of 0 and 1 per
+    category; missing values are a category if the encoder was fitted on any. An unknown category is 0 in all of them.
 
     Attributes:
-        numeric: names of the columns of numbers.
-        categorical: names of the columns of categories.
-        imputer: scikit-learn's, of the numbers.
-        scaler: scikit-learn's, of the numbers.
-        one_hot: scikit-learn's, of the categories.
+        scales: of the columns of numbers, by name.
+        categories: of the columns of categories, by name; "" for missing values.
     """
 
-    def __init__(self, numeric: Sequence[str], categorical: Sequence[str]) -> None:
-        self.numeric = tuple(numeric)
-        self.categorical = tuple(categorical)
-        self.imputer = SimpleImputer(strategy="median")
-        self.scaler = StandardScaler()
-        self.one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    scales: Mapping[str, NumberScale]
+    categories: Mapping[str, tuple[str, ...]]
 
     @classmethod
     def fit(cls, table: Table, columns: Columns) -> TableEncoder:
         """The encoder of these columns, with the medians, means and categories of this table."""
-        encoder = cls(columns.numeric, columns.categorical)
-        if encoder.numeric:
-            encoder.scaler.fit(encoder.imputer.fit_transform(encoder._numbers(table)))
-        if encoder.categorical:
-            encoder.one_hot.set_params(categories=[categories(table.column(name)) for name in encoder.categorical])
-            encoder.one_hot.fit(_first_categories(encoder.one_hot.categories))
-        return encoder
+        scales = {}
+        if columns.numeric:
+            numbers = _numbers(table, columns.numeric)
+            medians = np.nanmedian(numbers, axis=0)
+            scaler = StandardScaler().fit(np.where(np.isnan(numbers), medians, numbers))
+            statistics = np.stack([medians, scaler.mean_, scaler.scale_], axis=1).tolist()
+            scales = {name: NumberScale(*found) for name, found in zip(columns.numeric, statistics, strict=True)}
+        return cls(scales, {name: tuple(categories(table.column(name))) for name in columns.categorical})
 
     def transform(self, table: Table) -> NDArray[np.float64]:
         """The features (N, M) of a table: the numbers first, then the categories; other columns are ignored."""
-        features = np.empty((table.n_rows, self.n_features))
-        if self.numeric:
-            features[:, : len(self.numeric)] = self.scaler.transform(self.imputer.transform(self._numbers(table)))
-        if self.categorical:
-            values = np.stack([as_categories(table.column(name)).astype(object) for name in self.categorical], axis=1)
-            features[:, len(self.numeric) :] = self.one_hot.transform(values)
+        features = np.zeros((table.n_rows, self.n_features))
+        first = len(self.scales)
+        if self.scales:
+            medians, means, scales = np.array([(s.median, s.mean, s.scale) for s in self.scales.values()]).T
+            numbers = _numbers(table, self.numeric)
+            features[:, :first] = (np.where(np.isnan(numbers), medians, numbers) - means) / scales
+        for name, known in self.categories.items():
+            values = pd.Index(as_categories(table.column(name)).astype(object))
+            codes = pd.Index(known).get_indexer(values)  # −1 for unknown ones
+            rows = np.flatnonzero(codes >= 0)
+            features[rows, first + codes[rows]] = 1.0
+            first += len(known)
         return features
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """The names of the columns of numbers."""
+        return tuple(self.scales)
+
+    @property
+    def categorical(self) -> tuple[str, ...]:
+        """The names of the columns of categories."""
+        return tuple(self.categories)
 
     @property
     def n_features(self) -> int:
         """M, the number of features."""
-        return len(self.numeric) + sum(map(len, self.one_hot.categories_ if self.categorical else ()))
-
-    def _numbers(self, table: Table) -> NDArray[np.float64]:
-        advice = "fix the value or leave the cell blank"
-        numbers = np.stack([table.numbers(name, "a value here", advice) for name in self.numeric], axis=1)
-        too_large = np.argwhere(np.abs(numbers) > LARGEST)
-        if len(too_large):
-            row, place = too_large[0]
-            value = f"{numbers[row, place]:g}"
-            raise table.value_error(self.numeric[place], row, value, f"too large to compute with: {advice}")
-        return numbers
+        return len(self.scales) + sum(map(len, self.categories.values()))
 
     def state(self) -> dict[str, Any]:
         """The encoder as plain values for JSON, which keeps every bit of a float."""
-        numbers = zip(self.numeric, self._statistics(), strict=True) if self.numeric else ()
-        texts = zip(self.categorical, self.one_hot.categories, strict=True) if self.categorical else ()
         return {
-            "numeric": [
-                {"column": name, "median": median, "mean": mean, "scale": scale}
-                for name, (median, mean, scale) in numbers
-            ],
-            "categorical": [{"column": name, "categories": list(known)} for name, known in texts],
+            "numeric": [{"column": name, **asdict(scale)} for name, scale in self.scales.items()],
+            "categorical": [{"column": name, "categories": list(known)} for name, known in self.categories.items()],
         }
-
-    def _statistics(self) -> list[list[float]]:
-        return np.stack([self.imputer.statistics_, self.scaler.mean_, self.scaler.scale_], axis=1).tolist()  # type: ignore[no-any-return]
 
     @classmethod
     def from_state(cls, state: Any) -> TableEncoder:
@@ -102,47 +109,32 @@ class TableEncoder:
             InputError: if it is not the state of an encoder.
         """
         try:
-            numbers = [[_number(column[part]) for part in _PARTS] for column in state["numeric"]]
-            known = [[_text(name) for name in column["categories"]] for column in state["categorical"]]
-            encoder = cls(*([_text(column["column"]) for column in state[kind]] for kind in ("numeric", "categorical")))
-            if not numbers and not known:
+            scales = {_text(c["column"]): NumberScale(c["median"], c["mean"], c["scale"]) for c in state["numeric"]}
+            known = {_text(c["column"]): tuple(map(_text, c["categories"])) for c in state["categorical"]}
+            if not scales and not known:
                 raise ValueError("it has no column")
-            if numbers:
-                encoder._restore_numbers(*np.array(numbers).T)
-            if known:
-                encoder.one_hot.set_params(categories=known)
-                encoder.one_hot.fit(_first_categories(encoder.one_hot.categories))
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+            for name, found in known.items():
+                if not found or len(set(found)) < len(found):
+                    raise ValueError(f"column {name!r} has no category, or one twice")
+        except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"the description of the columns is damaged: {error}") from error
-        return encoder
-
-    def _restore_numbers(self, medians: Column, means: Column, scales: Column) -> None:
-        """Fit on one row, which is its own median and mean, then put in the scale that a single row does not have."""
-        if not (scales > 0).all():
-            raise ValueError("a scale is not positive")
-        self.imputer.fit(medians[None])
-        self.scaler.fit(means[None])
-        self.scaler.scale_, self.scaler.var_ = scales, scales**2
+        return cls(scales, known)
 
 
-_PARTS = ("median", "mean", "scale")
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-        raise TypeError(f"{value!r} is not a finite number")
-    return float(value)
+def _numbers(table: Table, names: Sequence[str]) -> NDArray[np.float64]:
+    advice = "fix the value or leave the cell blank"
+    numbers = np.stack([table.numbers(name, "a value here", advice) for name in names], axis=1)
+    too_large = np.argwhere(np.abs(numbers) > LARGEST)
+    if len(too_large):
+        row, place = too_large[0]
+        raise table.value_error(names[place], row, f"{numbers[row, place]:g}", f"too large to compute with: {advice}")
+    return numbers
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is not text")
     return value
-
-
-def _first_categories(known: Sequence[Sequence[str]]) -> NDArray[Any]:
-    """A row (1, columns) that an encoder with given categories can be fitted on."""
-    return np.array([[names[0] for names in known]], dtype=object)
 
 
 @dataclass(frozen=True)
