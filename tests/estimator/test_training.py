@@ -51,8 +51,8 @@ def test_an_ensemble_of_any_network():
     X = rng.normal(size=(40, 3)) + 2 * y[:, None]
     objective, config, shares = Objective(y, np.arange(30), 2), FitConfig(epochs=5), []
     trained = train_ensemble(
-        lambda: MLP(3, 4, 2), X, None, objective, config, seeds=[3, 7], validation_fraction=None,
-        on_progress=shares.append,
+        lambda: MLP(3, 4, 2), lambda network: network.prepare(X), objective, config, seeds=[3, 7],
+        validation_fraction=None, on_progress=shares.append,
     )  # fmt: skip
     assert shares == pytest.approx(np.arange(1, 11) / 10)
     assert trained.kept_epochs == (4, 4)

@@ -114,7 +114,12 @@ def compare(n_seeds: int, on_start: Callable[[str, int], None], on_done: Callabl
             else:
                 objective = Objective(y, labelled, CLASSES)
                 trained = train_ensemble(
-                    NETWORKS[method], X, graph, objective, TRAINING, seeds=[seed], validation_fraction=None
+                    NETWORKS[method],
+                    lambda network: network.prepare(X, graph),
+                    objective,
+                    TRAINING,
+                    seeds=[seed],
+                    validation_fraction=None,
                 )
                 predicted, network = trained.logits[0].argmax(axis=1), trained.networks[0]
                 if first is None and isinstance(network, S2GNN):

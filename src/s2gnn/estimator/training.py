@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from s2gnn.errors import InputError
-from s2gnn.graphs import Graph
 from s2gnn.learning import FitConfig, History, fit, predict_logits, seeded
 from s2gnn.learning.targets import LossName
 from s2gnn.nn import GraphNetwork
 from s2gnn.nn.arguments import positive_integer
+from s2gnn.nn.inputs import NetworkInput
+from s2gnn.operators import GraphOperator
 
 Fraction = float | Literal["auto"] | None
 WeightDecay = float | Literal["auto"]
@@ -68,8 +69,7 @@ class Ensemble(Generic[Network]):
 
 def train_ensemble(
     make: Callable[[], Network],
-    X: Any,
-    graph: Graph | None,
+    prepare: Callable[[Network], tuple[NetworkInput, GraphOperator | None]],
     objective: Objective,
     config: FitConfig,
     *,
@@ -80,9 +80,8 @@ def train_ensemble(
     """Train a network from each of `seeds`, which also draws its validation rows.
 
     Args:
-        make: gives a new network; all have the same shape, so that one `prepare` serves all.
-        X: features (N, M).
-        graph: of the rows; `None` for networks that use none.
+        make: gives a new network.
+        prepare: what the networks are called with, made once by the first of them.
         objective: what to learn.
         config: how to train.
         seeds: one for each network.
@@ -90,12 +89,12 @@ def train_ensemble(
         on_progress: called with the share of the epochs that is done.
     """
     strata = None if objective.loss == "squared-error" else objective.y[objective.labelled]
-    inputs: tuple[Any, Any] | None = None
+    inputs: tuple[NetworkInput, GraphOperator | None] | None = None
     networks, logits, histories, kept_epochs = [], [], [], []
     for number, seed in enumerate(seeds):
         with seeded(seed):  # the constructor draws random numbers; the caller's generator stays unchanged
             network = make()
-        inputs = inputs or network.prepare(X, graph)  # type: ignore[arg-type]  # an MLP takes no graph
+        inputs = inputs or prepare(network)
         x, op = inputs
         train, val = hold_out(objective.labelled, strata, validation_fraction, np.random.default_rng(seed))
 

@@ -3,7 +3,6 @@
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -28,13 +27,14 @@ from s2gnn.estimator.training import (
     weight_decay_for,
 )
 from s2gnn.estimator.training_graph import training_graph
-from s2gnn.graphs import Graph
 from s2gnn.graphs.features import checked_features
 from s2gnn.learning import FitConfig
 from s2gnn.nn import S2GNN, GraphNetwork, S2GNNConfig
 from s2gnn.nn.conv import NormName
 from s2gnn.nn.epsilon import EpsilonName
 from s2gnn.nn.fusion import FusionName
+from s2gnn.nn.inputs import NetworkInput
+from s2gnn.operators import GraphOperator
 from s2gnn.progress import progress_bar
 
 VALUES_AT_ONCE = 2**21
@@ -118,9 +118,12 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
             norm=self.norm,
             residual=self.residual,
         )
-        make = partial(S2GNN.from_config, config)
-        n_networks = number_of_networks(self.n_networks, self.graph_.n_nodes)
-        trained = self.train_networks(make, self.features_, self.graph_, objective, n_networks)
+        trained = self.train_networks(
+            lambda: S2GNN.from_config(config),
+            lambda network: network.prepare(self.features_, self.graph_),
+            objective,
+            number_of_networks(self.n_networks, self.graph_.n_nodes),
+        )
         self.networks_ = trained.networks
         self.history_ = trained.histories
         self.kept_epochs_ = trained.kept_epochs
@@ -140,14 +143,17 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def train_networks(
-        self, make: Callable[[], Network], X: Any, graph: Graph | None, objective: Objective, n_networks: int
+        self,
+        make: Callable[[], Network],
+        prepare: Callable[[Network], tuple[NetworkInput, GraphOperator | None]],
+        objective: Objective,
+        n_networks: int,
     ) -> Ensemble[Network]:
         """Train networks of any kind with this estimator's training parameters and seeds.
 
         Args:
             make: gives a new network.
-            X: features (N, M).
-            graph: of the rows; `None` for networks that use none.
+            prepare: what the networks are called with.
             objective: what to learn.
             n_networks: number of networks.
         """
@@ -162,8 +168,7 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         with progress_bar("training", shown=bool(self.verbose)) as show:
             return train_ensemble(
                 make,
-                X,
-                graph,
+                prepare,
                 objective,
                 config,
                 seeds=seeds,
