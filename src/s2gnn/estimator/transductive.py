@@ -86,7 +86,7 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         """
         X = self._checked(X, y, reset=True)
         rows, targets = self._known_targets(y)
-        check_fraction(self.validation_fraction)
+        self._check_training_parameters(len(rows), X.shape[0])
         if adjacency is None and not varies(X):
             raise InputError("every column of X is constant, so that rows cannot be distinguished: add features")
         self.seen_rows_ = SeenRows.of(X)
@@ -157,13 +157,7 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
             objective: what to learn.
             n_networks: number of networks.
         """
-        config = FitConfig(
-            lr=self.lr,
-            weight_decay=weight_decay_for(self.weight_decay, len(objective.labelled)),
-            epochs=self.max_epochs,
-            patience=self.patience,
-            monitor="loss",
-        )
+        config = self._fit_config(len(objective.labelled))
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_networks).tolist()
         with progress_bar("training", shown=bool(self.verbose)) as show:
             return train_ensemble(
@@ -175,6 +169,21 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
                 validation_fraction=self.validation_fraction,
                 on_progress=show,
             )
+
+    def _fit_config(self, n_labelled: int) -> FitConfig:
+        return FitConfig(
+            lr=self.lr,
+            weight_decay=weight_decay_for(self.weight_decay, n_labelled),
+            epochs=self.max_epochs,
+            patience=self.patience,
+            monitor="loss",
+        )
+
+    def _check_training_parameters(self, n_labelled: int, n_rows: int) -> None:
+        """Raise for a wrong parameter before the graph is built, which may take minutes."""
+        self._fit_config(n_labelled)
+        check_fraction(self.validation_fraction)
+        number_of_networks(self.n_networks, n_rows)
 
     def evaluate(self, folds: int = 5, *, evaluated: int | None = None, seed: int = 0) -> Evaluation | None:
         """Predict the known labels while they are hidden: cross-validation on the graph of all rows.
