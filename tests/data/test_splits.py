@@ -140,7 +140,7 @@ def test_folds_are_stratified_and_test_every_graph_once(classes):
         (lambda: paper_split(np.zeros((10, 2), int), 0), r"y has shape \(10, 2\)"),
         (lambda: paper_split(np.zeros(10, int), 0, n_dev=10), "n_dev is 10, but a development set of 10 nodes"),
         (lambda: paper_split(np.zeros(5, int), 0), "5 nodes are too few: there would be 0 training"),
-        (lambda: paper_split(np.arange(60) % 3, 0, per_class=20), "class 0 has .* nodes .* lower per_class"),
+        (lambda: paper_split(np.arange(60) % 3, 0, per_class=20), "class 0 has .* nodes .* per_class is 20: lower it"),
         (lambda: paper_split(np.arange(60) % 3, 0, share=0.6), "share is 0.6, .* between 0 and 0.55"),
         (lambda: paper_split(np.arange(60) % 3, 0, share=0.0), "share is 0, .* between 0 and 0.55"),
         (lambda: paper_split(np.arange(60) % 3, 0, share=0.2, per_class=2), "per_class is 2 and share is 0.2"),

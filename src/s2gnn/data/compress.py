@@ -2,7 +2,6 @@
 
 from s2gnn.errors import InputError
 
-MAGIC = b"\x1f\x9d"
 CLEAR = 256
 FIRST_BITS = 9
 
@@ -12,26 +11,23 @@ def uncompress(content: bytes) -> bytes:
 
     Codes come in groups of eight of the same width; when the width changes, the rest of a group is padding.
     """
-    if content[:2] != MAGIC or len(content) < 3:
+    if content[:2] != b"\x1f\x9d" or len(content) < 3:
         raise InputError("the file is not in compress format (.Z): it does not begin with the bytes 1f 9d")
     max_bits, block_mode = content[2] & 0x1F, bool(content[2] & 0x80)
     # compress -b 9 writes codes of 10 bits all the same; nobody ships such files.
     if not FIRST_BITS < max_bits <= 16:
         raise InputError(f"the .Z file has codes of up to {max_bits} bits, but 10 to 16 can be read")
     literals = [bytes([value]) for value in range(256)] + ([b""] if block_mode else [])
-    table = list(literals)
+    table, previous = list(literals), b""
     pieces: list[bytes] = []
-    previous = b""
     bits, position, group_start = FIRST_BITS, 24, 24
-    end = 8 * len(content)
-    while position + bits <= end:
+    while position + bits <= 8 * len(content):
         byte = position >> 3
         window = int.from_bytes(content[byte : byte + 4], "little")
         code = (window >> (position & 7)) & ((1 << bits) - 1)
         position += bits
         if code == CLEAR and block_mode:
-            table = list(literals)
-            previous = b""
+            table, previous = list(literals), b""
             position = group_start = _next_group(position, group_start, bits)
             bits = FIRST_BITS
             continue

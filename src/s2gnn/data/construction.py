@@ -3,6 +3,8 @@
 import hashlib
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -13,16 +15,8 @@ from s2gnn.data.catalogue import CATALOGUE, Kind
 from s2gnn.data.dataset import Dataset, GraphCollection
 from s2gnn.data.fetching import writable_cache
 from s2gnn.errors import InputError
-from s2gnn.graphs import (
-    DisjointUnion,
-    Graph,
-    diffuse,
-    knn_graph,
-    largest_component,
-    load_graph,
-    save_graph,
-    smooth_graph,
-)
+from s2gnn.graphs import DisjointUnion, Graph, diffuse, knn_graph, largest_component, smooth_graph
+from s2gnn.graphs.storage import load_graph, save_graph
 
 # To be increased when building a graph gives different numbers than before: cached graphs are then rebuilt.
 RECIPE = 1
@@ -51,7 +45,11 @@ def dataset_graph(
     if kind not in get_args(Kind):
         raise InputError(f"the kind of graph is {kind!r}, but it must be one of {', '.join(get_args(Kind))}")
     if kind in ("knn", "smooth"):
-        return dataset, _built_graph(dataset, kind, _paper_k(dataset) if k is None else k, progress)
+        if k is None:
+            k = CATALOGUE[dataset.name].k if dataset.name in CATALOGUE else DEFAULT_K
+        learn = partial(smooth_graph, dataset.x, k, progress=progress)
+        build = learn if kind == "smooth" else partial(knn_graph, dataset.x, k)
+        return dataset, _cached(_key(kind, f"k={k}", dataset.x), build)
     if k is not None:
         raise InputError(f"k is {k}, but a {kind} graph has no k: omit it")
     if dataset.graph is None:
@@ -65,7 +63,7 @@ def dataset_graph(
 def diffused(graph: Graph, *, progress: bool = False) -> Graph:
     """The diffusion of a graph with the paper's parameters, see `diffuse`; cached."""
     key = _key("diffusion", f"teleport={TELEPORT},top={TOP}", graph.to_scipy())
-    return _cached(key, graph.n_nodes, lambda: diffuse(graph, TELEPORT, TOP, progress=progress))
+    return _cached(key, lambda: diffuse(graph, TELEPORT, TOP, progress=progress))
 
 
 def collection_graphs(
@@ -84,64 +82,39 @@ def collection_graphs(
     union = collection.union
     if kind == "given":
         return collection, union
-
-    def build() -> Graph:
-        return union.diffused(TELEPORT, TOP_OF_MANY, progress=progress).graph
-
     key = _key("diffusion", f"teleport={TELEPORT},top={TOP_OF_MANY},many", union.graph.to_scipy())
-    return collection, DisjointUnion(_cached(key, union.graph.n_nodes, build), union.offsets)
-
-
-def _paper_k(dataset: Dataset) -> int:
-    return CATALOGUE[dataset.name].k if dataset.name in CATALOGUE else DEFAULT_K
-
-
-def _built_graph(dataset: Dataset, kind: Kind, k: int, progress: bool) -> Graph:
-    def build() -> Graph:
-        return knn_graph(dataset.x, k) if kind == "knn" else smooth_graph(dataset.x, k, progress=progress)
-
-    return _cached(_key(kind, f"k={k}", dataset.x), dataset.x.shape[0], build)
+    graph = _cached(key, lambda: union.diffused(TELEPORT, TOP_OF_MANY, progress=progress).graph)
+    return collection, DisjointUnion(graph, union.offsets)
 
 
 def _key(kind: Kind, parameters: str, values: Any) -> str:
     """The name of the graph of these values: a hash of the recipe, the parameters, the shape and every byte."""
     digest = hashlib.sha256(f"{RECIPE} {kind} {parameters} {values.shape}".encode())
-    arrays = (values.data, values.indices, values.indptr) if sp.issparse(values) else (values,)
-    for array in arrays:
+    for array in (values.data, values.indices, values.indptr) if sp.issparse(values) else (values,):
         digest.update(f" {array.dtype.str} ".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     return f"{kind}-{digest.hexdigest()[:32]}"
 
 
-def _cached(key: str, n_nodes: int, build: Callable[[], Graph]) -> Graph:
+def _cached(key: str, build: Callable[[], Graph]) -> Graph:
     """The graph cached under `key`, or the one that `build` returns, which is then cached.
 
-    The name of a file ends in a seal, a hash of the key and the file's bytes: a truncated, changed or foreign file does
-    not match its name and is removed. Several processes may do this at once; each reads complete files only.
+    The name of a file ends in a hash of the key and the file's bytes: a truncated, changed or foreign file does not
+    match its name and is removed. Several processes may do this at once; each reads complete files only.
     """
     folder = writable_cache("graphs")
     for path in sorted(folder.glob(f"{key}-*.npz")):
-        graph = _sealed(path, key)
-        if graph is not None and graph.n_nodes == n_nodes:
-            return graph
+        with suppress(InputError, FileNotFoundError):  # another process may have removed it
+            if path.name == _sealed_name(key, path):
+                return load_graph(path)
         path.unlink(missing_ok=True)
     graph = build()
     with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as fresh:
         path = Path(fresh) / "graph.npz"
         save_graph(graph, path)
-        path.replace(folder / f"{key}-{_seal(key, path)}.npz")
+        path.replace(folder / _sealed_name(key, path))
     return graph
 
 
-def _sealed(path: Path, key: str) -> Graph | None:
-    """The graph in `path` if its name matches; `None` otherwise, also if another process has removed it."""
-    try:
-        if not path.name.endswith(f"-{_seal(key, path)}.npz"):
-            return None
-        return load_graph(path)
-    except (InputError, FileNotFoundError):
-        return None
-
-
-def _seal(key: str, path: Path) -> str:
-    return hashlib.sha256(key.encode() + path.read_bytes()).hexdigest()[:16]
+def _sealed_name(key: str, path: Path) -> str:
+    return f"{key}-{hashlib.sha256(key.encode() + path.read_bytes()).hexdigest()[:16]}.npz"

@@ -1,9 +1,9 @@
 """Where the files of data sets are: the folder S2GNN_DATA, the user's cache, or their publisher."""
 
-import errno
 import io
 import os
 import shutil
+import tempfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,8 +42,7 @@ def writable_cache(part: str) -> Path:
     folder = cache_folder() / part
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if not os.access(folder, os.W_OK):
-            raise PermissionError(errno.EACCES, "Permission denied")
+        tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise InputError(
             f"the cache {folder} cannot be written ({error.strerror}): set S2GNN_CACHE to a writable folder"
@@ -84,9 +83,7 @@ def whereabouts(info: DatasetInfo) -> str:
 
 def obtain(info: DatasetInfo, *, progress: bool = False) -> tuple[Path, str]:
     """The file of a data set that is not bundled, and a description of where it came from."""
-    if info.file is None:
-        raise InputError(f"{info.name} comes with scikit-learn and has no file")
-    local = local_file(info.file)
+    local = local_file(info.file) if info.file else None
     if local:
         return local, f"S2GNN_DATA: {info.file}"
     path = fetch(info, progress=progress)
@@ -113,32 +110,26 @@ def fetch(info: DatasetInfo, *, progress: bool = False) -> Path:
     with FileLock(folder.with_suffix(".lock")):
         if target.is_file():
             return target
-        originals = {original.name: folder / original.name for original in info.originals}
-        for original in info.originals:
-            place = originals[original.name]
-            if not place.is_file():
+        originals = [folder / original.name for original in info.originals]
+        for original, path in zip(info.originals, originals, strict=True):
+            if not path.is_file():
                 try:
-                    download(original.url, place, original.sha256, progress=progress)
+                    download(original.url, path, original.sha256, progress=progress)
                 except InputError as error:
-                    raise InputError(f"{error}; otherwise {_manually(info, folder)}") from error
-            elif original.sha256 not in (None, pooch.file_hash(str(place))):
-                raise InputError(f"{place} is not {original.url} (its sha256 differs): remove it and run this again")
+                    names, place = ", ".join(path.name for path in originals), original.url.rsplit("/", 1)[0]
+                    raise InputError(
+                        f"{error}; otherwise fetch {names} from {place} on another machine and copy to {folder}"
+                    ) from error
+            elif original.sha256 not in (None, pooch.file_hash(str(path))):
+                raise InputError(f"{path} is not {original.url} (its sha256 differs): remove it and run this again")
         if target.suffix == ".npz":
             buffer = io.BytesIO()
             np.savez_compressed(buffer, allow_pickle=False, **convert(info.file, originals))
             write_atomically(target, buffer.getvalue())
         else:
-            write_atomically(target, originals[info.originals[0].name].read_bytes())
+            write_atomically(target, originals[0].read_bytes())
         shutil.rmtree(folder)
     return target
-
-
-def _manually(info: DatasetInfo, folder: Path) -> str:
-    first, *others = info.originals
-    if not others:
-        return f"fetch {first.url} on another machine and put it at {folder / first.name}"
-    names = ", ".join(original.name for original in info.originals)
-    return f"fetch {names} from {first.url.rsplit('/', 1)[0]} on another machine and put them into {folder}"
 
 
 def download(url: str, path: Path, sha256: str | None, *, progress: bool = False) -> None:

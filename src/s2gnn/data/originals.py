@@ -3,7 +3,7 @@
 import io
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,78 +13,79 @@ from numpy.typing import NDArray
 from scipy.io.matlab import MatReadError
 
 from s2gnn.data.compress import uncompress
-from s2gnn.data.ogbn_proteins import read_archive
+from s2gnn.data.ogbn_proteins import read_raw
 from s2gnn.data.planetoid import read_planetoid
 from s2gnn.errors import InputError
 
 Arrays = dict[str, NDArray[Any]]
 
-_DAMAGED = (ValueError, KeyError, IndexError, TypeError, EOFError, NotImplementedError)
-
 HAR_ROWS = {"train": 7_352, "test": 2_947}
 OGBN_PROTEINS_LABELS = (132_534, 112)
 ISOLET_GROUPS = (1_560, 1_560, 1_560, 1_558, 1_559)
 
+_DAMAGED = (ValueError, KeyError, IndexError, TypeError, EOFError, NotImplementedError, MatReadError, zlib.error)
 
-def convert(file: str, originals: Mapping[str, Path]) -> Arrays:
-    """The arrays of the data folder's `file`, from the publisher's files by name.
+
+def convert(file: str, originals: Sequence[Path]) -> Arrays:
+    """The arrays of the data folder's `file`, from the publisher's files.
 
     Raises:
         InputError: if the originals are damaged or not what the publisher described.
     """
     try:
-        return _CONVERSIONS[file](originals)
+        return _CONVERSIONS[file](*originals)
     except InputError:
         raise
-    except (*_DAMAGED, MatReadError, zipfile.BadZipFile, zlib.error) as error:
-        names = ", ".join(map(str, originals.values()))
+    except (*_DAMAGED, zipfile.BadZipFile) as error:
+        names = ", ".join(map(str, originals))
         raise InputError(
             f"{names} cannot be read as {file} ({error}): remove what is damaged and fetch it again"
         ) from error
 
 
-def _convert_planetoid(originals: Mapping[str, Path]) -> Arrays:
+def _convert_planetoid(*originals: Path) -> Arrays:
     """Eight files named ind.<network>.<part>."""
-    return read_planetoid({name.split(".", 2)[2]: path.read_bytes() for name, path in originals.items()})
+    return read_planetoid({path.name.split(".", 2)[2]: path.read_bytes() for path in originals})
 
 
-def _convert_kather(originals: Mapping[str, Path]) -> Arrays:
+def _convert_kather(original: Path) -> Arrays:
     """The publishers' MATLAB file: `source_array` (38, N), `target_array` (8, N) of 0 and 1, `TisCatsName`."""
-    stored = scipy.io.loadmat(originals["f-lbp.mat"], variable_names=("source_array", "target_array", "TisCatsName"))
+    stored = scipy.io.loadmat(original, variable_names=("source_array", "target_array", "TisCatsName"))
     X = np.ascontiguousarray(stored["source_array"].T, dtype=np.float64)
     names = [str(np.ravel(name)[0]).strip() for name in stored["TisCatsName"].ravel()]
     _require("Kather's features", X.shape, (5_000, 38))
     return {"X": X, "y": stored["target_array"].argmax(axis=0).astype(np.int8), "label_names": np.array(names)}
 
 
-def _convert_har(originals: Mapping[str, Path]) -> Arrays:
+def _convert_har(original: Path) -> Arrays:
     """UCI's zip holds "UCI HAR Dataset.zip", which holds tables as text, split into train and test by person."""
-    with zipfile.ZipFile(originals["har.zip"]) as outer:
+    with zipfile.ZipFile(original) as outer:
         inner = io.BytesIO(outer.read("UCI HAR Dataset.zip"))
     with zipfile.ZipFile(inner) as archive:
 
         def table(name: str, dtype: Any) -> NDArray[Any]:
-            return np.loadtxt(io.BytesIO(archive.read(f"UCI HAR Dataset/{name}.txt")), dtype=dtype)
+            parts = [archive.read(f"UCI HAR Dataset/{part}/{name}_{part}.txt") for part in HAR_ROWS]
+            return np.concatenate([np.loadtxt(io.BytesIO(part), dtype=dtype) for part in parts])
 
-        X = np.concatenate([table(f"{part}/X_{part}", np.float32) for part in HAR_ROWS])
-        y = np.concatenate([table(f"{part}/y_{part}", np.int8) - 1 for part in HAR_ROWS])
-        subject = np.concatenate([table(f"{part}/subject_{part}", np.int8) for part in HAR_ROWS])
-        names = [line.split()[1] for line in archive.read("UCI HAR Dataset/activity_labels.txt").decode().splitlines()]
-        features = [line.split()[1] for line in archive.read("UCI HAR Dataset/features.txt").decode().splitlines()]
-    _require("HAR's features", X.shape, (sum(HAR_ROWS.values()), 561))
-    return {
-        "X": X,
-        "y": y.astype(np.int8),
-        "subject": subject,
-        "is_test": np.arange(len(y)) >= HAR_ROWS["train"],
-        "label_names": np.array(names),
-        "feature_names": np.array(features),
-    }
+        def second_words(name: str) -> NDArray[Any]:
+            lines = archive.read(f"UCI HAR Dataset/{name}.txt").decode().splitlines()
+            return np.array([line.split()[1] for line in lines])
+
+        X = table("X", np.float32)
+        _require("HAR's features", X.shape, (sum(HAR_ROWS.values()), 561))
+        return {
+            "X": X,
+            "y": table("y", np.int8) - np.int8(1),
+            "subject": table("subject", np.int8),
+            "is_test": np.arange(len(X)) >= HAR_ROWS["train"],
+            "label_names": second_words("activity_labels"),
+            "feature_names": second_words("features"),
+        }
 
 
-def _convert_isolet(originals: Mapping[str, Path]) -> Arrays:
+def _convert_isolet(original: Path) -> Arrays:
     """UCI's zip holds two .Z tables: four groups of speakers, identified here by position, and the fifth."""
-    with zipfile.ZipFile(originals["isolet.zip"]) as archive:
+    with zipfile.ZipFile(original) as archive:
         texts = [uncompress(archive.read(name)) for name in ("isolet1+2+3+4.data.Z", "isolet5.data.Z")]
     tables = np.concatenate([np.loadtxt(io.BytesIO(text), delimiter=",", dtype=np.float32) for text in texts])
     _require("Isolet's rows and labels", tables.shape, (sum(ISOLET_GROUPS), 618))
@@ -98,9 +99,9 @@ def _convert_isolet(originals: Mapping[str, Path]) -> Arrays:
     }
 
 
-def _convert_ogbn_proteins(originals: Mapping[str, Path]) -> Arrays:
+def _convert_ogbn_proteins(original: Path) -> Arrays:
     """OGB's zip holds tables as gzipped text."""
-    arrays = read_archive(originals["proteins.zip"])
+    arrays = read_raw(zipfile.Path(original, "proteins/raw/"))
     _require("the labels of ogbn-proteins", arrays["y"].shape, OGBN_PROTEINS_LABELS)
     return arrays
 
@@ -110,7 +111,7 @@ def _require(what: str, found: tuple[int, ...], expected: tuple[int, ...]) -> No
         raise InputError(f"{what} have shape {found}, expected {expected}: the publisher's file has changed")
 
 
-_CONVERSIONS: dict[str, Callable[[Mapping[str, Path]], Arrays]] = {
+_CONVERSIONS: dict[str, Callable[..., Arrays]] = {
     "kather/kather_lbp38.npz": _convert_kather,
     "har/har.npz": _convert_har,
     "isolet/isolet.npz": _convert_isolet,

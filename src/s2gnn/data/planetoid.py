@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from s2gnn.data.catalogue import PLANETOID_PARTS
 from s2gnn.errors import InputError
 
+PICKLED = ("x", "y", "tx", "ty", "allx", "ally", "graph")
 N_VALIDATION = 500
 
 
@@ -33,9 +33,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
 class _ArrayUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
-            raise InputError(
-                f"the pickle asks for {module}.{name}, which is not an array: this is no file of Planetoid"
-            )
+            raise InputError(f"the pickle asks for {module}.{name}, which is not an array: it is not from Planetoid")
         return _ALLOWED[module, name]
 
 
@@ -68,7 +66,7 @@ def read_planetoid(files: Mapping[str, bytes]) -> dict[str, NDArray[Any]]:
         x_data, x_indices, x_indptr, x_shape (CSR features), edge_index (2, E) with both directions of every edge
         once and without self-loops, y (N,), unlabelled, and the public split train_idx, val_idx, test_idx.
     """
-    values = {part: unpickle_arrays(files[part]) for part in PLANETOID_PARTS[:-1]}
+    values = {part: unpickle_arrays(files[part]) for part in PICKLED}
     listed = np.array(files["test.index"].split(), dtype=np.int64)
     first, n_test = len(values["ally"]), int(listed.max()) + 1 - len(values["ally"])
     present = np.zeros(n_test, dtype=bool)

@@ -71,11 +71,10 @@ def paper_split(
         if per_class is not None:
             raise InputError(f"per_class is {per_class} and share is {share:g}: give one of them")
         if not 0 < share < n_dev / n:
-            raise InputError(
-                f"share is {share:g}, but of a development set of {n_dev} of {n} nodes it must lie between 0 and "
-                f"{n_dev / n:g}"
-            )
-        train = _of_every_class(draw.permutation(development), int(share * n), labels)
+            raise InputError(f"share is {share:g}, but it must lie between 0 and {n_dev / n:g}, the development set")
+        order = draw.permutation(development)
+        _, first_of_class = np.unique(labels[order], return_index=True)
+        train = order[np.union1d(np.arange(int(share * n)), first_of_class)]
     elif per_class is None:
         train = draw.choice(development, int(TRAINING_SHARE * n), replace=False)
     else:
@@ -83,8 +82,8 @@ def paper_split(
         for c, nodes in enumerate(members):
             if len(nodes) < per_class:
                 raise InputError(
-                    f"class {c} has {len(nodes)} nodes in the development set, but {per_class} are to be drawn: "
-                    "lower per_class or raise n_dev"
+                    f"class {c} has {len(nodes)} nodes in the development set, but per_class is {per_class}: lower it "
+                    "or raise n_dev"
                 )
         train = np.concatenate([draw.choice(nodes, per_class, replace=False) for nodes in members])
     val = development[~np.isin(development, train)]
@@ -98,13 +97,6 @@ def _integer_labels(y: ArrayLike) -> NDArray[np.integer]:
     if labels.ndim != 1 or labels.dtype.kind not in "iu":
         raise InputError(f"y has shape {labels.shape} and dtype {labels.dtype}, expected integer labels (N,)")
     return labels
-
-
-def _of_every_class(order: NDArray[np.int64], count: int, labels: NDArray[np.integer]) -> NDArray[np.int64]:
-    """The first `count` nodes of `order`, and the first of every class after them."""
-    _, firsts = np.unique(labels[order], return_index=True)
-    chosen: NDArray[np.int64] = order[np.union1d(np.arange(count), firsts)]
-    return chosen
 
 
 def dataset_split(dataset: Dataset | GraphCollection, seed: int, share: float | None = None) -> Split:

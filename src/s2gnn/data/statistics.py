@@ -9,13 +9,7 @@ from s2gnn.graphs import DisjointUnion, Graph, node_homophily
 
 @dataclass(frozen=True)
 class Statistic:
-    """One figure.
-
-    Attributes:
-        name: what is counted.
-        measured: on the graph.
-        published: in the paper's Table I; `None` if it has no such figure.
-    """
+    """One figure, as measured and as the paper's Table I has it; `published` is `None` if it does not."""
 
     name: str
     measured: float
@@ -36,8 +30,8 @@ def statistics(dataset: Dataset, graph: Graph, kind: Kind, k: int | None = None)
     figures = [
         Statistic("nodes", graph.n_nodes, nodes),
         Statistic("edges", graph.n_edges, edges),
-        Statistic("features", dataset.x.shape[1], published.features if published else None),
-        Statistic("classes", len(dataset.class_names), published.classes if published else None),
+        Statistic("features", dataset.x.shape[1], info.features if info and published else None),
+        Statistic("classes", len(dataset.class_names), info.classes if info and published else None),
     ]
     if not dataset.several_labels and dataset.labelled.all():
         figures.append(Statistic("homophily", node_homophily(graph, dataset.y), None))
