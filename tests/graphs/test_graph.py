@@ -69,10 +69,10 @@ def test_immutable():
         g.weights[0] = 3
     with pytest.raises(ValueError, match="WRITEABLE"):
         g.weights[:].flags.writeable = True
-    with pytest.raises(AttributeError, match="a Graph is immutable"):
-        g._weights = np.ones(4)
-    with pytest.raises(AttributeError, match="cannot be deleted"):
-        del g._weights
+    with pytest.raises(AttributeError, match="cannot assign to field 'weights'"):
+        g.weights = np.ones(4)
+    with pytest.raises(AttributeError, match="cannot delete field 'weights'"):
+        del g.weights
     SobolevOperator(g).powers.indices[0] = 0
     assert g == Graph.from_scipy(sparse(TRIANGLE))
 
@@ -108,19 +108,18 @@ def test_unusable_matrices(matrix, message):
 @pytest.mark.parametrize("format", ["csr", "csc"])
 def test_indices_and_pointers_out_of_range_are_found_before_scipy_reads_them(format):
     A = sp.random_array((1000, 1000), density=0.01, format=format, rng=np.random.default_rng(0))
-    axis = "column" if format == "csr" else "row"
-    for index in (10**7, -1):
+    for array, index, message in (
+        ("indices", 10**7, "indices must be < 1000"),
+        ("indices", -1, "indices must be >= 0"),
+        ("indptr", 10**6, "indptr"),
+    ):
         broken = A.copy()
-        broken.indices[5] = index
-        with pytest.raises(InputError, match=f"the {axis} index of entry 5 is {index}, outside 0..999"):
+        getattr(broken, array)[5] = index
+        with pytest.raises(InputError, match=f"the indices of the {format} matrix are damaged: .*{message}"):
             Graph.from_scipy(broken)
-    broken = A.copy()
-    broken.indptr[3] = 10**6
-    with pytest.raises(InputError, match="indptr array .* does not increase"):
-        Graph.from_scipy(broken)
     coo = A.tocoo()
     coo.coords[0][7] = 5000
-    with pytest.raises(InputError, match="row index of entry 7 is 5000"):
+    with pytest.raises(InputError, match="coo matrix are damaged: .* 5000 exceeds"):
         Graph.from_scipy(coo)
 
 
@@ -169,7 +168,7 @@ def test_asymmetry_within_rounding_of_the_given_type_is_averaged():
     [
         ([[0, 1], [1, 5]], {"n_nodes": 3}, r"edges\[1, 1\] is 5, outside 0..2 for 3 nodes"),
         ([[0, -1]], {}, r"edges\[0, 1\] is -1, outside"),
-        ([[0.0, 1.0]], {}, r"edges\[0, 0\] is .*0.0.* \(dtype float64\), but node indices are integers"),
+        ([[0.0, 1.0]], {}, r"edges\[0, 0\] is .*0.0.* \(dtype float64\), but indices are integers"),
         (zip([0], [1], strict=True), {}, "dtype object.*in a list or array"),
         ([[0, 1], [2]], {}, "cannot be read as an array"),
         ([[0, 1]], {"n_nodes": 2.0}, "n_nodes is 2.0"),

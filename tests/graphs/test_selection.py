@@ -18,11 +18,11 @@ def test_an_induced_subgraph_is_the_principal_submatrix(graph, data):
 @pytest.mark.parametrize(
     ("nodes", "text"),
     [
-        ([], r"the nodes have shape \(0,\)"),
-        ([0.5], "dtype float64, expected numbers of nodes"),
-        ([1, 1], "a node is chosen more than once"),
-        ([0, 9], r"there is no node 9: nodes are 0\.\.8"),
-        ([-1], "there is no node -1"),
+        ([], r"nodes has shape \(0,\), expected one or more different nodes"),
+        ([0.5], r"nodes\[0\] is .*0\.5.*, but indices are integers"),
+        ([1, 1], r"nodes has shape \(2,\), expected one or more different nodes"),
+        ([0, 9], r"nodes\[1\] is 9, outside 0\.\.8 for 9 nodes"),
+        ([-1], r"nodes\[0\] is -1, outside"),
     ],
 )
 def test_wrong_nodes(nodes, text):

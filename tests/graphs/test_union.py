@@ -23,7 +23,7 @@ def test_a_union_is_block_diagonal_and_gives_its_graphs_back(parts, data):
     np.testing.assert_array_equal(union.graph.to_scipy().toarray(), expected)
     assert Graph(union.graph.to_scipy()) == union.graph  # what was put together without a check passes it
     assert list(union) == parts
-    chosen = data.draw(st.lists(st.integers(0, len(parts) - 1), min_size=1, max_size=4))
+    chosen = data.draw(st.lists(st.integers(0, len(parts) - 1), min_size=1, max_size=4, unique=True))
     part = union.chosen(chosen)
     again = DisjointUnion.of([parts[number] for number in chosen])
     assert part.graph == again.graph
@@ -79,9 +79,10 @@ def test_wrong_offsets_are_named(offsets, sentence):
 
 def test_wrong_numbers_of_graphs_are_named():
     union = DisjointUnion.of([POINT, APART])
-    with pytest.raises(InputError, match=r"there is no graph 2: the graphs are 0\.\.1"):
+    with pytest.raises(InputError, match=r"graphs\[1\] is 2, outside 0\.\.1 for 2 graphs"):
         union.chosen([0, 2])
-    with pytest.raises(InputError, match=r"expected numbers of graphs"):
-        union.chosen([])
+    for wrong in ([], [1, 1]):
+        with pytest.raises(InputError, match="expected numbers of one or more different graphs"):
+            union.chosen(wrong)
     with pytest.raises(InputError, match="there is no graph: a union has at least one"):
         DisjointUnion.of([])

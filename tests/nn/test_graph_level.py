@@ -133,15 +133,6 @@ def test_supergat_tells_edges_from_pairs_of_one_graph_in_every_step(monkeypatch,
     assert sum(len(others) for _, others in steps) > 40
 
 
-def test_a_graph_that_is_chosen_twice_is_two_graphs_to_supergat():
-    _, x, op = ready("supergat")
-    _, part = x.part(op, [2, 2])
-    for seed in range(20):
-        torch.manual_seed(seed)
-        others = supergat.non_edges(part)
-        assert torch.equal(others.rows < 6, others.columns < 6)
-
-
 def test_bad_input_is_named():
     model, _, _ = ready("gcn")
     with pytest.raises(InputError, match=r"the graphs are a list: join them with DisjointUnion\.of\(graphs\)"):

@@ -9,7 +9,7 @@ from torch import nn
 
 from s2gnn import S2GNN, Graph, IdenticalBranchesWarning, InputError, SobolevOperator, knn_graph
 from s2gnn.graphs import induced_subgraph, partition
-from s2gnn.graphs.selection import Induced
+from s2gnn.graphs.selection import Selection
 from s2gnn.learning import FitConfig, fit, predict_logits
 from s2gnn.nn import MODELS, Clusters, InParts, make_model
 from s2gnn.nn.inputs import select_nodes
@@ -33,7 +33,7 @@ def weights(model):
 @pytest.mark.parametrize("shift", ["adjacency", "normalized_laplacian"])
 def test_a_selected_operator_is_the_principal_submatrix_of_every_power(shift):
     op = SobolevOperator(GRAPH, alpha=4, epsilon=1.5, shift=shift, dtype=torch.float64)
-    part = op.selected(Induced.of(NODES, 40))
+    part = op.selected(Selection.of(NODES, 40))
     h = torch.randn(len(NODES), 5, dtype=torch.float64)
     for rho in range(1, 5):
         dense = op.matrix(rho).toarray()[np.ix_(NODES, NODES)]
@@ -112,7 +112,7 @@ def test_rows_of_sparse_features_stay_sparse():
     x = sp.random_array((40, 500), density=0.02, rng=np.random.default_rng(0), format="csr")
     model = S2GNN(500, 8, 3)
     whole, op = model.prepare(x, GRAPH)
-    part, _ = select_nodes(whole, op, Induced.of(NODES, 40))
+    part, _ = select_nodes(whole, op, Selection.of(NODES, 40))
     assert type(part) is type(whole)
     assert torch.equal(part.to_dense(), whole.to_dense()[NODES])
 
@@ -259,7 +259,7 @@ def test_wrong_arguments(make, text):
 
 def test_a_selected_family_is_the_principal_submatrix_at_every_epsilon():
     family = SobolevFamily(GRAPH, alpha=3, dtype=torch.float64)
-    part = family.selected(Induced.of(NODES, 40))
+    part = family.selected(Selection.of(NODES, 40))
     h = torch.randn(len(NODES), 4, 5, dtype=torch.float64)
     for epsilon in (0.3, 2.0):
         whole = SobolevOperator(GRAPH, alpha=3, epsilon=epsilon, dtype=torch.float64)

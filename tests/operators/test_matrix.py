@@ -4,7 +4,7 @@ import scipy.sparse as sp
 import torch
 
 from s2gnn import SobolevOperator
-from s2gnn.graphs.selection import Induced
+from s2gnn.graphs.selection import Selection
 from s2gnn.operators.matrix import ConstantMatrix, MatrixOperator, MatrixProduct
 from tests.random_graphs import random_graph
 
@@ -34,7 +34,7 @@ def test_an_operator_of_matrices_multiplies_each_branch_with_its_own():
     first, second = (ConstantMatrix.from_scipy(whole.matrix(rho), torch.empty(0).double()) for rho in (1, 2))
     op = MatrixOperator([first, MatrixProduct((first, second)), first], 1.0)
     nodes = np.array([1, 4, 5, 9])
-    part = op.selected(Induced.of(nodes, 12))
+    part = op.selected(Selection.of(nodes, 12))
     for operator, rows in ((op, slice(None)), (part, nodes)):
         dense = [matrix.toarray()[rows][:, rows] for matrix in (whole.matrix(1), whole.matrix(2))]
         powers = [np.eye(len(dense[0])), dense[0], dense[0] @ dense[1], dense[0]]

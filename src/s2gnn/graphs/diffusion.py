@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from s2gnn.errors import InputError
 from s2gnn.graphs.graph import Graph
+from s2gnn.graphs.validation import check_choice
 from s2gnn.progress import progress_bar
 
 EXACT_UP_TO = 25_000
@@ -53,14 +54,12 @@ def diffuse(
             too large.
         progress: show a bar.
     """
-    if not 0 < teleport < 1:
-        raise InputError(f"teleport is {teleport}, but the probability must lie in (0, 1)")
+    for what, share in (("teleport", teleport), ("tolerance", tolerance)):
+        if not 0 < share < 1:
+            raise InputError(f"{what} is {share}, but it must lie in (0, 1)")
     if not isinstance(top, int | np.integer) or top < 1:
         raise InputError(f"top is {top!r}, but it must be an integer >= 1")
-    if method not in ("auto", "exact", "push"):
-        raise InputError(f'method is {method!r}, but it must be "auto", "exact" or "push"')
-    if not 0 < tolerance < 1:
-        raise InputError(f"tolerance is {tolerance}, but it must lie in (0, 1)")
+    check_choice("method", method, ("auto", "exact", "push"))
     if method == "auto":
         method = "exact" if graph.n_nodes <= EXACT_UP_TO else "push"
     if method == "push" and teleport < SMALLEST_PUSHED:
@@ -93,7 +92,8 @@ def _exact_columns(graph: Graph, teleport: float, top: int, show: Callable[[floa
         columns = np.arange(start, min(start + width, n))
         right = np.zeros((n, len(columns)))
         right[columns, columns - start] = teleport
-        return list(_strongest(_chebyshev(matrix, right, teleport, 2 - teleport), top))
+        solved = np.ascontiguousarray(_chebyshev(matrix, right, teleport, 2 - teleport).T)  # (width, n)
+        return [_strongest(np.arange(n), column, top) for column in solved]
 
     with ThreadPoolExecutor(THREADS) as pool:
         for start, block in zip(starts, pool.map(solve, starts), strict=True):
@@ -129,31 +129,22 @@ def _chebyshev(
     return x
 
 
-def _strongest(block: NDArray[np.float64], top: int) -> Iterator[Column]:
-    """Row indices and normalised values of the `top` largest entries of every column of `block` (n, width)."""
-    n = len(block)
-    by_column = np.ascontiguousarray(block.T)  # (width, n)
-    if top < n:
-        rows = np.sort(np.argpartition(by_column, n - top, axis=1)[:, n - top :], axis=1)
-    else:
-        rows = np.broadcast_to(np.arange(n), by_column.shape)
-    for indices, values in zip(rows, np.take_along_axis(by_column, rows, axis=1), strict=True):
-        positive = values > ROUNDING
-        yield indices[positive], values[positive] / values[positive].sum()
+def _strongest(rows: NDArray[np.int64], values: NDArray[np.float64], top: int) -> Column:
+    """The `top` largest entries of a column, in the order of `rows`, divided by their sum."""
+    if top < len(values):
+        chosen = np.sort(np.argpartition(values, -top)[-top:])
+        rows, values = rows[chosen], values[chosen]
+    positive = values > ROUNDING
+    return rows[positive], values[positive] / values[positive].sum()
 
 
 def _pushed_columns(
     graph: Graph, teleport: float, top: int, tolerance: float, show: Callable[[float], None]
 ) -> Iterator[Column]:
-    """Row indices and normalised values of the `top` largest entries of every approximate column."""
     for block in _pushed_blocks(graph, teleport, tolerance, show):
+        block.sort_indices()
         for start, end in pairwise(block.indptr):
-            indices, values = block.indices[start:end].astype(np.int64), block.data[start:end]
-            if len(values) > top:
-                strongest = np.argpartition(values, len(values) - top)[len(values) - top :]
-                indices, values = indices[strongest], values[strongest]
-            order = np.argsort(indices)
-            yield indices[order], values[order] / values.sum()
+            yield _strongest(block.indices[start:end].astype(np.int64), block.data[start:end], top)
 
 
 def _pushed_blocks(
@@ -182,15 +173,11 @@ def _pushed_blocks(
             large = residual.data > tolerance * degrees[residual.indices] / own
             if not large.any():
                 break
-            pushed = _with_data(residual, np.where(large, residual.data, 0.0))
-            kept = _with_data(residual, np.where(large, 0.0, residual.data))
+            pushed, kept = residual.copy(), residual.copy()
+            pushed.data[~large] = 0.0
+            kept.data[large] = 0.0
+            pushed.eliminate_zeros()
+            kept.eliminate_zeros()
             reached = reached + teleport * pushed
             residual = (kept + pushed @ step).tocsr()
         yield (sp.diags_array(root[starts]) @ reached @ sp.diags_array(1 / root)).tocsr()
-
-
-def _with_data(pattern: sp.csr_array, data: NDArray[np.float64]) -> sp.csr_array:
-    """A matrix with the pattern of another and its own values, without zeros."""
-    matrix = sp.csr_array((data, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
-    matrix.eliminate_zeros()
-    return matrix

@@ -1,12 +1,13 @@
 """Tables of features, dense or sparse, and distances between their rows."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
+from sklearn.utils.extmath import row_norms
 
 from s2gnn.errors import InputError
 from s2gnn.graphs.validation import as_array
@@ -18,8 +19,8 @@ LARGEST = 1e150
 def checked_features(X: Any, *, keep_float32: bool = False) -> Any:
     """`X` as a float64 array or CSR matrix (N, M) with finite values only.
 
-    An array of that type is given back as it is, no copy; with `keep_float32` a float32 array too, for what computes
-    no distances. Nothing of the size of an array is made to check it.
+    An array of that type is returned without a copy; with `keep_float32` a float32 array too, for what computes no
+    distances. The check allocates nothing of the size of the array.
     """
     dense = not sp.issparse(X)
     try:
@@ -43,19 +44,15 @@ def checked_features(X: Any, *, keep_float32: bool = False) -> Any:
     return checked
 
 
-def unit_rows(X: Any) -> Any:
-    """The rows of `X` (N, M) divided by their lengths; a row of zeros stays."""
-    return normalize(X)
-
-
-def squared_lengths(X: Any) -> NDArray[np.float64]:
-    """‖x_i‖² of every row, (N,)."""
-    return _row_products(X, X)
-
-
 def products(X: Any, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
     """x_iᵀ x_j of the rows named in pairs by `i` and `j`, (m,)."""
-    return _by_chunks(X, X, i, j, _row_products)
+
+    def product(left: Any, right: Any) -> NDArray[np.float64]:
+        if sp.issparse(left):
+            return np.asarray(left.multiply(right).sum(axis=1)).reshape(-1)
+        return np.asarray(np.einsum("ij,ij->i", left, right))
+
+    return _by_chunks(X, X, i, j, product)
 
 
 def squared_distances(X: Any, i: NDArray[np.int64], j: NDArray[np.int64], Y: Any = None) -> NDArray[np.float64]:
@@ -64,15 +61,12 @@ def squared_distances(X: Any, i: NDArray[np.int64], j: NDArray[np.int64], Y: Any
     Taken from the differences themselves: the expansion ‖x‖² − 2xᵀy + ‖y‖² loses the digits of small distances
     and may give the two directions of one edge different values.
     """
-
-    def squared(left: Any, right: Any) -> NDArray[np.float64]:
-        difference = left - right
-        return _row_products(difference, difference)
-
-    return _by_chunks(X, X if Y is None else Y, i, j, squared)
+    return _by_chunks(X, X if Y is None else Y, i, j, lambda left, right: row_norms(left - right, squared=True))
 
 
-def _by_chunks(X: Any, Y: Any, i: NDArray[np.int64], j: NDArray[np.int64], value: Any) -> NDArray[np.float64]:
+def _by_chunks(
+    X: Any, Y: Any, i: NDArray[np.int64], j: NDArray[np.int64], value: Callable[[Any, Any], NDArray[np.float64]]
+) -> NDArray[np.float64]:
     """value(X[i], Y[j]) in chunks of pairs whose rows fit into memory."""
     stored = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
     chunk = max(1, int(VALUES_AT_ONCE / max(stored, 1)))
@@ -81,10 +75,3 @@ def _by_chunks(X: Any, Y: Any, i: NDArray[np.int64], j: NDArray[np.int64], value
         part = slice(start, start + chunk)
         values[part] = value(X[i[part]], Y[j[part]])
     return values
-
-
-def _row_products(left: Any, right: Any) -> NDArray[np.float64]:
-    if sp.issparse(left):
-        return np.asarray(left.multiply(right).sum(axis=1)).reshape(-1)
-    sums: NDArray[np.float64] = np.einsum("ij,ij->i", left, right)
-    return sums

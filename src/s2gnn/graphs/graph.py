@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from s2gnn.errors import InputError
-from s2gnn.graphs.validation import as_array, as_node_indices, as_weights, symmetric_csr
+from s2gnn.graphs.validation import as_array, as_indices, as_weights, symmetric_csr
 
 if TYPE_CHECKING:
     import networkx
@@ -20,17 +21,22 @@ if TYPE_CHECKING:
 LARGEST_INT32_POINTER = np.iinfo(np.int32).max - 64
 
 
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Graph:
     """A weighted undirected graph G with adjacency matrix A (N, N), symmetric, non-negative, zero diagonal.
 
-    Both directions of an edge are stored, in CSR form with float64 weights. Isolated nodes and graphs
-    without edges are legal; a stored weight of zero is no edge. All constructors validate their input and name
-    an offending entry.
+    Both directions of an edge are stored, in read-only CSR arrays. Isolated nodes and graphs without edges are legal; a
+    stored weight of zero is no edge. All constructors validate their input and name an offending entry.
 
     Args:
         adjacency: SciPy sparse matrix or array A (N, N).
         sum_duplicates: add up the weights of duplicate entries; otherwise they are an error.
         drop_self_loops: ignore the diagonal; otherwise a self-loop is an error.
+
+    Attributes:
+        indptr: row pointers (N + 1,).
+        indices: columns (2 n_edges,), sorted within each row.
+        weights: weight of every stored direction (2 n_edges,), float64.
 
     Example:
         >>> g = Graph.from_edge_list([(0, 1), (1, 2)], weights=[0.5, 2.0], n_nodes=4)
@@ -40,17 +46,16 @@ class Graph:
         array([0.5, 2.5, 2. , 0. ])
     """
 
-    __slots__ = ("_indices", "_indptr", "_weights")
-    _indptr: NDArray[Any]
-    _indices: NDArray[Any]
-    _weights: NDArray[np.float64]
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    weights: NDArray[np.float64]
 
     def __init__(self, adjacency: Any, *, sum_duplicates: bool = False, drop_self_loops: bool = False) -> None:
         csr = symmetric_csr(adjacency, sum_duplicates=sum_duplicates, drop_self_loops=drop_self_loops)
         self._set(csr.indptr, csr.indices, csr.data, copy=True)
-        if not np.isfinite(self.degrees).all():
-            node = int(np.flatnonzero(~np.isfinite(self.degrees))[0])
-            raise InputError(f"the weights of node {node} add up to infinity: scale the weights down")
+        infinite = np.flatnonzero(~np.isfinite(self.degrees))
+        if len(infinite):
+            raise InputError(f"the weights of node {infinite[0]} add up to infinity: scale the weights down")
 
     @classmethod
     def _trusted(
@@ -66,7 +71,7 @@ class Graph:
 
     def _set(self, indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[np.float64], *, copy: bool) -> None:
         index_type = np.int32 if len(indices) <= LARGEST_INT32_POINTER else np.int64
-        arrays = {"_indptr": (indptr, index_type), "_indices": (indices, index_type), "_weights": (weights, np.float64)}
+        arrays = {"indptr": (indptr, index_type), "indices": (indices, index_type), "weights": (weights, np.float64)}
         for name, (values, dtype) in arrays.items():
             if copy:  # to bytes, which NumPy cannot make writeable
                 memory = np.ascontiguousarray(values, dtype=dtype).tobytes()
@@ -98,7 +103,7 @@ class Graph:
             sum_duplicates: see `Graph`.
             drop_self_loops: see `Graph`.
         """
-        indices, n_nodes = as_node_indices(edge_index, n_nodes, "edge_index")
+        indices, n_nodes = as_indices(edge_index, n_nodes, "edge_index")
         if indices.ndim != 2 or indices.shape[0] != 2:
             raise InputError(f"edge_index has shape {indices.shape}, expected (2, number of edges)")
         weights = as_weights(edge_weight, indices.shape[1])
@@ -124,7 +129,7 @@ class Graph:
             sum_duplicates: see `Graph`; (i, j) and (j, i) are the same edge.
             drop_self_loops: see `Graph`.
         """
-        pairs, n_nodes = as_node_indices(edges, n_nodes, "edges")
+        pairs, n_nodes = as_indices(edges, n_nodes, "edges")
         if pairs.size == 0:
             pairs = pairs.reshape(0, 2)
         if pairs.ndim != 2 or pairs.shape[1] != 2:
@@ -132,13 +137,8 @@ class Graph:
         values = as_weights(weights, len(pairs))
         loops = pairs[:, 0] == pairs[:, 1]
         low, high = pairs.min(axis=1), pairs.max(axis=1)
-        both = sp.coo_array(
-            (
-                np.concatenate([values, values[~loops]]),
-                (np.concatenate([low, high[~loops]]), np.concatenate([high, low[~loops]])),
-            ),
-            shape=(n_nodes, n_nodes),
-        )
+        rows, columns = np.concatenate([low, high[~loops]]), np.concatenate([high, low[~loops]])
+        both = sp.coo_array((np.concatenate([values, values[~loops]]), (rows, columns)), shape=(n_nodes, n_nodes))
         return cls(both, sum_duplicates=sum_duplicates, drop_self_loops=drop_self_loops)
 
     @classmethod
@@ -154,13 +154,8 @@ class Graph:
                     f"edge_attr has shape {weight.shape}, but a graph has one weight per edge: "
                     "choose a channel, for instance data.edge_weight = data.edge_attr[:, 0]"
                 )
-        return cls.from_edge_index(
-            data.edge_index,
-            weight,
-            data.num_nodes,
-            sum_duplicates=sum_duplicates,
-            drop_self_loops=drop_self_loops,
-        )
+        options = {"sum_duplicates": sum_duplicates, "drop_self_loops": drop_self_loops}
+        return cls.from_edge_index(data.edge_index, weight, data.num_nodes, **options)
 
     @classmethod
     def from_networkx(
@@ -186,44 +181,24 @@ class Graph:
             )
         position = {node: i for i, node in enumerate(graph.nodes)}
         edges = [(position[u], position[v]) for u, v in graph.edges()]
-        weights = np.array([attributes.get(weight, 1.0) for _, _, attributes in graph.edges(data=True)])
-        return cls.from_edge_list(
-            np.array(edges, dtype=np.int64).reshape(-1, 2),
-            weights,
-            len(position),
-            sum_duplicates=sum_duplicates,
-            drop_self_loops=drop_self_loops,
-        )
+        weights = np.array([value for _, _, value in graph.edges(data=weight, default=1.0)])
+        options = {"sum_duplicates": sum_duplicates, "drop_self_loops": drop_self_loops}
+        return cls.from_edge_list(edges, weights, len(position), **options)
 
     @property
     def n_nodes(self) -> int:
         """N, the number of nodes."""
-        return len(self._indptr) - 1
+        return len(self.indptr) - 1
 
     @property
     def n_edges(self) -> int:
         """The number of undirected edges: each pair of joined nodes counts once."""
-        return len(self._indices) // 2
-
-    @property
-    def indptr(self) -> NDArray[Any]:
-        """CSR row pointers (N + 1,), read-only."""
-        return self._indptr
-
-    @property
-    def indices(self) -> NDArray[Any]:
-        """CSR column indices (2 n_edges,), sorted within each row, read-only."""
-        return self._indices
-
-    @property
-    def weights(self) -> NDArray[np.float64]:
-        """The weight of every stored direction (2 n_edges,), aligned with `indices`, read-only."""
-        return self._weights
+        return len(self.indices) // 2
 
     @property
     def degrees(self) -> NDArray[np.float64]:
         """The weighted degrees, the diagonal of D = diag(A 1), (N,)."""
-        return self.row_sums(self._weights)
+        return self.row_sums(self.weights)
 
     def row_sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Σ_j v_ij for every node i (N,), of values given per stored direction (2 n_edges,)."""
@@ -235,24 +210,22 @@ class Graph:
         return np.asarray(self._csr(values).max(axis=1).todense()).reshape(-1)
 
     def _csr(self, values: NDArray[np.float64]) -> sp.csr_array:
-        return sp.csr_array((values, self._indices, self._indptr), shape=(self.n_nodes,) * 2)
+        return sp.csr_array((values, self.indices, self.indptr), shape=(self.n_nodes,) * 2)
 
     def rows(self) -> NDArray[Any]:
         """The row of every stored direction (2 n_edges,), aligned with `indices`."""
-        return np.repeat(np.arange(self.n_nodes, dtype=self._indices.dtype), np.diff(self._indptr))
+        return np.repeat(np.arange(self.n_nodes, dtype=self.indices.dtype), np.diff(self.indptr))
 
     def to_scipy(self) -> sp.csr_array:
         """A copy of A as a SciPy CSR array (N, N)."""
-        return sp.csr_array(
-            (self._weights.copy(), self._indices.copy(), self._indptr.copy()), shape=(self.n_nodes,) * 2
-        )
+        return self._csr(self.weights).copy()
 
     def to_edge_list(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Every undirected edge once: pairs (n_edges, 2) with i < j in row order, and weights (n_edges,)."""
         rows = self.rows()
-        upper = rows < self._indices
-        pairs = np.stack([rows[upper], self._indices[upper]], axis=1).astype(np.int64)
-        return pairs, self._weights[upper]
+        upper = rows < self.indices
+        pairs = np.stack([rows[upper], self.indices[upper]], axis=1).astype(np.int64)
+        return pairs, self.weights[upper]
 
     def to_pyg(self, dtype: torch.dtype | None = None) -> Data:
         """A PyG `Data` with `edge_index` (2, 2 n_edges), `edge_weight` and `num_nodes`.
@@ -268,42 +241,26 @@ class Graph:
         except ImportError as error:
             raise ImportError("to_pyg needs PyTorch Geometric: install it with pip install 's2gnn[pyg]'") from error
 
-        edge_index = torch.from_numpy(np.stack([self.rows(), self._indices]).astype(np.int64))
-        weight = torch.from_numpy(self._weights.copy()).to(dtype or torch.float64)
+        edge_index = torch.from_numpy(np.stack([self.rows(), self.indices]).astype(np.int64))
+        weight = torch.from_numpy(self.weights.copy()).to(dtype or torch.float64)
         return Data(edge_index=edge_index, edge_weight=weight, num_nodes=self.n_nodes)
 
     def to_networkx(self) -> networkx.Graph:
         """A NetworkX graph on the nodes 0..N-1 with the edge attribute `weight`."""
         import networkx
 
-        graph = networkx.Graph()
-        graph.add_nodes_from(range(self.n_nodes))
-        pairs, weights = self.to_edge_list()
-        graph.add_weighted_edges_from(zip(*pairs.T.tolist(), weights.tolist(), strict=True))
-        return graph
+        return networkx.from_scipy_sparse_array(self.to_scipy())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):
             return NotImplemented
-        return (
-            np.array_equal(self._indptr, other._indptr)
-            and np.array_equal(self._indices, other._indices)
-            and np.array_equal(self._weights, other._weights)
+        return all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in ("indptr", "indices", "weights")
         )
 
-    __hash__ = None  # type: ignore[assignment]
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"a Graph is immutable: build a new one instead of setting {name!r}")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"a Graph is immutable: {name!r} cannot be deleted")
-
     def __reduce__(self) -> tuple[Any, ...]:
-        return Graph._trusted, (self._indptr, self._indices, self._weights)
+        return Graph._trusted, (self.indptr, self.indices, self.weights)
 
     def __repr__(self) -> str:
-        weights = ""
-        if self.n_edges:
-            weights = f", weights in [{self._weights.min():.3g}, {self._weights.max():.3g}]"
+        weights = f", weights in [{self.weights.min():.3g}, {self.weights.max():.3g}]" if self.n_edges else ""
         return f"Graph(n_nodes={self.n_nodes}, n_edges={self.n_edges}{weights})"

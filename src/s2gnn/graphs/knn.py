@@ -64,12 +64,11 @@ def knn_graph(
         Graph(n_nodes=3, n_edges=2, weights in [0.000123, 0.105])
     """
     found = nearest_neighbours(X, k, metric, method, progress=progress)
-    width = _kernel_width(found.distances, sigma)
-    rows = np.repeat(np.arange(len(found.indices)), k)
-    one_way = sp.coo_array(
-        (gaussian_weights(found.distances, width).ravel(), (rows, found.indices.ravel())),
-        shape=(len(found.indices),) * 2,
-    ).tocsr()
+    n = len(found.indices)
+    width = float(found.distances.sum() / (n * (k + 1))) if sigma == "mean" else checked_width(sigma)
+    weights = gaussian_weights(found.distances, width)
+    pointers = np.arange(0, n * k + 1, k)
+    one_way = sp.csr_array((weights.ravel(), found.indices.ravel(), pointers), shape=(n, n))
     if report is not None:
         report(KNNInfo(width, found.method, found.recall))
     return Graph(one_way.maximum(one_way.T))
@@ -80,13 +79,6 @@ def gaussian_weights(distances: NDArray[np.float64], width: float) -> NDArray[np
     scaled = np.divide(distances, width, out=np.zeros_like(distances), where=distances > 0)
     weights: NDArray[np.float64] = np.maximum(np.exp(-(scaled**2)), np.finfo(np.float64).tiny)
     return weights
-
-
-def _kernel_width(distances: NDArray[np.float64], sigma: Width) -> float:
-    if sigma == "mean":
-        n, k = distances.shape
-        return float(distances.sum() / (n * (k + 1)))
-    return checked_width(sigma)
 
 
 def checked_width(sigma: float) -> float:

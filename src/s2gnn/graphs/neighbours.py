@@ -3,15 +3,18 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import normalize
+from sklearn.utils.extmath import row_norms
 
 from s2gnn.errors import InputError
-from s2gnn.graphs.features import checked_features, squared_distances, squared_lengths, unit_rows
+from s2gnn.graphs.features import checked_features, squared_distances
+from s2gnn.graphs.validation import check_choice
 from s2gnn.progress import progress_bar
 
 Metric = Literal["euclidean", "cosine"]
@@ -63,21 +66,20 @@ def nearest_neighbours(
     """
     X = checked_features(X)
     n = X.shape[0]
+    if n < 2:
+        raise InputError(f"a graph of neighbours needs at least 2 rows, but X has {n}")
     if not isinstance(k, int | np.integer) or not 1 <= k <= n - 1:
-        if n < 2:
-            raise InputError(f"a graph of neighbours needs at least 2 rows, but X has {n}")
         raise InputError(f"k is {k}, but {n} rows have at most {n - 1} neighbours each: choose 1 <= k <= {n - 1}")
-    if metric not in ("euclidean", "cosine"):
-        raise InputError(f'metric is {metric!r}, but it must be "euclidean" or "cosine"')
-    if method not in ("auto", "exact", "faiss"):
-        raise InputError(f'method is {method!r}, but it must be "auto", "exact" or "faiss"')
+    check_choice("metric", metric, get_args(Metric))
+    check_choice("method", method, get_args(Method))
     if metric == "cosine":
-        zero = np.flatnonzero(squared_lengths(X) == 0)
+        zero = np.flatnonzero(row_norms(X) == 0)
         if len(zero):
             raise InputError(f'row {zero[0]} is all zero, so it has no direction for metric="cosine": remove it')
-        X = unit_rows(X)
+        X = normalize(X)
     if method == "auto":
-        method = "exact" if _searched_exactly(X) else "faiss"
+        up_to = EXACT_UP_TO if find_spec("faiss") else EXACT_WITHOUT_FAISS
+        method = "exact" if sp.issparse(X) or n <= up_to else "faiss"
     if not sp.issparse(X):
         X = X - X.mean(axis=0)
     with progress_bar("finding neighbours", shown=progress) as show:
@@ -89,12 +91,6 @@ def nearest_neighbours(
     if metric == "cosine":
         distances = distances**2 / 2  # 1 − cos between unit vectors
     return Neighbours(indices, distances, method, recall)
-
-
-def _searched_exactly(X: Any) -> bool:
-    """Whether "auto" is the exact search."""
-    n = X.shape[0]
-    return sp.issparse(X) or n <= EXACT_UP_TO or (n <= EXACT_WITHOUT_FAISS and find_spec("faiss") is None)
 
 
 def nearest_rows(X: Any, queries: Any, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from s2gnn.errors import InputError
 from s2gnn.graphs.graph import Graph
-from s2gnn.graphs.validation import as_array
+from s2gnn.graphs.validation import as_array, check_choice
 
 PartitionMethod = Literal["metis", "random"]
 ROWS_AT_A_TIME = 2**16
@@ -30,8 +30,7 @@ def partition(graph: Graph, n_parts: int, method: PartitionMethod = "metis", see
         >>> sorted(np.flatnonzero(parts == part).tolist() for part in (0, 1))
         [[0, 1, 2], [3, 4, 5]]
     """
-    if method not in get_args(PartitionMethod):
-        raise InputError(f"method is {method!r}, but it must be one of {', '.join(get_args(PartitionMethod))}")
+    check_choice("method", method, get_args(PartitionMethod))
     if isinstance(n_parts, bool) or not isinstance(n_parts, int | np.integer) or not 1 <= n_parts <= graph.n_nodes:
         raise InputError(f"n_parts is {n_parts!r}, but a graph of {graph.n_nodes} nodes has 1 to {graph.n_nodes} parts")
     generator = np.random.default_rng(seed)

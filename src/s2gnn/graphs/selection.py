@@ -1,6 +1,5 @@
 """Some nodes of a graph: what of its arrays, and of the arrays of operators on it, belongs to them."""
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from s2gnn.errors import InputError
 from s2gnn.graphs.graph import Graph
-from s2gnn.graphs.validation import as_array
+from s2gnn.graphs.validation import as_indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,75 +27,50 @@ class StoredEntries:
     columns: NDArray[np.int64]
 
     def of_graph(self, graph: Graph) -> Graph:
-        """The graph of the chosen nodes and of the edges between them, where these are the entries of `graph`."""
+        """The graph of the chosen nodes, where these are the entries of `graph`."""
         return Graph._trusted(self.indptr, self.columns, graph.weights[self.entries])
 
 
-class Selection(ABC):
-    """Chosen nodes, and the principal submatrices that belong to them."""
-
-    @property
-    @abstractmethod
-    def nodes(self) -> NDArray[np.int64]:
-        """The chosen nodes, (n,)."""
-
-    @abstractmethod
-    def stored(self, indptr: NDArray[Any], indices: NDArray[Any]) -> StoredEntries:
-        """The entries of a CSR matrix (N, N) that belong to the chosen nodes, by its row pointers and columns."""
-
-    def of_graph(self, graph: Graph) -> Graph:
-        """The graph of the chosen nodes and of the edges between them."""
-        return self.stored(graph.indptr, graph.indices).of_graph(graph)
-
-
 @dataclass(frozen=True, eq=False)
-class Induced(Selection):
-    """Any nodes of a graph.
+class Selection:
+    """Different nodes of a graph, and the principal submatrices that belong to them.
 
     Attributes:
-        chosen: the nodes, ascending, (n,) int64.
+        nodes: (n,) int64, ascending within each component of the graph.
         n_nodes: N, of the whole graph.
     """
 
-    chosen: NDArray[np.int64]
+    nodes: NDArray[np.int64]
     n_nodes: int
 
     @classmethod
-    def of(cls, nodes: ArrayLike, n_nodes: int) -> "Induced":
+    def of(cls, nodes: ArrayLike, n_nodes: int) -> "Selection":
         """The `nodes` (n,), in any order and each once, of a graph with `n_nodes`."""
-        numbers = as_array(nodes)
-        if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or len(numbers) == 0:
-            raise InputError(
-                f"the nodes have shape {numbers.shape} and dtype {numbers.dtype}, expected numbers of nodes (n,)"
-            )
-        chosen = np.unique(numbers).astype(np.int64)
-        if len(chosen) < len(numbers):
-            raise InputError("a node is chosen more than once: a subgraph has each of its nodes once")
-        if chosen[0] < 0 or chosen[-1] >= n_nodes:
-            outside = chosen[0] if chosen[0] < 0 else chosen[-1]
-            raise InputError(f"there is no node {outside}: nodes are 0..{n_nodes - 1}")
+        numbers, _ = as_indices(nodes, n_nodes, "nodes")
+        chosen = np.unique(numbers)
+        if numbers.ndim != 1 or not 0 < len(chosen) == len(numbers):
+            raise InputError(f"nodes has shape {numbers.shape}, expected one or more different nodes (n,)")
         return cls(chosen, n_nodes)
-
-    @property
-    def nodes(self) -> NDArray[np.int64]:
-        """The chosen nodes, (n,)."""
-        return self.chosen
 
     @cached_property
     def _places(self) -> NDArray[np.int64]:
         """The place of every node of the whole graph among the chosen ones, −1 for the others, (N,)."""
         places = np.full(self.n_nodes, -1)
-        places[self.chosen] = np.arange(len(self.chosen))
+        places[self.nodes] = np.arange(len(self.nodes))
         return places
 
     def stored(self, indptr: NDArray[Any], indices: NDArray[Any]) -> StoredEntries:
-        """The entries between chosen nodes; their columns keep the order that they had."""
-        first, last = indptr[self.chosen].astype(np.int64), indptr[self.chosen + 1].astype(np.int64)
+        """The entries of a CSR matrix (N, N) between chosen nodes, by its row pointers and columns, in their order."""
+        first, last = indptr[self.nodes].astype(np.int64), indptr[self.nodes + 1].astype(np.int64)
         entries = ranges(first, last)
         columns = self._places[indices[entries]]
         inside = columns >= 0
         before = from_zero(inside)  # entries that stay, before each
         return StoredEntries(entries[inside], before[from_zero(last - first)], columns[inside])
+
+    def of_graph(self, graph: Graph) -> Graph:
+        """The graph of the chosen nodes and of the edges between them."""
+        return self.stored(graph.indptr, graph.indices).of_graph(graph)
 
 
 def induced_subgraph(graph: Graph, nodes: ArrayLike) -> Graph:
@@ -107,7 +81,7 @@ def induced_subgraph(graph: Graph, nodes: ArrayLike) -> Graph:
         >>> induced_subgraph(path, [3, 1, 2])
         Graph(n_nodes=3, n_edges=2, weights in [1, 2])
     """
-    return Induced.of(nodes, graph.n_nodes).of_graph(graph)
+    return Selection.of(nodes, graph.n_nodes).of_graph(graph)
 
 
 def from_zero(lengths: ArrayLike) -> NDArray[np.int64]:

@@ -15,6 +15,7 @@ from s2gnn.errors import InputError
 from s2gnn.graphs.features import checked_features, squared_distances
 from s2gnn.graphs.graph import Graph
 from s2gnn.graphs.neighbours import Method, nearest_neighbours
+from s2gnn.graphs.validation import check_choice
 from s2gnn.progress import progress_bar
 
 CANDIDATES_PER_NEIGHBOUR = 4
@@ -88,8 +89,18 @@ def smooth_graph(
     """
     X = checked_features(X)
     n = X.shape[0]
-    _check_options(n, k, candidates, step, tolerance, scale, max_iter)
-    n_nearest = min(_n_nearest(n, k, candidates), n - 1)
+    if not isinstance(k, int | np.integer) or not 1 <= k <= n - 2:
+        raise InputError(f"k is {k}, but a graph learned on {n} rows has 1 <= k <= {n - 2} neighbours")
+    if candidates not in (None, "all") and not (isinstance(candidates, int | np.integer) and candidates > k):
+        raise InputError(f'candidates is {candidates!r}, but it must be an integer above k = {k}, or "all"')
+    check_choice("step", step, ("candidates", "all-pairs"))
+    if not tolerance > 0 or max_iter < 1:
+        raise InputError(f"tolerance is {tolerance} and max_iter is {max_iter}, but they must be > 0 and >= 1")
+    if scale not in ("learned", "max") and not (isinstance(scale, int | float) and scale > 0):
+        raise InputError(f'scale is {scale!r}, but it must be "learned", "max" or a positive number')
+    if candidates is None:
+        candidates = CANDIDATES_PER_NEIGHBOUR * k
+    n_nearest = n - 1 if candidates == "all" else min(candidates, n - 1)
     found = nearest_neighbours(X, n_nearest, method="exact" if candidates == "all" else method, progress=progress)
     theta = _theta(found.distances**2, k)
     pairs = _pairs(found.indices)
@@ -111,12 +122,6 @@ def smooth_graph(
     if report is not None:
         report(info)
     return Graph.from_edge_list(pairs[kept], weights, n)
-
-
-def _n_nearest(n: int, k: int, candidates: int | Literal["all"] | None) -> int:
-    if candidates == "all":
-        return n - 1
-    return CANDIDATES_PER_NEIGHBOUR * k if candidates is None else candidates
 
 
 def _theta(z: NDArray[np.float64], k: int) -> float:
@@ -165,10 +170,8 @@ def _minimise(
     nodes and pairs, so that Sw are the degrees; v (n,) is the dual variable.
     """
     m = len(pairs)
-    S_T = sp.csr_array(
-        (np.ones(2 * m), pairs.ravel().astype(np.int32), np.arange(0, 2 * m + 1, 2, dtype=np.int64)),
-        shape=(m, n),
-    )
+    pointers = np.arange(0, 2 * m + 1, 2, dtype=np.int64)
+    S_T = sp.csr_array((np.ones(2 * m), pairs.ravel().astype(np.int32), pointers), shape=(m, n))
     S = S_T.T.tocsr()
     norm = np.sqrt(2 * (n - 1)) if step == "all-pairs" else _incidence_norm(S, S_T)
     g = 0.5 / (2 + norm)
@@ -203,20 +206,3 @@ def _incidence_norm(S: Any, S_T: Any) -> float:
 def _relative(change: NDArray[np.float64], of: NDArray[np.float64]) -> float:
     size = np.einsum("i,i", of, of)  # not BLAS, whose threads cost more than they bring at this size
     return float(np.sqrt(np.einsum("i,i", change, change) / size)) if size > 0 else np.inf
-
-
-def _check_options(
-    n: int, k: int, candidates: object, step: object, tolerance: float, scale: object, max_iter: int
-) -> None:
-    if not isinstance(k, int | np.integer) or not 1 <= k <= n - 2:
-        raise InputError(f"k is {k}, but a graph learned on {n} rows has 1 <= k <= {n - 2} neighbours")
-    if candidates not in (None, "all") and not (isinstance(candidates, int | np.integer) and candidates > k):
-        raise InputError(f'candidates is {candidates!r}, but it must be an integer above k = {k}, or "all"')
-    if step not in ("candidates", "all-pairs"):
-        raise InputError(f'step is {step!r}, but it must be "candidates" or "all-pairs"')
-    if not tolerance > 0:
-        raise InputError(f"tolerance is {tolerance}, but it must be positive")
-    if max_iter < 1:
-        raise InputError(f"max_iter is {max_iter}, but at least 1 iteration is needed")
-    if scale not in ("learned", "max") and not (isinstance(scale, int | float) and scale > 0):
-        raise InputError(f'scale is {scale!r}, but it must be "learned", "max" or a positive number')

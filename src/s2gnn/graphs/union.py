@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import InitVar, dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from s2gnn.errors import InputError
 from s2gnn.graphs.diffusion import diffuse
 from s2gnn.graphs.graph import Graph
-from s2gnn.graphs.selection import Selection, StoredEntries, from_zero, ranges
-from s2gnn.graphs.validation import as_array
+from s2gnn.graphs.selection import Selection, from_zero, ranges
+from s2gnn.graphs.validation import as_array, as_indices
 from s2gnn.progress import progress_bar
 
 
@@ -68,16 +68,8 @@ class DisjointUnion:
         """The union of `graphs`, in their order."""
         if not graphs:
             raise InputError("there is no graph: a union has at least one")
-        offsets = from_zero([graph.n_nodes for graph in graphs])
-        stored = from_zero([len(graph.indices) for graph in graphs])
-        shifted = [graph.indices.astype(np.int64) + shift for graph, shift in zip(graphs, offsets[:-1], strict=True)]
-        pointers = [graph.indptr[:-1] + shift for graph, shift in zip(graphs, stored[:-1], strict=True)]
-        joined = Graph._trusted(
-            np.concatenate([*pointers, stored[-1:]]),
-            np.concatenate(shifted),
-            np.concatenate([graph.weights for graph in graphs]),
-        )
-        return cls(joined, offsets)
+        matrix = sp.block_diag([graph.to_scipy() for graph in graphs], format="csr")
+        return cls(Graph(matrix), from_zero([graph.n_nodes for graph in graphs]))
 
     @property
     def n_graphs(self) -> int:
@@ -94,22 +86,17 @@ class DisjointUnion:
         """The graph that each node belongs to, (N,)."""
         return np.repeat(np.arange(self.n_graphs), self.sizes)
 
-    def blocks(self, chosen: ArrayLike) -> Blocks:
-        """The positions of the graphs `chosen` (g,), by number, in the arrays of the union."""
-        numbers = as_array(chosen)
-        if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or len(numbers) == 0:
-            raise InputError(
-                f"the graphs have shape {numbers.shape} and dtype {numbers.dtype}, expected numbers of graphs (g,)"
-            )
-        if numbers.min() < 0 or numbers.max() >= self.n_graphs:
-            outside = numbers[(numbers < 0) | (numbers >= self.n_graphs)][0]
-            raise InputError(f"there is no graph {outside}: the graphs are 0..{self.n_graphs - 1}")
-        return Blocks(self.offsets[numbers], self.offsets[numbers + 1])
+    def blocks(self, chosen: ArrayLike) -> Selection:
+        """The nodes of the graphs `chosen` (g,), by number and each once, in the given order."""
+        numbers, _ = as_indices(chosen, self.n_graphs, "graphs", of="graphs")
+        if numbers.ndim != 1 or not 0 < len(np.unique(numbers)) == len(numbers):
+            raise InputError(f"graphs has shape {numbers.shape}, expected numbers of one or more different graphs (g,)")
+        return Selection(ranges(self.offsets[numbers], self.offsets[numbers + 1]), self.graph.n_nodes)
 
     def chosen(self, graphs: ArrayLike) -> DisjointUnion:
-        """The union of the graphs with these numbers (g,), in the given order."""
-        blocks = self.blocks(graphs)
-        return DisjointUnion(blocks.of_graph(self.graph), blocks.offsets, validated=True)  # blocks stay separate
+        """The union of the graphs with these numbers (g,), each once, in the given order."""
+        joined = self.blocks(graphs).of_graph(self.graph)
+        return DisjointUnion(joined, from_zero(self.sizes[as_array(graphs)]), validated=True)
 
     def __iter__(self) -> Iterator[Graph]:
         return (self.chosen([number]).graph for number in range(self.n_graphs))
@@ -128,33 +115,3 @@ class DisjointUnion:
 
     def __repr__(self) -> str:
         return f"DisjointUnion({self.n_graphs} graphs, {self.graph!r})"
-
-
-@dataclass(frozen=True, eq=False)
-class Blocks(Selection):
-    """Some blocks of a block-diagonal matrix, as positions in its arrays and in those of the blocks alone.
-
-    Attributes:
-        starts: first node of each block, (g,) int64.
-        ends: node after its last, (g,) int64.
-    """
-
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-
-    @cached_property
-    def nodes(self) -> NDArray[np.int64]:
-        """The nodes of the blocks, (n,)."""
-        return ranges(self.starts, self.ends)
-
-    @cached_property
-    def offsets(self) -> NDArray[np.int64]:
-        """The offsets of the blocks alone, (g + 1,)."""
-        return from_zero(self.ends - self.starts)
-
-    def stored(self, indptr: NDArray[Any], indices: NDArray[Any]) -> StoredEntries:
-        """The entries in the rows of the blocks, all of which are in their columns too."""
-        first, last = indptr[self.starts].astype(np.int64), indptr[self.ends].astype(np.int64)
-        entries = ranges(first, last)
-        columns = indices[entries] - np.repeat(self.starts - self.offsets[:-1], last - first)
-        return StoredEntries(entries, from_zero(np.diff(indptr)[self.nodes]), columns)

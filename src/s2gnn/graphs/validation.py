@@ -1,6 +1,6 @@
 """Checks that turn what a caller hands in into the CSR arrays of a weighted undirected graph."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,26 +40,32 @@ def as_weights(values: Any, n_expected: int) -> NDArray[Any]:
     return weights.astype(np.float32) if weights.dtype == np.float16 else weights
 
 
-def as_node_indices(values: Any, n_nodes: int | None, what: str) -> tuple[NDArray[np.int64], int]:
-    """Node indices checked to be integers in `0..n_nodes-1`; also the number of nodes, inferred if `None`."""
+def as_indices(values: Any, n: int | None, what: str, of: str = "nodes") -> tuple[NDArray[np.int64], int]:
+    """Indices checked to be integers in `0..n-1`; also the number of nodes `n`, inferred if `None`."""
     indices = as_array(values)
     if indices.size == 0:
         indices = indices.astype(np.int64)
     if indices.dtype.kind not in "iu":
         first = f"{what}{[0] * indices.ndim} is {indices.flat[0]!r}" if indices.ndim else f"{what} is {values!r}"
         raise InputError(
-            f"{first} (dtype {indices.dtype}), but node indices are integers in a list or array: "
+            f"{first} (dtype {indices.dtype}), but indices are integers in a list or array: "
             "convert with .astype(int) if the values are whole numbers"
         )
-    inferred = int(indices.max()) + 1 if indices.size else 0
-    if n_nodes is not None and (not isinstance(n_nodes, int | np.integer) or n_nodes < 1):
-        raise InputError(f"n_nodes is {n_nodes!r}, but it must be an integer >= 1")
-    n_nodes = inferred if n_nodes is None else int(n_nodes)
-    outside = (indices < 0) | (indices >= n_nodes)
-    if outside.any():
-        position = tuple(int(p) for p in np.argwhere(outside)[0])
-        raise InputError(f"{what}{list(position)} is {indices[position]}, outside 0..{n_nodes - 1} for {n_nodes} nodes")
-    return indices.astype(np.int64), n_nodes
+    if n is None:
+        n = int(indices.max()) + 1 if indices.size else 0
+    elif not isinstance(n, int | np.integer) or n < 1:
+        raise InputError(f"n_{of} is {n!r}, but it must be an integer >= 1")
+    outside = np.argwhere((indices < 0) | (indices >= n))
+    if len(outside):
+        at = tuple(outside[0].tolist())
+        raise InputError(f"{what}{list(at)} is {indices[at]}, outside 0..{n - 1} for {n} {of}")
+    return indices.astype(np.int64), int(n)
+
+
+def check_choice(what: str, value: object, choices: Sequence[str]) -> None:
+    """Require that an option has one of the values that it can have."""
+    if value not in choices:
+        raise InputError(f"{what} is {value!r}, but it must be one of {', '.join(choices)}")
 
 
 def symmetric_csr(matrix: Any, *, sum_duplicates: bool, drop_self_loops: bool) -> Any:
@@ -88,57 +94,49 @@ def symmetric_csr(matrix: Any, *, sum_duplicates: bool, drop_self_loops: bool) -
     csr.eliminate_zeros()
     _drop_diagonal(csr, allowed=drop_self_loops)
     _sum_duplicates(csr, allowed=sum_duplicates)
-    return _symmetrised(csr, rounding)
+    _symmetrise(csr, rounding)
+    return csr
 
 
 def _unsummed_csr(matrix: Any) -> Any:
-    """A float64 CSR copy with the entries as they were given, duplicates among them, all indices in range."""
-    n = matrix.shape[0]
-    if matrix.format in ("csr", "csc", "bsr"):
-        _require_sound_pointers(matrix)
-    if matrix.format == "csr":
-        parts = matrix.data.astype(np.float64), matrix.indices.copy(), matrix.indptr.copy()
-        return sp.csr_array(parts, shape=(n, n))
-    coo = matrix.tocoo()
-    for axis, indices in (("row", coo.row), ("column", coo.col)):
-        _require_in_range(indices, n, axis)
-    order = np.argsort(coo.row, kind="stable")
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(coo.row, minlength=n))])
-    return sp.csr_array((coo.data[order].astype(np.float64), coo.col[order], indptr), shape=(n, n))
+    """A float64 CSR copy with the entries as they were given, duplicates among them, all indices in range.
+
+    SciPy trusts index arrays that were changed after it made a matrix, and reads beyond them when they are wrong.
+    """
+    try:
+        if matrix.format in ("csr", "csc", "bsr"):
+            matrix.check_format(full_check=True)
+        if matrix.format == "csr":
+            return sp.csr_array(matrix, dtype=np.float64, copy=True)
+        coo = matrix.tocoo()
+        coo = sp.coo_array((coo.data, coo.coords), shape=coo.shape)  # checks the indices
+    except ValueError as error:
+        raise InputError(f"the indices of the {matrix.format} matrix are damaged: {error}") from error
+    rows, columns = coo.coords
+    order = np.argsort(rows, kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=coo.shape[0]))])
+    return sp.csr_array((coo.data[order].astype(np.float64), columns[order], indptr), shape=coo.shape)
 
 
-def _require_sound_pointers(matrix: Any) -> None:
-    """SciPy trusts the index arrays of compressed formats and reads beyond them when they are wrong."""
-    indptr = matrix.indptr
-    if indptr[0] != 0 or np.any(np.diff(indptr) < 0) or indptr[-1] > len(matrix.indices):
-        raise InputError(f"the indptr array of the {matrix.format} matrix does not increase from 0 to its entries")
-    other = matrix.shape[0] // (matrix.blocksize[1] if matrix.format == "bsr" else 1)
-    _require_in_range(matrix.indices, other, "row" if matrix.format == "csc" else "column")
-
-
-def _require_in_range(indices: NDArray[Any], n: int, axis: str) -> None:
-    outside = (indices < 0) | (indices >= n)
-    if outside.any():
-        position = int(np.flatnonzero(outside)[0])
-        raise InputError(f"the {axis} index of entry {position} is {indices[position]}, outside 0..{n - 1}")
+def _rows(csr: Any) -> NDArray[Any]:
+    """The row of every stored entry."""
+    return np.repeat(np.arange(csr.shape[0], dtype=csr.indices.dtype), np.diff(csr.indptr))
 
 
 def _require_entries(csr: Any, offending: NDArray[np.bool_], complaint: str) -> None:
     if offending.any():
-        position = int(np.flatnonzero(offending)[0])
-        row = int(np.searchsorted(csr.indptr, position, side="right")) - 1
-        raise InputError(f"weight {csr.data[position]} of edge ({row}, {csr.indices[position]}) {complaint}")
+        at = int(offending.argmax())
+        raise InputError(f"weight {csr.data[at]} of edge ({_rows(csr)[at]}, {csr.indices[at]}) {complaint}")
 
 
 def _drop_diagonal(csr: Any, *, allowed: bool) -> None:
-    rows = np.repeat(np.arange(csr.shape[0], dtype=csr.indices.dtype), np.diff(csr.indptr))
-    loops = rows == csr.indices
+    loops = _rows(csr) == csr.indices
     if not loops.any():
         return
     if not allowed:
-        node = int(rows[loops][0])
+        at = int(loops.argmax())
         raise InputError(
-            f"node {node} has a self-loop of weight {csr.data[loops][0]}: pass drop_self_loops=True to drop "
+            f"node {csr.indices[at]} has a self-loop of weight {csr.data[at]}: pass drop_self_loops=True to drop "
             "self-loops (the operator adds its own, of weight epsilon)"
         )
     csr.data[loops] = 0.0
@@ -147,42 +145,36 @@ def _drop_diagonal(csr: Any, *, allowed: bool) -> None:
 
 def _sum_duplicates(csr: Any, *, allowed: bool) -> None:
     csr.sort_indices()
-    if not allowed:
-        same_row = np.ones(max(csr.nnz - 1, 0), dtype=bool)
-        starts = csr.indptr[1:-1]
-        same_row[starts[(starts > 0) & (starts < csr.nnz)] - 1] = False
-        twice = np.flatnonzero(same_row & (csr.indices[1:] == csr.indices[:-1]))
-        if len(twice):
-            row = int(np.searchsorted(csr.indptr, twice[0], side="right")) - 1
-            raise InputError(
-                f"edge ({row}, {csr.indices[twice[0]]}) is given more than once: "
-                "pass sum_duplicates=True to add the weights up"
-            )
+    rows = _rows(csr)
+    twice = (rows[1:] == rows[:-1]) & (csr.indices[1:] == csr.indices[:-1])
+    if twice.any() and not allowed:
+        at = int(twice.argmax())
+        raise InputError(
+            f"edge ({rows[at]}, {csr.indices[at]}) is given more than once: "
+            "pass sum_duplicates=True to add the weights up"
+        )
     csr.sum_duplicates()
 
 
-def _symmetrised(csr: Any, rounding: float) -> Any:
-    """The mean of `csr` and its transpose when they agree up to relative `rounding`; otherwise an error."""
+def _symmetrise(csr: Any, rounding: float) -> None:
+    """Replace `csr` by the mean of itself and its transpose if they agree up to relative `rounding`."""
     transpose = csr.T.tocsr()
-    same_pattern = np.array_equal(csr.indptr, transpose.indptr) and np.array_equal(csr.indices, transpose.indices)
-    if same_pattern and all(
-        np.all(np.abs(a - b) <= rounding * np.maximum(a, b)) for a, b in _blocks(csr.data, transpose.data)
-    ):
-        for a, b in _blocks(csr.data, transpose.data):
+    symmetric = np.array_equal(csr.indptr, transpose.indptr) and np.array_equal(csr.indices, transpose.indices)
+    start = 0
+    while symmetric and start < csr.nnz:  # block by block, so that temporary arrays stay small
+        a, b = csr.data[start : start + BLOCK], transpose.data[start : start + BLOCK]
+        symmetric = bool(np.all(np.abs(a - b) <= rounding * np.maximum(a, b)))
+        if symmetric:
             unequal = a != b
             a[unequal] = 0.5 * a[unequal] + 0.5 * b[unequal]
-        return csr
+        start += BLOCK
+    if symmetric:
+        return
     relative = abs(csr - transpose).multiply(csr.maximum(transpose).power(-1)).tocoo()
-    i, j = (int(v[np.argmax(relative.data)]) for v in (relative.row, relative.col))
+    i, j = (int(v[np.argmax(relative.data)]) for v in relative.coords)
     raise InputError(
         f"the graph is not symmetric: the weight of ({i}, {j}) is {csr[i, j]}, that of ({j}, {i}) is {csr[j, i]}. "
         "Symmetrise a directed graph first: a matrix with A.maximum(A.T) or (A + A.T) / 2, an edge_index with "
         'torch_geometric.utils.to_undirected(edge_index, edge_weight, reduce="mean"); '
         "for an edge list with each edge once use Graph.from_edge_list"
     )
-
-
-def _blocks(*arrays: NDArray[Any]) -> Iterator[tuple[NDArray[Any], ...]]:
-    """Views of the same few million entries of each array in turn, so that temporary arrays stay small."""
-    for start in range(0, len(arrays[0]), BLOCK):
-        yield tuple(array[start : start + BLOCK] for array in arrays)

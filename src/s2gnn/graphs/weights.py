@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.preprocessing import normalize
 
 from s2gnn.errors import InputError
-from s2gnn.graphs.features import checked_features, products, squared_distances, unit_rows
+from s2gnn.graphs.features import checked_features, products, squared_distances
 from s2gnn.graphs.graph import Graph
 from s2gnn.graphs.knn import Width, checked_width, gaussian_weights
 from s2gnn.graphs.measures import closed_neighbourhoods
@@ -60,7 +61,7 @@ def cosine(graph: Graph, X: Any) -> Graph:
     positive weight.
     """
     pairs, _ = graph.to_edge_list()
-    cosines = products(unit_rows(_node_features(graph, X)), *pairs.T)
+    cosines = products(normalize(_node_features(graph, X)), *pairs.T)
     weights = np.clip((1 + cosines) / 2, np.finfo(np.float64).tiny, 1.0)
     return Graph.from_edge_list(pairs, weights, graph.n_nodes)
 

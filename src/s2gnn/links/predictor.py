@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
-from s2gnn.graphs.validation import as_node_indices
+from s2gnn.graphs.validation import as_indices
 from s2gnn.links.decoders import DECODERS, DecoderName
 from s2gnn.links.metrics import LinkScores, link_scores
 from s2gnn.links.split import Pairs
@@ -79,7 +79,7 @@ def score_links(model: LinkPredictor, x: NetworkInput, op: GraphOperator | None,
 
 
 def _pairs(pairs: ArrayLike | Tensor, n_nodes: int) -> NDArray[np.int64]:
-    indices, _ = as_node_indices(pairs, n_nodes, "pairs")
+    indices, _ = as_indices(pairs, n_nodes, "pairs")
     if indices.size == 0:
         indices = indices.reshape(0, 2)
     if indices.ndim != 2 or indices.shape[1] != 2:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
-from s2gnn.graphs.selection import Induced, from_zero, ranges
+from s2gnn.graphs.selection import Selection, from_zero, ranges
 from s2gnn.nn.arguments import positive_integer
 from s2gnn.nn.parts import NodeBatch, NodeBatches
 
@@ -62,7 +62,7 @@ class InducedNeighborSampler(BaseSampler):  # type: ignore[misc]
         """The subgraph around the given nodes, which come first in it, as PyG wants it."""
         seeds = index.node.numpy()
         found = self._reached(seeds, np.random.default_rng(int(torch.randint(2**62, ()))))
-        selection = Induced(found, self.n_nodes)
+        selection = Selection(found, self.n_nodes)
         stored = selection.stored(self._indptr, self._indices)
         others = np.setdiff1d(found, seeds, assume_unique=True)
         nodes = np.concatenate([seeds, others])

@@ -17,7 +17,7 @@ from torch import Tensor
 from s2gnn.errors import IdenticalBranchesWarning, InputError
 from s2gnn.graphs import Graph
 from s2gnn.graphs.features import checked_features
-from s2gnn.graphs.selection import Induced
+from s2gnn.graphs.selection import Selection
 from s2gnn.graphs.validation import as_array
 from s2gnn.nn.arguments import positive_integer
 from s2gnn.nn.inputs import Features, NetworkInput, Table, select_nodes
@@ -234,7 +234,7 @@ class InParts:
 
     def prepared_on(self, nodes: NDArray[np.int64]) -> tuple[NetworkInput, GraphOperator | None]:
         """What the network is called with on these nodes, ascending, (n,)."""
-        selection = Induced(nodes, self._graph.n_nodes)
+        selection = Selection(nodes, self._graph.n_nodes)
         if self.degrees == "whole":
             return self.whole if len(nodes) == self._graph.n_nodes else select_nodes(*self.whole, selection)
         graph = selection.of_graph(self._graph)
