@@ -1,8 +1,14 @@
 """Measure the time of a computation, and its memory in a separate process."""
 
 from s2gnn.resources.child import DeadProcessError, LimitError, Limits, in_own_process
-from s2gnn.resources.memory import available_bytes, forget_peak, peak_bytes, resident_bytes, settled_bytes
-from s2gnn.resources.timing import least_seconds
+from s2gnn.resources.memory import (
+    available_bytes,
+    forget_peak,
+    least_seconds,
+    peak_bytes,
+    resident_bytes,
+    settled_bytes,
+)
 
 __all__ = [
     "DeadProcessError",

@@ -33,13 +33,6 @@ class Limits:
     resident: int | None = None
 
 
-@dataclass(frozen=True)
-class _Failure:
-    """What a process sends in place of a result."""
-
-    error: Exception
-
-
 def in_own_process(
     task: Callable[..., T], *arguments: object, limits: Limits | None = None, preloaded: Sequence[str] = ()
 ) -> T:
@@ -57,25 +50,22 @@ def in_own_process(
         DeadProcessError: if the process was killed, for example out of memory.
         Exception: what the task raised.
     """
+    method: StartMethod = "spawn"
+    if preloaded and sys.platform != "win32":
+        multiprocessing.get_context("forkserver").set_forkserver_preload(list(preloaded))
+        method = "forkserver"
     here, there = multiprocessing.get_context("spawn").Pipe()
-    process = start_process(_run, there, task, arguments, method=_method(preloaded))
+    process = start_process(_run, there, task, arguments, method=method)
     there.close()
     try:
-        outcome = _outcome(process, here, limits or Limits())
+        result, error = _outcome(process, here, limits or Limits())
     finally:
         process.kill()
         process.join()
         here.close()
-    if isinstance(outcome, _Failure):
-        raise outcome.error
-    return outcome  # type: ignore[no-any-return]
-
-
-def _method(preloaded: Sequence[str]) -> StartMethod:
-    if not preloaded or sys.platform == "win32":
-        return "spawn"
-    multiprocessing.get_context("forkserver").set_forkserver_preload(list(preloaded))
-    return "forkserver"
+    if error is not None:
+        raise error
+    return result  # type: ignore[no-any-return]
 
 
 def _outcome(process: BaseProcess, connection: Connection, limits: Limits) -> Any:
@@ -96,7 +86,6 @@ def _run(connection: Connection, task: Callable[..., object], arguments: tuple[o
     end_with_parent()
     gc.freeze()  # imported objects are no garbage; scanning them would take longer than a small measurement
     try:
-        outcome = task(*arguments)
+        connection.send((task(*arguments), None))
     except Exception as error:  # noqa: BLE001  the parent raises it
-        outcome = _Failure(error)
-    connection.send(outcome)
+        connection.send((None, error))

@@ -1,8 +1,10 @@
-"""The memory of this machine and of its processes, in bytes."""
+"""The time that a function takes, and the memory of this machine and its processes in bytes."""
 
 import ctypes
 import gc
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from s2gnn.errors import InputError
@@ -10,23 +12,24 @@ from s2gnn.errors import InputError
 _OWN = Path("/proc/self/status")
 
 
+def least_seconds(run: Callable[[], object], most: int = 10, patience: float = 1.0) -> float:
+    """The minimum seconds of `run` over at most `most` runs, none of which starts after `patience` seconds."""
+    taken: list[float] = []
+    while not taken or (len(taken) < most and sum(taken) < patience):
+        start = time.perf_counter()
+        run()
+        taken.append(time.perf_counter() - start)
+    return min(taken)
+
+
 def available_bytes() -> int:
     """The memory that a program can allocate without swapping, as the system estimates it; Linux only."""
-    return _kilobytes(Path("/proc/meminfo"), "MemAvailable:")
+    return _field(Path("/proc/meminfo"), "MemAvailable:")
 
 
 def resident_bytes() -> int:
     """The resident memory of this process now; Linux only."""
-    return _kilobytes(_OWN, "VmRSS:")
-
-
-def resident_bytes_of(pid: int) -> int:
-    """The resident memory of another process now, 0 if it has ended; Linux only."""
-    try:
-        return _field(Path(f"/proc/{pid}/status").read_text(), "VmRSS:")
-    except (FileNotFoundError, ProcessLookupError):
-        _kilobytes(_OWN, "VmRSS:")  # raises on systems without such files
-        return 0
+    return _field(_OWN, "VmRSS:")
 
 
 def settled_bytes() -> int:
@@ -44,7 +47,7 @@ def peak_bytes() -> int:
     On Linux `ru_maxrss` is inherited from the parent process, so the high-water mark of /proc is preferred.
     """
     if _OWN.is_file() or sys.platform == "win32":
-        return _kilobytes(_OWN, "VmHWM:")
+        return _field(_OWN, "VmHWM:")
     import resource
 
     unit = 1 if sys.platform == "darwin" else 1024
@@ -58,18 +61,22 @@ def forget_peak() -> None:
         path.write_text("5")
     except OSError as error:
         raise InputError(
-            f"the peak of memory is measured with {path}, which cannot be written here ({error.strerror}): "
-            "use Linux for this"
+            f"peak memory is measured with {path}, which cannot be written here ({error.strerror}): use Linux for this"
         ) from error
 
 
-def _kilobytes(path: Path, field: str) -> int:
+def resident_bytes_of(pid: int) -> int:
+    """The resident memory of another process now, 0 if it has ended; Linux only."""
+    try:
+        return _field(Path(f"/proc/{pid}/status"), "VmRSS:")
+    except (InputError, ProcessLookupError):
+        resident_bytes()  # raises on systems without such files
+        return 0
+
+
+def _field(path: Path, field: str) -> int:
+    """A field of a file in /proc, in bytes; 0 where it is missing, as for a process that has just ended."""
     if not path.is_file():
         raise InputError(f"memory is measured with {path}, which {sys.platform} does not have: use Linux for this")
-    return _field(path.read_text(), field)
-
-
-def _field(text: str, field: str) -> int:
-    """The kilobytes of a field, in bytes; 0 where it is missing, as of a process that has just ended."""
-    line = next((line for line in text.splitlines() if line.startswith(field)), f"{field} 0 kB")
+    line = next((line for line in path.read_text().splitlines() if line.startswith(field)), f"{field} 0 kB")
     return 1024 * int(line.split()[1])

@@ -4,13 +4,26 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from s2gnn import InputError
-from s2gnn.resources import DeadProcessError, LimitError, Limits, in_own_process
+from s2gnn.resources import (
+    DeadProcessError,
+    LimitError,
+    Limits,
+    available_bytes,
+    forget_peak,
+    in_own_process,
+    least_seconds,
+    memory,
+    peak_bytes,
+    resident_bytes,
+    settled_bytes,
+)
 
 MIB = 2**20
 WAYS = [pytest.param((), id="new interpreter"), pytest.param(("numpy",), id="copy of one")]
@@ -114,3 +127,57 @@ def is_running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def test_memory_is_counted_in_bytes():
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert total / 1000 < available_bytes() < total
+    before = settled_bytes()  # so that the array cannot lie in what was freed before
+    held = np.ones(2**23)
+    assert resident_bytes() - before > 0.9 * held.nbytes
+    assert peak_bytes() >= before + 0.9 * held.nbytes
+
+
+def test_the_peak_of_a_process_is_its_own():
+    held = np.ones(2**26)  # half a GiB that the child does not have
+    child = in_own_process(peak_bytes)
+    assert held[0] == 1
+    assert child < peak_bytes() - held.nbytes / 2
+
+
+def peak_of_temporaries(first: int, second: int) -> tuple[int, int]:
+    """The peak, above what is held before, of arrays of `first` and then of `second` bytes that are freed at once."""
+    before = settled_bytes()
+    peaks = []
+    for size in (first, second):
+        settled_bytes()
+        forget_peak()
+        np.ones(size, dtype=np.uint8)
+        peaks.append(peak_bytes() - before)
+    return peaks[0], peaks[1]
+
+
+@pytest.mark.parametrize("preloaded", [(), ("numpy",)])
+def test_a_forgotten_peak_leaves_that_of_a_known_allocation(preloaded):
+    large, small = in_own_process(peak_of_temporaries, 200 * MIB, 50 * MIB, preloaded=preloaded)
+    assert large == pytest.approx(200 * MIB, abs=2 * MIB)
+    assert small == pytest.approx(50 * MIB, abs=2 * MIB)
+
+
+def test_a_system_without_these_files_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(memory, "_OWN", tmp_path / "status")
+    with pytest.raises(InputError, match="memory is measured with .*status, which .* does not have: use Linux"):
+        resident_bytes()
+
+
+def test_the_minimum_time_of_several_runs(monkeypatch):
+    def least(taken, most, patience):
+        """The least of runs that take what `taken` says, and how many there were."""
+        ticks = iter(accumulate(value for seconds in taken for value in (0.0, seconds)))
+        monkeypatch.setattr(memory.time, "perf_counter", lambda: next(ticks))
+        runs = []
+        return least_seconds(lambda: runs.append(1), most, patience), len(runs)
+
+    assert least([3.0, 1.0, 2.0, 0.5], most=3, patience=100) == (1.0, 3)
+    assert least([3.0, 1.0, 2.0, 0.5], most=10, patience=5.5) == (1.0, 3)
+    assert least([3.0, 1.0], most=10, patience=2) == (3.0, 1)
