@@ -1,30 +1,27 @@
-import importlib.util
-
 import pytest
 import torch
 
 from s2gnn import S2Conv, SobolevOperator
 from s2gnn.bench.networks import (
-    ATTENTION,
     BASELINES,
+    NETWORKS,
+    PRODUCTS,
     ProductLayer,
-    csr_products,
-    gcnconv_products,
-    make_our_baseline,
-    make_pyg_baseline,
-    sparse_tensor_products,
+    baseline_needs,
+    make_baseline,
+    network_needs,
 )
-from s2gnn.bench.tasks import random_graph
+from s2gnn.bench.tasks import Task, random_graph
 
-WIDTHS = [5, 8, 3]
+TASK = Task(60, 300, 5, 3, 8, 2)
 
 
-@pytest.mark.parametrize("products", [csr_products, gcnconv_products])
-def test_the_layer_by_other_products_has_the_same_numbers_and_gradients(products):
+@pytest.mark.parametrize("way", ["csr", "gcnconv"])
+def test_the_layer_by_other_products_has_the_same_numbers_and_gradients(way):
     op = SobolevOperator(random_graph(60, 300), 3, 1.5)
     conv = S2Conv(5, 4, 3, 1.5, "mlp").eval()
     torch.nn.init.normal_(conv.bias)
-    layer = ProductLayer(5, 4, products(op)).eval()
+    layer = ProductLayer(5, 4, PRODUCTS[way].of(op)).eval()
     with torch.no_grad():
         layer.bias.copy_(conv.bias)
         layer.fusion.weight.copy_(conv.fusion.weight.T)
@@ -42,36 +39,18 @@ def test_the_layer_by_other_products_has_the_same_numbers_and_gradients(products
         torch.testing.assert_close(other, ours, rtol=1e-4, atol=1e-4)
 
 
-def installed(name):
-    return importlib.util.find_spec(name) is not None
-
-
-@pytest.mark.parametrize(
-    "products",
-    [
-        csr_products,
-        gcnconv_products,
-        pytest.param(
-            sparse_tensor_products,
-            marks=pytest.mark.skipif(not installed("torch_sparse"), reason="torch_sparse is not installed"),
-        ),
-    ],
-)
-def test_the_products_are_those_of_the_operator(products):
+@pytest.mark.parametrize("way", ["csr", "gcnconv", "torch_sparse"])
+def test_the_products_are_those_of_the_operator(way):
+    if way == "torch_sparse":
+        pytest.importorskip("torch_sparse")
     op = SobolevOperator(random_graph(60, 300), 3, 1.5)
     h = torch.randn(60, 7)
-    torch.testing.assert_close(torch.stack([product(h) for product in products(op)]), op.propagate(h))
-
-
-@pytest.mark.skipif(installed("torch_sparse"), reason="torch_sparse is installed")
-def test_missing_torch_sparse_is_noticed_before_any_work():
-    with pytest.raises(ImportError):
-        sparse_tensor_products(SobolevOperator(random_graph(10, 20), 2, 1.5))
+    torch.testing.assert_close(torch.stack([product(h) for product in PRODUCTS[way].of(op)]), op.propagate(h))
 
 
 def pyg_state(model, layer):
     """The parameters of our layer by the names of PyG's."""
-    if model in ATTENTION:
+    if BASELINES[model].kept:
         return layer.state_dict()
     if model == "gcn":
         return {"lin.weight": layer.linear.weight, "bias": layer.linear.bias}
@@ -87,23 +66,23 @@ def pyg_state(model, layer):
 def test_pyg_builds_the_same_network(model):
     """With the same parameters both give the same numbers and gradients: like is compared with like."""
     graph, x = random_graph(60, 300), torch.randn(60, 5)
-    ours, inputs = make_our_baseline(model, graph, x, WIDTHS, heads=2)
-    peer, peer_inputs = make_pyg_baseline(model, graph, x, WIDTHS, heads=2)
-    for layer, peer_layer in zip(ours.layers, peer.layers, strict=True):
-        peer_layer.load_state_dict(pyg_state(model, layer))
-    logits, expected = ours.eval()(*inputs), peer.eval()(*peer_inputs)
+    ours, inputs = make_baseline(model, "ours", graph, x, TASK, heads=2)
+    pyg, pyg_inputs = make_baseline(model, "pyg", graph, x, TASK, heads=2)
+    for layer, pyg_layer in zip(ours.layers, pyg.layers, strict=True):
+        pyg_layer.load_state_dict(pyg_state(model, layer))
+    logits, expected = ours.eval()(*inputs), pyg.eval()(*pyg_inputs)
     torch.testing.assert_close(logits, expected, rtol=1e-4, atol=1e-5)
     logits.square().sum().backward()
     expected.square().sum().backward()
-    norms = [sum(p.grad.square().sum() for p in network.parameters()) for network in (ours, peer)]
+    norms = [sum(p.grad.square().sum() for p in network.parameters()) for network in (ours, pyg)]
     torch.testing.assert_close(*norms, rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.parametrize("model", [model for model in BASELINES if model != "sgc"])
 def test_both_drop_half_of_the_hidden_elements_in_training_only(model):
     graph, x = random_graph(60, 300), torch.randn(60, 5)
-    for make in (make_our_baseline, make_pyg_baseline):
-        network, inputs = make(model, graph, x, WIDTHS, heads=2)
+    for way in ("ours", "pyg"):
+        network, inputs = make_baseline(model, way, graph, x, TASK, heads=2)
         seen = []
         network.layers[1].register_forward_pre_hook(lambda _, arguments, seen=seen: seen.append(arguments[0]))
         network.train()(*inputs)
@@ -117,6 +96,34 @@ def test_both_drop_half_of_the_hidden_elements_in_training_only(model):
 def test_caches_are_kept_where_pyg_has_them():
     graph, x = random_graph(60, 300), torch.randn(60, 5)
     for model, cache in (("gcn", "_cached_edge_index"), ("sgc", "_cached_x")):
-        peer, inputs = make_pyg_baseline(model, graph, x, WIDTHS, heads=1)
-        peer(*inputs)
-        assert getattr(peer.layers[0], cache) is not None
+        network, inputs = make_baseline(model, "pyg", graph, x, TASK)
+        network(*inputs)
+        assert getattr(network.layers[0], cache) is not None
+
+
+def test_needs_grow_with_the_graph_and_messages_dominate():
+    small, large = Task(1_000, 5_000, 8, 3, 64, 2), Task(1_000, 500_000, 8, 3, 64, 2)
+    for way in set(NETWORKS) - {"ours"}:
+        assert network_needs(way, large) > network_needs(way, small) > 0
+    assert network_needs("gcnconv", large) > 2 * 4 * 64 * 1_000_000
+    assert network_needs("ours", large) < network_needs("csr", large)
+
+
+@pytest.mark.parametrize("model", BASELINES)
+@pytest.mark.parametrize("way", ["ours", "pyg"])
+def test_needs_of_a_baseline_cover_what_its_step_keeps(model, way):
+    """What autograd keeps for the backward pass is a part of the peak, a large one in PyG's attention."""
+    kept = {}
+
+    def keep(tensor):
+        kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    task = Task(100, 2_000, 5, 3, 16, 2)
+    network, inputs = make_baseline(model, way, random_graph(100, 2_000), torch.randn(100, 5), task, heads=2)
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        network.train()(*inputs)
+    estimate = baseline_needs(model, way, task, heads=2)
+    assert sum(kept.values()) < estimate
+    if way == "pyg" and BASELINES[model].kept:
+        assert estimate < 5 * sum(kept.values())

@@ -1,7 +1,8 @@
 import numpy as np
+import scipy.sparse as sp
 
 from s2gnn import Graph
-from s2gnn.bench.tasks import load_csr, random_graph, stored_csr, workload
+from s2gnn.bench.tasks import random_graph, stored_graph, workload
 from s2gnn.data import construction
 
 
@@ -24,11 +25,10 @@ def test_pubmed_is_diffused(monkeypatch, tmp_path, data_folder):
 
 def test_a_stored_graph_is_the_random_graph_made_once(monkeypatch, tmp_path):
     monkeypatch.setenv("S2GNN_CACHE", str(tmp_path))
-    folder = stored_csr(50, 200)
-    written = (folder / "indices.npy").stat().st_mtime_ns
-    assert stored_csr(50, 200) == folder
-    assert (folder / "indices.npy").stat().st_mtime_ns == written
-    A = load_csr(folder)
+    path = stored_graph(50, 200)
+    written = path.stat().st_mtime_ns
+    assert stored_graph(50, 200).stat().st_mtime_ns == written
+    A = sp.load_npz(path)
     assert (A.indices.dtype, A.data.dtype) == (np.int32, np.float32)
     graph, expected = Graph(A), random_graph(50, 200)
     np.testing.assert_array_equal(graph.indices, expected.indices)

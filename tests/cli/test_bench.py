@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from s2gnn.bench import speed
+from s2gnn.bench import benchmarks
 from s2gnn.bench.report import tables
-from s2gnn.bench.tasks import SIZES, LargeTask
+from s2gnn.bench.tasks import TASKS, Task
 from s2gnn.bench.timing import measure_machine
 from s2gnn.cli import bench
 
@@ -15,8 +15,8 @@ RESULTS = Path(__file__).parents[2] / "results"
 
 @pytest.fixture
 def small(monkeypatch, tmp_path):
-    """A task of 100 nodes called "small", a quick look at the machine, and a cache of its own."""
-    monkeypatch.setitem(SIZES, "small", (100, 400, 5, 3, 8, 2, 6))
+    """A task of 100 nodes called "small", a quick look at the machine, and an empty cache."""
+    monkeypatch.setitem(TASKS, "small", Task(100, 400, 5, 3, 8, 2))
     monkeypatch.setattr(bench, "measure_machine", partial(measure_machine, 2**12, 32, 1))
     monkeypatch.setenv("S2GNN_CACHE", str(tmp_path))
 
@@ -67,7 +67,7 @@ def test_baselines(s2gnn, small):
     code, output, progress = s2gnn("bench", *arguments)
     assert code == 0
     assert "PyG ÷ ours" in output
-    assert "gat on small: " in progress
+    assert "small gat: ours " in progress
 
 
 def test_memory(s2gnn, monkeypatch, tmp_path):
@@ -80,9 +80,9 @@ def test_memory(s2gnn, monkeypatch, tmp_path):
 
 
 def test_scale(s2gnn, small, monkeypatch):
-    monkeypatch.setattr(speed, "NODES", (100,))
-    monkeypatch.setitem(SIZES, "random-132000", SIZES["small"])
-    monkeypatch.setattr(bench, "LargeTask", partial(LargeTask, nodes=100, edges=400, labels=5, hidden=4))
+    monkeypatch.setattr(benchmarks, "NODES", (100,))
+    monkeypatch.setitem(TASKS, "random-132000", TASKS["small"])
+    monkeypatch.setattr(bench, "Task", partial(Task, nodes=100, edges=400, labels=5, hidden=4))
     arguments = ("scale", "--repetitions", "1", "--epochs", "1", "--ways", "ours")
     record = run_json(s2gnn, *arguments)
     assert [t["graph"] for t in record["grid"]] == [f"N = 100, p = {p}" for p in (0.03, 0.04, 0.05, 0.06)]

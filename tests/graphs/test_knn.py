@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 from s2gnn import InputError, knn_graph
-from s2gnn.bench.graphs import points_on_clusters
+from s2gnn.bench.benchmarks import points_on_clusters
 from s2gnn.graphs import nearest_neighbours, neighbours, node_homophily
 from tests.real_data import histology
 

@@ -3,30 +3,21 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from s2gnn.bench.cost import (
-    CACHED_SIGNAL,
-    GIB,
-    Size,
-    dense_flops,
-    fetched,
-    fetched_in_epoch,
-    most_nodes_propagated_once,
-    training_bytes,
-)
-from s2gnn.bench.report import read_record, table_of, titled_markdown
-from s2gnn.bench.tasks import LargeTask
-from s2gnn.bench.training import LargeTraining
+from s2gnn.bench.cost import CACHED_SIGNAL, dense_flops, fetched, fetched_in_epoch, training_bytes
+from s2gnn.bench.report import GIB, Row, epoch_seconds, read_record, table_of, titled_markdown
+from s2gnn.bench.tasks import Task
 from s2gnn.errors import InputError
+from s2gnn.nn.plan import LARGEST_PREPARED_INPUT
 from s2gnn.render import Table
 
 EDGES_PER_NODE = 20  # about those of a k-NN graph with k = 30
-WIDE = LargeTask(nodes=500_000, edges=10_000_000, features=128, labels=10, hidden=64, layers=2, alpha=6)
+WIDE = Task(nodes=500_000, edges=10_000_000, features=128, labels=10, hidden=64, layers=2, alpha=6)
 NARROW = replace(WIDE, hidden=16, alpha=3)
 EDGES = (10_000_000, 100_000_000, 1_000_000_000)
 FEWEST_DIRECTIONS = 100_000  # below, the overhead of calls dominates an epoch
@@ -53,6 +44,7 @@ class Measured:
             signals, (3,).
     """
 
+    kind: Literal["epoch", "propagation", "epoch, not fitted"]
     name: str
     directions: int
     work: NDArray[np.float64]
@@ -77,8 +69,7 @@ class CostModel:
     Attributes:
         records: by name, see `RECORDS`.
         gemm: floating-point operations per second of a large dense product, mean over the runs that measured epochs.
-        fitted: epochs and propagations that the rates are fitted to.
-        held_out: an epoch that they are not fitted to, with pages returned to the system and with pages kept.
+        measured: epochs and propagations, all but the last two of which the rates are fitted to.
         costs: slowdown of a network's dense products against a large one; seconds per byte fetched from signals
             that stay in the caches, and from larger ones, (3,).
         low, high: the range of measured ÷ modelled epochs.
@@ -87,70 +78,67 @@ class CostModel:
     def __init__(self, results: Path) -> None:
         self.records = {name: read_record(results / f"bench-{name}.json") for name in RECORDS}
         self.gemm = sum(float(self.records[name]["machine"]["gemm"]) for name in ("epoch", "scale")) / 2
-        epochs = [one for one in self._epochs() if one.directions >= FEWEST_DIRECTIONS]
-        propagations = [one for one in self._propagations() if one.directions >= FEWEST_DIRECTIONS]
-        self.fitted = [*epochs, *propagations]
-        self.held_out = [
-            self._large_epoch("cost", self.gemm, "epoch, not fitted", ", new pages"),
-            self._large_epoch("cost-kept", self.gemm, "epoch, not fitted", ", kept pages"),
-        ]
-        self.costs = fit_costs(self.fitted)
-        ratios = [self.ratio(one) for one in (*epochs, *self.held_out)]
+        self.measured = [one for one in self._measured() if one.directions >= FEWEST_DIRECTIONS]
+        self.costs = fit_costs([one for one in self.measured if one.kind != "epoch, not fitted"])
+        ratios = [self.ratio(one) for one in self.measured if one.kind != "propagation"]
         self.low, self.high = min(ratios), max(ratios)
 
     def ratio(self, measured: Measured) -> float:
         """Measured ÷ modelled seconds."""
         return measured.seconds / float(measured.work @ self.costs)
 
-    def epoch(self, task: LargeTask) -> EpochEstimate:
+    def epoch(self, task: Task) -> EpochEstimate:
         """The seconds of an epoch of `task`."""
-        seconds = float(_work_of_epoch(task.size, task.widths, self.gemm) @ self.costs)
+        seconds = float(_work_of_epoch(task, self.gemm) @ self.costs)
         return EpochEstimate(seconds, self.low * seconds, self.high * seconds)
 
-    def large_training(self, name: str) -> tuple[LargeTask, dict[str, Any]]:
+    def large_training(self, name: str) -> tuple[Task, Row]:
         """The task of a recorded large training, and our run of it."""
         (run,) = (run for run in self.records[name]["training"] if run["way"] == "ours")
-        return LargeTask(**self.records[name]["task"][0]), run
+        return Task(**self.records[name]["task"][0]), run
 
     def byte_checks(self) -> Iterator[tuple[str, list[tuple[int, int]]]]:
         """What was measured, and pairs of bytes by formula and measured."""
         uses = self.records["memory"]["memory"]
         graphs, alphas = {use["workload"] for use in uses}, {use["alpha"] for use in uses}
-        sizes = [Size(use["nodes"], use["directions"], use["alpha"]) for use in uses]
+        formulas = [training_bytes(Task(use["nodes"], use["directions"] // 2, alpha=use["alpha"])) for use in uses]
         for part in ("graph", "operator"):
-            formula = [int(getattr(training_bytes(size, (1, 1)), part)) for size in sizes]
             what = f"{part}, {len(graphs)} graphs, α = {min(alphas)} to {max(alphas)}"
-            yield what, list(zip(formula, (use[part] for use in uses), strict=True))
+            yield what, [(getattr(formula, part), use[part]) for formula, use in zip(formulas, uses, strict=True)]
         for name in ("scale", "cost", "cost-kept"):
             task, run = self.large_training(name)
             peaks = {stage["name"]: stage["peak"] for stage in run["stages"]}
-            needs = training_bytes(task.size, task.widths)
+            needs = training_bytes(task)
             what = f"{task.edges:,} edges, {task.nodes:,} nodes"
             if name != "cost-kept":
                 yield f"resident while the graph is built, {what}", [(needs.peak_of_building, peaks["graph"])]
             kept = ", kept pages" if name == "cost-kept" else ""
             yield f"resident in training, {what}{kept}", [(needs.peak, max(peaks.values()))]
 
-    def _epochs(self) -> Iterator[Measured]:
+    def _measured(self) -> Iterator[Measured]:
         record = self.records["epoch"]
         for timing in record["timings"]:
-            size, seconds = _size(timing), timing["ways"]["ours"]["milliseconds"] / 1e3
-            work = _work_of_epoch(size, timing["widths"], record["machine"]["gemm"])
-            yield Measured(f"epoch: {timing['workload']}", size.directions, work, seconds)
-        yield self._large_epoch("scale", self.records["scale"]["machine"]["gemm"], "epoch")
-
-    def _propagations(self) -> Iterator[Measured]:
+            widths = timing["widths"]
+            network = {"features": widths[0], "hidden": widths[1], "labels": widths[-1], "layers": len(widths) - 1}
+            task = replace(_timed(timing), **network)
+            work, seconds = (
+                _work_of_epoch(task, record["machine"]["gemm"]),
+                timing["ways"]["ours"]["milliseconds"] / 1e3,
+            )
+            yield Measured("epoch", timing["workload"], task.directions, work, seconds)
+        yield self._large_epoch("scale", self.records["scale"]["machine"]["gemm"])
         for timing in self.records["operator"]["timings"]:
-            size, seconds = _size(timing), timing["ways"]["ours"]["milliseconds"] / 1e3
-            work = np.array([0.0, *fetched(size, timing["width"])])
-            name = f"propagation: {timing['graph']}, F = {timing['width']}"
-            yield Measured(name, size.directions, work, seconds)
+            task, seconds = _timed(timing), timing["ways"]["ours"]["milliseconds"] / 1e3
+            work, name = np.array([0.0, *fetched(task, timing["width"])]), f"{timing['graph']}, F = {timing['width']}"
+            yield Measured("propagation", name, task.directions, work, seconds)
+        for name, how in (("cost", ", new pages"), ("cost-kept", ", kept pages")):
+            held_out = self._large_epoch(name, self.gemm)
+            yield replace(held_out, kind="epoch, not fitted", name=held_out.name + how)
 
-    def _large_epoch(self, name: str, gemm: float, what: str, how: str = "") -> Measured:
-        task, run = self.large_training(name)
-        seconds = min(stage["seconds"] for stage in run["stages"] if stage["name"].startswith("epoch"))
-        work = _work_of_epoch(task.size, task.widths, gemm)
-        return Measured(f"{what}: random, {task.edges:,} edges{how}", task.size.directions, work, seconds)
+    def _large_epoch(self, record: str, gemm: float) -> Measured:
+        task, run = self.large_training(record)
+        name = f"random, {task.edges:,} edges"
+        return Measured("epoch", name, task.directions, _work_of_epoch(task, gemm), epoch_seconds(run))
 
 
 def fit_costs(measured: Sequence[Measured]) -> NDArray[np.float64]:
@@ -165,30 +153,29 @@ def fit_costs(measured: Sequence[Measured]) -> NDArray[np.float64]:
     return np.asarray(costs)
 
 
-def _work_of_epoch(size: Size, widths: Sequence[int], gemm: float) -> NDArray[np.float64]:
-    return np.array([dense_flops(size.nodes, size.alpha, widths) / gemm, *fetched_in_epoch(size, widths)])
+def _work_of_epoch(task: Task, gemm: float) -> NDArray[np.float64]:
+    return np.array([dense_flops(task) / gemm, *fetched_in_epoch(task)])
 
 
-def _size(timing: dict[str, Any]) -> Size:
-    return Size(timing["nodes"], timing["nonzeros"] - timing["nodes"], timing["alpha"])
+def _timed(timing: Row) -> Task:
+    return Task(timing["nodes"], (timing["nonzeros"] - timing["nodes"]) // 2, alpha=timing["alpha"])
 
 
-def task_table(task: LargeTask, epoch: EpochEstimate | None, run: LargeTraining | None = None) -> Table:
+def task_table(task: Task, epoch: EpochEstimate | None, run: Row | None = None) -> Table:
     """What one task needs by the model and, if it was run, what was measured."""
-    needs = training_bytes(task.size, task.widths)
+    needs = training_bytes(task)
     rows = [[label, f"{getattr(needs, part) / GIB:.2f} GiB"] for part, label in LABELS.items()]
     rows.append(["an epoch (step and evaluation)", "–" if epoch is None else f"{epoch} s"])
+    header = ["", "by the model"]
+    if run is not None:
+        header.append("measured")
+        peak = seconds = f"not run: {run['not_run']}"
+        if run["not_run"] is None:
+            peak = f"{max(stage['peak'] for stage in run['stages']) / GIB:.2f} GiB"
+            seconds = f"{_short(epoch_seconds(run))} s"
+        rows = [[*row, text] for row, text in zip(rows, [""] * (len(rows) - 2) + [peak, seconds], strict=True)]
     title = f"Full-batch training on {task.edges:,} edges and {task.nodes:,} nodes, {_network(task)}"
-    if run is None:
-        return table_of(title, ("", "by the model"), rows)
-    measured = [f"not run: {run.not_run}"] * 2
-    if run.not_run is None:
-        seconds = min(stage.seconds for stage in run.stages if stage.name.startswith("epoch"))
-        measured = [f"{max(stage.peak for stage in run.stages) / GIB:.2f} GiB", f"{_short(seconds)} s"]
-    texts = [""] * (len(rows) - 2) + measured
-    return table_of(
-        title, ("", "by the model", "measured"), [[*row, text] for row, text in zip(rows, texts, strict=True)]
-    )
+    return table_of(title, header, rows)
 
 
 def render_cost_model(results: Path) -> str:
@@ -203,12 +190,12 @@ def render_cost_model(results: Path) -> str:
     return "\n".join([*map(titled_markdown, tables), f"From the records of {', '.join(sources)}.\n"])
 
 
-def unit_cost_table(model: CostModel, task: LargeTask) -> Table:
+def unit_cost_table(model: CostModel, task: Task) -> Table:
     """By how much the model grows with one more edge and one more node.
 
     Where that changes once the features are too large to be propagated once, there is a row for each side.
     """
-    most = most_nodes_propagated_once(task.alpha, task.features)
+    most = LARGEST_PREPARED_INPUT // (4 * (task.alpha + 1) * task.features)  # nodes
     within, beyond = (replace(task, nodes=nodes, edges=EDGES_PER_NODE * nodes) for nodes in (most - 1, most + 1))
     rows: list[tuple[str, ...]] = []
     for few, many in zip(_unit_costs(model, within), _unit_costs(model, beyond), strict=True):
@@ -220,31 +207,24 @@ def unit_cost_table(model: CostModel, task: LargeTask) -> Table:
     return table_of(f"Cost of an edge and a node, {_network(task)}", header, rows)
 
 
-def _unit_costs(model: CostModel, task: LargeTask) -> list[tuple[str, ...]]:
+def _unit_costs(model: CostModel, task: Task) -> Iterator[tuple[str, ...]]:
     grown = (task, replace(task, edges=task.edges + 1), replace(task, nodes=task.nodes + 1))
-    base, edge, node = (training_bytes(one.size, one.widths) for one in grown)
-    rows: list[tuple[str, ...]] = [
-        (label, *(f"{getattr(more, part) - getattr(base, part):,}" for more in (edge, node)), "", "")
-        for part, label in LABELS.items()
-        if part not in ("peak", "preparing")  # which are not sums over edges and nodes
-    ]
+    base, *more = map(training_bytes, grown)
+    for part, label in LABELS.items():
+        if part not in ("peak", "preparing"):  # which are not sums over edges and nodes
+            yield label, *(f"{getattr(one, part) - getattr(base, part):,}" for one in more), "", ""
     slowdown, _, per_byte = model.costs
-    per_edge = fetched_in_epoch(task.size, task.widths).sum() / task.edges
-    per_node = dense_flops(1, task.alpha, task.widths)
-    rows.append(
-        (f"sparse products, {per_edge:,.0f} bytes fetched per edge", "", "", f"{1e9 * per_edge * per_byte:,.0f}", "")
-    )
-    nanoseconds = 1e9 * slowdown * per_node / model.gemm
-    rows.append((f"dense products, {per_node:,} operations per node", "", "", "", f"{nanoseconds:,.0f}"))
-    return rows
+    per_edge, per_node = fetched_in_epoch(task).sum() / task.edges, dense_flops(replace(task, nodes=1))
+    sparse, dense = 1e9 * per_edge * per_byte, 1e9 * slowdown * per_node / model.gemm
+    yield f"sparse products, {per_edge:,.0f} bytes fetched per edge", "", "", f"{sparse:,.0f}", ""
+    yield f"dense products, {per_node:,} operations per node", "", "", "", f"{dense:,.0f}"
 
 
-def _size_tables(model: CostModel, network: LargeTask) -> tuple[Table, Table]:
+def _size_tables(model: CostModel, network: Task) -> tuple[Table, Table]:
     """What full-batch and mini-batch training of a network need on graphs of three sizes."""
     tasks = [replace(network, edges=edges, nodes=edges // EDGES_PER_NODE) for edges in EDGES]
-    needs = [training_bytes(task.size, task.widths) for task in tasks]
+    needs = list(map(training_bytes, tasks))
     measured, _ = model.large_training("cost")
-    header = ("", *(f"{task.edges:,} edges" for task in tasks))
     full_batch = [
         ("nodes", *(f"{task.nodes:,}" for task in tasks)),
         *((f"{label}, GiB", *(_short(getattr(need, part) / GIB) for need in needs)) for part, label in LABELS.items()),
@@ -253,6 +233,7 @@ def _size_tables(model: CostModel, network: LargeTask) -> tuple[Table, Table]:
     ]
     stages = [need.in_clusters() for need in needs]
     mini_batch = [(name, *(_short(stage[name] / GIB) for stage in stages)) for name in stages[0]]
+    header = ("", *(f"{task.edges:,} edges" for task in tasks))
     return (
         table_of(f"Memory and time of full-batch training, {_network(network)}", header, full_batch),
         table_of(f"Memory of mini-batch training in addition to a batch, GiB, {_network(network)}", header, mini_batch),
@@ -272,26 +253,20 @@ def _byte_table(model: CostModel) -> Table:
 
 
 def _second_table(model: CostModel) -> Table:
-    rows = [
-        (
-            one.name,
-            f"{one.directions // 2:,}",
-            _short(1e3 * float(one.work @ model.costs)),
-            _short(1e3 * one.seconds),
-            f"{model.ratio(one):.2f}",
-        )
-        for one in (*model.fitted, *model.held_out)
-    ]
     slowdown, cached, memory = model.costs
     title = (
         f"Accuracy of the seconds: dense products take {slowdown:.2f} times as long as one large product, "
         f"sparse ones fetch {1e-9 / cached:.0f} GB/s from signals up to {CACHED_SIGNAL // 2**20} MiB and "
         f"{1e-9 / memory:.0f} GB/s from larger ones"
     )
+    rows = []
+    for one in model.measured:
+        milliseconds = (_short(1e3 * seconds) for seconds in (float(one.work @ model.costs), one.seconds))
+        rows.append((f"{one.kind}: {one.name}", f"{one.directions // 2:,}", *milliseconds, f"{model.ratio(one):.2f}"))
     return table_of(title, ("", "edges", "by the model (ms)", "measured (ms)", "measured ÷ model"), rows)
 
 
-def _network(task: LargeTask) -> str:
+def _network(task: Task) -> str:
     return f"{' → '.join(map(str, task.widths))}, α = {task.alpha}"
 
 

@@ -1,6 +1,7 @@
-"""The networks that the benchmarks train: ours, the same network built from other sparse products, PyG's baselines."""
+"""The networks to compare: ours, the same network built from other sparse products, and PyG's baselines."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -10,67 +11,83 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from s2gnn.bench.cost import training_bytes
+from s2gnn.bench.tasks import Task
 from s2gnn.graphs import Graph
 from s2gnn.nn import S2GNN, make_model
+from s2gnn.nn.inputs import Features
 from s2gnn.operators import SobolevOperator
 from s2gnn.operators.matrix import ConstantMatrix
 
 DROPOUT = 0.5
 EPSILON = 1.5
-# ours: S2-GNN; csr, torch_sparse, gcnconv: the same network by one sparse product per branch; gcn: PyG's first-order
-# network of the same widths.
-WAYS = ("ours", "gcn", "csr", "torch_sparse", "gcnconv")
 
 Product = Callable[[Tensor], Tensor]  # (N, F) → (N, F)
 Network = tuple[nn.Module, tuple[Any, ...]]  # and its inputs
 
 
-def csr_products(op: SobolevOperator, powers: int | None = None) -> list[Product]:
-    """The maps h → S_ρ h for ρ = 1..α, or up to `powers`, by torch CSR matrices with int32 indices, differentiable."""
-    products: list[Product] = []
-    for S in map(op.matrix, range(1, (powers or op.alpha) + 1)):
-        indptr, indices = (torch.from_numpy(a.astype("int32")) for a in (S.indptr, S.indices))
-        values = torch.from_numpy(S.data).float()
-        matrix = torch.sparse_csr_tensor(indptr, indices, values, size=S.shape, check_invariants=False)
-        products.append(ConstantMatrix(matrix, matrix).__matmul__)
-    return products
+def csr_product(S: sp.csr_array) -> Product:
+    """H → S h by a torch CSR matrix with int32 indices, differentiable; S is symmetric."""
+    indptr, indices = (torch.from_numpy(a.astype("int32")) for a in (S.indptr, S.indices))
+    values = torch.from_numpy(S.data).float()
+    matrix = torch.sparse_csr_tensor(indptr, indices, values, size=S.shape, check_invariants=False)
+    return ConstantMatrix(matrix, matrix).__matmul__
 
 
-def sparse_tensor_products(op: SobolevOperator) -> list[Product]:
-    """The same maps by torch_sparse."""
+def sparse_tensor_product(S: sp.csr_array) -> Product:
+    """The same by torch_sparse."""
     from torch_sparse import SparseTensor, matmul
 
-    products: list[Product] = []
-    for S in map(op.matrix, range(1, op.alpha + 1)):
-        rowptr, col = (torch.from_numpy(a.astype("int64")) for a in (S.indptr, S.indices))
-        value = torch.from_numpy(S.data).float()
-        matrix = SparseTensor(rowptr=rowptr, col=col, value=value, sparse_sizes=S.shape, is_sorted=True)
-        products.append(partial(matmul, matrix))
-    return products
+    rowptr, col = (torch.from_numpy(a.astype("int64")) for a in (S.indptr, S.indices))
+    value = torch.from_numpy(S.data).float()
+    return partial(matmul, SparseTensor(rowptr=rowptr, col=col, value=value, sparse_sizes=S.shape, is_sorted=True))
 
 
-def gcnconv_products(op: SobolevOperator) -> list[Product]:
-    """The same maps by the messages of PyG's `GCNConv`."""
+def gcnconv_product(S: sp.csr_array) -> Product:
+    """The same by the messages of PyG's `GCNConv`."""
     from torch_geometric.nn import GCNConv
 
-    first = op.matrix(1).tocoo()
-    edge_index = torch.stack([torch.from_numpy(axis.astype("int64")) for axis in (first.row, first.col)])
-    conv = GCNConv(1, 1, normalize=False, add_self_loops=False)
-
-    def product(weight: Tensor, h: Tensor) -> Tensor:
-        propagated: Tensor = conv.propagate(edge_index, x=h, edge_weight=weight)
-        return propagated
-
-    return [partial(product, torch.from_numpy(op.matrix(rho).data).float()) for rho in range(1, op.alpha + 1)]
+    edges = S.tocoo()
+    edge_index = torch.stack([torch.from_numpy(axis.astype("int64")) for axis in (edges.row, edges.col)])
+    weight = torch.from_numpy(edges.data).float()
+    propagate = GCNConv(1, 1, normalize=False, add_self_loops=False).propagate
+    return lambda h: propagate(edge_index, x=h, edge_weight=weight)
 
 
-PRODUCTS: dict[str, Callable[[SobolevOperator], list[Product]]] = {
-    "ours": lambda op: [op.propagate],
-    "one_csr": partial(csr_products, powers=1),
-    "csr": csr_products,
-    "torch_sparse": sparse_tensor_products,
-    "gcnconv": gcnconv_products,
+@dataclass(frozen=True)
+class Products:
+    """One sparse product per branch, an alternative to our operator.
+
+    Attributes:
+        make: the map h → S_ρ h; raises `ImportError` if the library is not installed.
+        stored: estimated bytes per nonzero and branch.
+        messages: number of arrays (nonzeros, F) that a product makes.
+        branches: the number of products; default: α.
+    """
+
+    make: Callable[[sp.csr_array], Product]
+    stored: int
+    messages: int = 0
+    branches: int | None = None
+
+    def of(self, op: SobolevOperator) -> list[Product]:
+        """The maps h → S_ρ h for ρ = 1..α, or up to `branches`."""
+        return [self.make(op.matrix(rho)) for rho in range(1, (self.branches or op.alpha) + 1)]
+
+    def needs(self, task: Task, widths: Sequence[int], arrays: int) -> int:
+        """Estimated bytes of branches of these `widths`, with `arrays` (N, width) of each branch alive at once."""
+        per_nonzero = self.stored * task.alpha + 4 * self.messages * max(widths)
+        return _estimate(task, arrays * (task.alpha + 1) * sum(widths), per_nonzero)
+
+
+PRODUCTS = {
+    "one_csr": Products(csr_product, 8, branches=1),
+    "csr": Products(csr_product, 8),
+    "torch_sparse": Products(sparse_tensor_product, 28),  # int64, and the transpose in training
+    "gcnconv": Products(gcnconv_product, 20, messages=2),
 }
+# The networks of an epoch: S2-GNN, PyG's first-order network of the same widths, and S2-GNN by other products.
+NETWORKS = ("ours", "gcn", "csr", "torch_sparse", "gcnconv")
 
 
 class ProductLayer(nn.Module):
@@ -93,73 +110,92 @@ class ProductLayer(nn.Module):
         return fused
 
 
-def make_network(way: str, graph: Graph, x: Any, widths: Sequence[int], alpha: int) -> Network:
-    """The network of layers `widths` (the features' first) on `graph`, one of `WAYS`, and its inputs.
-
-    `x` (N, M) is an array, a tensor or a SciPy CSR array. An `ImportError` means that a library is not installed.
-    """
+def make_network(way: str, graph: Graph, x: Features, task: Task) -> Network:
+    """The network of `task`, one of `NETWORKS`, and its inputs."""
     if way == "ours":
-        model = S2GNN(widths[0], widths[1], widths[-1], len(widths) - 1, alpha, EPSILON, "mlp", DROPOUT)
+        model = S2GNN(task.features, task.hidden, task.labels, task.layers, task.alpha, EPSILON, "mlp", DROPOUT)
         return model, model.prepare(x, graph)
     if way == "gcn":
-        return make_pyg_baseline("gcn", graph, x, widths, heads=1)
-    products = PRODUCTS[way](SobolevOperator(graph, alpha, EPSILON))
-    return nn.Sequential(*(ProductLayer(i, o, products) for i, o in pairwise(widths))), (_dense(x),)
+        return make_baseline("gcn", "pyg", graph, x, task)
+    products = PRODUCTS[way].of(SobolevOperator(graph, task.alpha, EPSILON))
+    return nn.Sequential(*(ProductLayer(i, o, products) for i, o in pairwise(task.widths))), (_dense(x),)
 
 
-def make_epoch(model: nn.Module, inputs: tuple[Any, ...], labels: Tensor, train: Tensor) -> Callable[[], None]:
-    """A function that takes one step of Adam on the nodes `train`, then evaluates the network on all nodes.
+def network_needs(way: str, task: Task) -> int:
+    """Estimated bytes of training a network of `NETWORKS`, in addition to graph, input and operator."""
+    if way == "ours":
+        return training_bytes(task).network
+    if way == "gcn":
+        return baseline_needs("gcn", "pyg", task)
+    return PRODUCTS[way].needs(task, task.widths[1:], arrays=6)
 
-    Labels (N,) are classes, with cross-entropy; labels (N, L) are 0 or 1, with binary cross-entropy.
+
+def _estimate(task: Task, per_node: int, per_nonzero: int) -> int:
+    """The bytes of float32 numbers per node, and bytes per nonzero with the temporaries of `SobolevOperator.matrix`."""
+    return 4 * per_node * task.nodes + (96 + per_nonzero) * task.nonzeros
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A baseline that PyG also has.
+
+    Attributes:
+        layer: its name in `torch_geometric.nn`.
+        pyg: further arguments of that layer.
+        ours: further hyperparameters of our network.
+        weighted: whether the released code passes edge weights.
+        kept: arrays (nonzeros, heads, out) that PyG's attention keeps for the backward pass; 0 without attention.
     """
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    loss = F.cross_entropy if labels.ndim == 1 else F.binary_cross_entropy_with_logits
 
-    def run() -> None:
-        model.train()
-        optimizer.zero_grad()
-        loss(model(*inputs)[train], labels[train]).backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        model.eval()
-        with torch.no_grad():
-            model(*inputs)
-
-    return run
+    layer: str
+    pyg: Mapping[str, Any] = field(default_factory=dict)
+    ours: Mapping[str, Any] = field(default_factory=dict)
+    weighted: bool = False
+    kept: int = 0
 
 
-ATTENTION = {"gat": "GATConv", "gatv2": "GATv2Conv", "supergat": "SuperGATConv", "transformer": "TransformerConv"}
-BASELINES = ("gcn", "cheby", "sgc", "clustergcn", *ATTENTION)
-WEIGHTED = ("gcn", "cheby", "sgc")  # the released code passes no edge weights to the others
-POLYNOMIALS = 2  # K of Cheby
+BASELINES = {
+    "gcn": Baseline("GCNConv", {"cached": True}, weighted=True),
+    "cheby": Baseline("ChebConv", {"K": 2}, {"K": 2}, weighted=True),
+    "sgc": Baseline("SGConv", {"cached": True}, weighted=True),
+    "clustergcn": Baseline("ClusterGCNConv"),
+    "gat": Baseline("GATConv", {"concat": False}, kept=1),
+    "gatv2": Baseline("GATv2Conv", {"concat": False}, kept=3),
+    "supergat": Baseline("SuperGATConv", {"concat": False}, kept=6),
+    "transformer": Baseline("TransformerConv", {"concat": False}, kept=3),
+}
 
 
-def make_our_baseline(model: str, graph: Graph, x: Any, widths: Sequence[int], heads: int) -> Network:
-    """Our network of one of the `BASELINES`, with `heads` if it has attention, and its inputs."""
-    own = {"heads": heads} if model in ATTENTION else {"K": POLYNOMIALS} if model == "cheby" else {}
-    network = make_model(
-        model, widths[0], widths[-1], hidden_channels=widths[1], num_layers=len(widths) - 1, dropout=DROPOUT, **own
-    )
-    return network, network.prepare(x, graph)
-
-
-def make_pyg_baseline(model: str, graph: Graph, x: Any, widths: Sequence[int], heads: int) -> Network:
-    """The same network of PyG's layers, with PyG's caches enabled, and its inputs."""
+def make_baseline(model: str, way: str, graph: Graph, x: Features, task: Task, heads: int = 1) -> Network:
+    """The baseline `model`, "ours" or of the layers of "pyg" with their caches enabled, and its inputs."""
+    baseline, widths = BASELINES[model], task.widths
+    options: dict[str, Any] = {"heads": heads} if baseline.kept else {}
+    if way == "ours":
+        options |= {"hidden_channels": task.hidden, "num_layers": task.layers, "dropout": DROPOUT}
+        network = make_model(model, task.features, task.labels, **options, **baseline.ours)
+        return network, network.prepare(x, graph)
     from torch_geometric import nn as pyg
 
-    layer: Callable[[int, int], nn.Module]
-    if model == "sgc":
-        layer, widths = partial(pyg.SGConv, K=len(widths) - 1, cached=True), (widths[0], widths[-1])
-    elif model in ATTENTION:
-        layer = partial(getattr(pyg, ATTENTION[model]), heads=heads, concat=False)
-    else:
-        layer = {
-            "gcn": partial(pyg.GCNConv, cached=True),
-            "cheby": partial(pyg.ChebConv, K=POLYNOMIALS),
-            "clustergcn": pyg.ClusterGCNConv,
-        }[model]
+    if model == "sgc":  # one layer on features propagated once per layer of the others
+        options["K"], widths = task.layers, [task.features, task.labels]
+    layer = partial(getattr(pyg, baseline.layer), **options, **baseline.pyg)
     data = graph.to_pyg(torch.float32)
-    edges = (data.edge_index, data.edge_weight) if model in WEIGHTED else (data.edge_index,)
+    edges = (data.edge_index, data.edge_weight) if baseline.weighted else (data.edge_index,)
     return PyGNetwork(layer(i, o) for i, o in pairwise(widths)), (_dense(x), *edges)
+
+
+def baseline_needs(model: str, way: str, task: Task, heads: int = 1) -> int:
+    """Estimated bytes of training a baseline, in addition to graph and input.
+
+    Ours holds pairs of nodes and, with attention, numbers per edge and head; PyG's edge lists and messages.
+    """
+    kept, outputs = BASELINES[model].kept, task.widths[1:]
+    heads = heads if kept else 1
+    if way == "ours":
+        per_nonzero = 40 + 20 * task.layers + (36 * task.layers * heads if kept else 0)
+    else:
+        per_nonzero = 80 + 4 * heads * (kept * sum(outputs) + 2 * max(outputs if kept else task.widths))
+    return _estimate(task, 6 * heads * sum(outputs) + 2 * task.features, per_nonzero)
 
 
 class PyGNetwork(nn.Module):
@@ -177,5 +213,26 @@ class PyGNetwork(nn.Module):
         return logits
 
 
-def _dense(x: Any) -> Tensor:
-    return torch.as_tensor(x.toarray() if sp.issparse(x) else x).float()
+def make_epoch(network: Network, labels: Tensor, train: Tensor) -> Callable[[], None]:
+    """A function that takes one step of Adam on the nodes `train`, then evaluates the network on all nodes.
+
+    Labels (N,) are classes, with cross-entropy; labels (N, L) are 0 or 1, with binary cross-entropy.
+    """
+    model, inputs = network
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    loss = F.cross_entropy if labels.ndim == 1 else F.binary_cross_entropy_with_logits
+
+    def run() -> None:
+        model.train()
+        optimizer.zero_grad()
+        loss(model(*inputs)[train], labels[train]).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        model.eval()
+        with torch.no_grad():
+            model(*inputs)
+
+    return run
+
+
+def _dense(x: Features) -> Tensor:
+    return torch.as_tensor(x.toarray() if isinstance(x, sp.sparray | sp.spmatrix) else x).float()

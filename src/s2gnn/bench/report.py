@@ -2,63 +2,70 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from s2gnn import provenance
-from s2gnn.bench.cost import ALLOWANCE, GIB, dense_flops
-from s2gnn.bench.tasks import LargeTask
-from s2gnn.bench.timing import Machine
+from s2gnn.bench.cost import dense_flops
+from s2gnn.bench.tasks import Task
 from s2gnn.errors import InputError
 from s2gnn.operators import kernel
 from s2gnn.render import Block, Cell, Table, as_markdown
 
-MIB = 2**20
-NAMES = {
+MIB, GIB = 2**20, 2**30
+ALLOWANCE = 1.3  # on the bytes that the operator must hold
+# Titles of the ways, in the order of the columns.
+TITLES = {
     "ours": "ours",
     "one_csr": "one CSR",
     "csr": "α CSR matrices",
     "torch_sparse": "torch_sparse",
     "gcnconv": "GCNConv per branch",
     "gcn": "PyG's GCN, one branch",
+    "pyg": "PyG",
 }
-Record = Mapping[str, Any]
+
+EPOCH = "One epoch (step and evaluation)"
+
+Row = dict[str, Any]
+Column = Callable[[Row], str]
+Columns = dict[str, Column]
 
 
-def make_record(command: str, machine: Machine | None = None, **measurements: Iterable[Any]) -> dict[str, Any]:
-    """The JSON record of a benchmark: lists of dataclasses by name, and the command and versions that made them."""
+def make_record(command: str, machine: Mapping[str, float] | None, **measurements: Iterable[Row]) -> Row:
+    """The JSON record of a benchmark: lists of rows by name, and the command and versions that made them."""
     return {
         "command": command,
         "commit": provenance.commit(),
         "versions": provenance.versions(),
         "kernel": kernel.chosen(),
         "threads": torch.get_num_threads(),
-        **({"machine": asdict(machine)} if machine else {}),
-        **{name: [asdict(item) for item in items] for name, items in measurements.items()},
+        **({"machine": machine} if machine else {}),
+        **{name: list(rows) for name, rows in measurements.items()},
     }
 
 
 def render_benchmark(path: Path) -> str:
     """The tables of a stored record and the command that made them, as Markdown."""
-    command = _command_for(path)
     if not path.is_file():
-        return f"No record yet: run `{command}`.\n"
+        return f"No record yet: run `{_command_for(path)}`.\n"
     record = read_record(path)
     try:
         found = tables(record)
     except KeyError as error:
-        return f"The record lacks {error}, it was made by an older version: run `{command}`.\n"
+        return f"The record lacks {error}, it was made by an older version: run `{_command_for(path)}`.\n"
     made = f"`{record['command']}` at commit {record['commit']}, torch {record['versions']['torch']}.\n"
     return "\n".join([*map(titled_markdown, found), made])
 
 
-def read_record(path: Path) -> dict[str, Any]:
+def read_record(path: Path) -> Row:
     """A stored record."""
     try:
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        record: Row = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise InputError(f"there is no record {path}: create it with {_command_for(path)}") from error
     except ValueError as error:
@@ -80,187 +87,180 @@ def table_of(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -
     return Table(title, tuple(header), (Block("", tuple(tuple(map(Cell, row)) for row in rows)),))
 
 
-def _table(title: str, items: Iterable[Record], columns: Mapping[str, Callable[[Record], str]]) -> Table:
-    """A row for every item, a column for every function."""
-    return table_of(title, tuple(columns), [[column(item) for column in columns.values()] for item in items])
+def _table(title: str, rows: Sequence[Row], columns: Columns) -> Table:
+    return table_of(title, tuple(columns), [[text(row) for text in columns.values()] for row in rows])
 
 
-def tables(record: Record) -> list[Table]:
+def tables(record: Row) -> list[Table]:
     """The tables of a record, by the benchmark in its command."""
-    benchmark = record["command"].split()[2]
-    if benchmark == "graphs":
-        return [_graph_table(record["timings"])]
-    if benchmark == "memory":
-        return _memory_tables(record["memory"])
-    machine = record["machine"]
-    found = [_machine_table(record)]
-    if benchmark == "operator":
-        found.append(_propagation_table("Forward propagation", record["timings"], machine["bandwidth"]))
-    elif benchmark == "epoch":
-        found.append(_epoch_table(record["timings"], machine["gemm"]))
-    elif benchmark == "baselines":
-        names = dict.fromkeys(timing["workload"] for timing in record["timings"])
-        found += [_baseline_table([t for t in record["timings"] if t["workload"] == name]) for name in names]
-    elif benchmark == "scale":
-        title = "Erdős–Rényi grid, forward propagation"
-        found += [_propagation_table(title, record["grid"], machine["bandwidth"])] if record["grid"] else []
-        found += [_epoch_table(record["epochs"], machine["gemm"])] if record["epochs"] else []
-        if record["training"]:
-            found.append(_training_table(record["training"], LargeTask(**record["task"][0]), machine["gemm"]))
+    machine, found = record.get("machine", {}), []
+    if machine:
+        rates = [
+            ("memory bandwidth", f"{machine['bandwidth'] / 1e9:.1f} GB/s"),
+            ("float32 matrix product", f"{machine['gemm'] / 1e9:.0f} GFLOP/s"),
+            ("kernel, threads", f"{record['kernel']}, {record['threads']}"),
+        ]
+        found.append(table_of("This machine, in the same run", ("", "measured"), rates))
+    for part, make in _TABLES[record["command"].split()[2]].items():
+        rows = [{**row, **machine, "task": record.get("task")} for row in record[part]]
+        for row in rows:
+            row["layers"] = " → ".join(map(str, row.get("widths", ())))
+        found += make(rows) if rows else []
     return found
 
 
-def _machine_table(record: Record) -> Table:
-    machine = record["machine"]
-    rows = [
-        ("memory bandwidth", f"{machine['bandwidth'] / 1e9:.1f} GB/s"),
-        ("float32 matrix product", f"{machine['gemm'] / 1e9:.0f} GFLOP/s"),
-        ("kernel, threads", f"{record['kernel']}, {record['threads']}"),
-    ]
-    return table_of("This machine, in the same run", ("", "measured"), rows)
+def _timings(title: str, facts: Columns, rows: Sequence[Row]) -> list[Table]:
+    """Ours in milliseconds, the others relative to ours, and relative to the machine where the rows tell what is moved.
+
+    Rows with the same title form a table.
+    """
+    columns = {**facts, "ours (ms)": _milliseconds("ours")}
+    for way in (way for way in TITLES if way in rows[0]["ways"]):
+        if way == "one_csr":
+            columns["ours ÷ one CSR"] = _ratio("ours", way, digits=2)
+        elif way != "ours":
+            columns |= {"PyG (ms)": _milliseconds("pyg")} if way == "pyg" else {}
+            columns[f"{TITLES[way]} ÷ ours"] = _ratio(way, "ours")
+    if "streamed_bytes" in rows[0]:
+        columns["minimum MiB"] = lambda row: f"{row['streamed_bytes'] / MIB:.0f}"
+        columns["of the bandwidth"] = lambda row: _share(row, row["streamed_bytes"] / row["bandwidth"])
+        columns["with gathers"] = lambda row: _share(row, row["gathered_bytes"] / row["bandwidth"])
+    if "flops" in rows[0]:
+        columns["dense GFLOP"] = lambda row: f"{row['flops'] / 1e9:.2f}"
+        columns["their minimum (ms)"] = lambda row: (
+            f"{_three_digits(1e3 * row['flops'] / row['gemm'])} ({_share(row, row['flops'] / row['gemm'])})"
+        )
+    return [_table(name, list(group), columns) for name, group in groupby(rows, key=title.format_map)]
 
 
-def _propagation_table(what: str, timings: Sequence[Record], bandwidth: float) -> Table:
-    """Ours in milliseconds and relative to one product, the others relative to ours, and the share of the bandwidth."""
-
-    def share(moved: str) -> Callable[[Record], str]:
-        return lambda t: f"{1e5 * t[moved] / t['ways']['ours']['milliseconds'] / bandwidth:.0f} %"
-
-    columns = {
-        "graph": lambda t: t["graph"],
-        "nonzeros": lambda t: f"{t['nonzeros']:,}",
-        "F": lambda t: str(t["width"]),
-        "ours (ms)": lambda t: _milliseconds(t["ways"]["ours"]),
-        "ours ÷ one CSR": lambda t: _ratio(t["ways"]["ours"], t["ways"]["one_csr"], digits=2),
-        **_relative_to_ours("csr", "torch_sparse", "gcnconv"),
-        "minimum MiB": lambda t: f"{t['streamed_bytes'] / MIB:.0f}",
-        "of the bandwidth": share("streamed_bytes"),
-        "with gathers": share("gathered_bytes"),
+def _memory(rows: Sequence[Row]) -> list[Table]:
+    """The bytes at the largest α, and those of the operator relative to its bound at every α."""
+    parts = {
+        "operator": "operator",
+        "bound": "bound",
+        "resident": "resident growth",
+        "graph": "the caller's graph",
+        "csr": "α CSR matrices",
+        "edge_list": "one edge list, α weights",
+        "edge_lists": "α edge lists",
     }
-    alphas = "/".join(sorted({str(t["alpha"]) for t in timings}))
-    return _table(f"{what}, α = {alphas}", timings, columns)
-
-
-def _epoch_table(timings: Sequence[Record], gemm: float) -> Table:
-    """Ours in milliseconds, the others relative to ours, and the time of the dense products alone."""
-
-    def minimum(t: Record) -> str:
-        dense = {"milliseconds": 1e3 * t["flops"] / gemm}
-        return f"{_milliseconds(dense)} ({100 * dense['milliseconds'] / t['ways']['ours']['milliseconds']:.0f} %)"
-
-    columns = {
-        "task": lambda t: t["workload"],
-        "nonzeros": lambda t: f"{t['nonzeros']:,}",
-        "ours (ms)": lambda t: _milliseconds(t["ways"]["ours"]),
-        **_relative_to_ours("gcnconv", "csr", "torch_sparse", "gcn"),
-        "dense GFLOP": lambda t: f"{t['flops'] / 1e9:.2f}",
-        "their minimum (ms)": minimum,
+    columns: Columns = {
+        "graph": "{workload}".format_map,
+        "nodes": "{nodes:,}".format_map,
+        "stored nonzeros": "{directions:,}".format_map,
+        **{title: _mebibytes(part) for part, title in parts.items()},
     }
-    return _table("One epoch (step and evaluation)", timings, columns)
-
-
-def _baseline_table(timings: Sequence[Record]) -> Table:
-    """Ours and PyG's network of every baseline on one task, in milliseconds, and PyG's relative to ours."""
-    columns = {
-        "model": lambda t: t["model"],
-        "ours (ms)": lambda t: _milliseconds(t["ways"]["ours"]),
-        "PyG (ms)": lambda t: _milliseconds(t["ways"]["pyg"]),
-        "PyG ÷ ours": lambda t: (
-            "–" if any(way["not_run"] for way in t["ways"].values()) else _ratio(t["ways"]["pyg"], t["ways"]["ours"])
-        ),
-    }
-    first = timings[0]
-    layers = " → ".join(map(str, first["widths"]))
-    task = f"{first['workload']}: {first['nonzeros']:,} nonzeros, layers {layers}, heads: {first['heads']}"
-    return _table(f"One epoch (step and evaluation) on {task}", timings, columns)
-
-
-def _memory_tables(uses: Sequence[Record]) -> list[Table]:
-    def mebibytes(part: str) -> Callable[[Record], str]:
-        return lambda use: f"{use[part] / MIB:.1f}"
-
-    alphas = sorted({use["alpha"] for use in uses})
-    columns = {
-        "graph": lambda use: use["workload"],
-        "nodes": lambda use: f"{use['nodes']:,}",
-        "stored nonzeros": lambda use: f"{use['directions']:,}",
-        "operator": mebibytes("operator"),
-        "bound": mebibytes("bound"),
-        "resident growth": mebibytes("resident"),
-        "the caller's graph": mebibytes("graph"),
-        "α CSR matrices": mebibytes("csr"),
-        "one edge list, α weights": mebibytes("edge_list"),
-        "α edge lists": mebibytes("edge_lists"),
-    }
-    largest = [use for use in uses if use["alpha"] == alphas[-1]]
-    ratios = {(use["workload"], use["alpha"]): f"{ALLOWANCE * use['operator'] / use['bound']:.3f}" for use in uses}
-    names = dict.fromkeys(use["workload"] for use in uses)
+    alphas = sorted({row["alpha"] for row in rows})
+    ratios = {(row["workload"], row["alpha"]): f"{ALLOWANCE * row['operator'] / row['bound']:.3f}" for row in rows}
+    largest = [row for row in rows if row["alpha"] == alphas[-1]]
     return [
         _table(f"Memory at α = {alphas[-1]}, MiB", largest, columns),
         table_of(
             f"Operator ÷ (8 bytes per nonzero + 4 α bytes per node), the bound is {ALLOWANCE}",
             ("graph", *(f"α = {alpha}" for alpha in alphas)),
-            [(name, *(ratios.get((name, alpha), "–") for alpha in alphas)) for name in names],
+            [(row["workload"], *(ratios[row["workload"], alpha] for alpha in alphas)) for row in largest],
         ),
     ]
 
 
-def _training_table(runs: Sequence[Record], task: LargeTask, gemm: float) -> Table:
-    rows: list[tuple[str, ...]] = []
-    for run in runs:
-        if not run["stages"]:
-            rows.append((NAMES[run["way"]], *("–",) * 6, _refusal(run)))
+def _training(rows: Sequence[Row]) -> list[Table]:
+    task = Task(**rows[0]["task"][0])
+    texts: list[tuple[str, ...]] = []
+    for row in rows:
+        if row["not_run"]:
+            texts.append((TITLES[row["way"]], *("–",) * 6, _refusal(row)))
             continue
-        stages = {stage["name"]: stage for stage in run["stages"]}
-        epoch = min(stage["seconds"] for name, stage in stages.items() if name.startswith("epoch"))
-        built = (f"{stages[name]['seconds']:.1f}" for name in ("graph", "operator"))
-        peaks = (f"{stages[name]['peak'] / GIB:.2f}" for name in ("graph", "operator"))
-        peak = max(stage["peak"] for stage in run["stages"]) / GIB
-        floor = dense_flops(task.nodes, task.alpha, task.widths) / gemm
-        minimum = f"{floor:.1f}" if run["way"] == "ours" else "–"
-        rows.append((NAMES[run["way"]], *built, *peaks, f"{epoch:.1f}", minimum, f"{peak:.2f} GiB"))
+        built = [stage for stage in row["stages"] if stage["name"] in ("graph", "operator")]
+        seconds = [*(stage["seconds"] for stage in built), epoch_seconds(row)]
+        peaks = [*(stage["peak"] for stage in built), row["stages"][-1]["peak"]]
+        graph, operator, epoch = (f"{value:.1f}" for value in seconds)
+        with_graph, with_operator, peak = (f"{value / GIB:.2f}" for value in peaks)
+        minimum = f"{dense_flops(task) / row['gemm']:.1f}" if row["way"] == "ours" else "–"
+        name = TITLES[row["way"]]
+        texts.append((name, graph, operator, with_graph, with_operator, epoch, minimum, f"{peak} GiB"))
     title = (
         f"Full-batch training: {task.nodes:,} nodes, {task.edges:,} edges, {task.features} features, "
         f"{task.layers} layers of {task.hidden}, α = {task.alpha}, {task.labels} labels"
     )
-    header = ("network", "graph (s)", "operator (s)", "peak, graph (GiB)", "peak, operator (GiB)")
-    return table_of(title, (*header, "epoch (s)", "dense minimum (s)", "peak memory"), rows)
+    header = ("network", "graph (s)", "operator (s)", "peak, graph (GiB)", "peak, operator (GiB)", "epoch (s)")
+    return [table_of(title, (*header, "dense minimum (s)", "peak memory"), texts)]
 
 
-def _graph_table(timings: Sequence[Record]) -> Table:
-    columns = {
-        "graph": lambda t: t["what"],
-        "points": lambda t: f"{t['points']:,}",
-        "seconds": lambda t: f"{t['seconds']:.1f}",
-        "µs per point": lambda t: f"{1e6 * t['seconds'] / t['points']:.0f}",
-        "peak MiB": lambda t: f"{t['peak_mib']:,.0f}",
-        "edges": lambda t: f"{t['edges']:,}",
-        "": lambda t: t["note"],
+def epoch_seconds(run: Row) -> float:
+    """The fastest epoch of a large training."""
+    return float(min(stage["seconds"] for stage in run["stages"] if stage["name"].startswith("epoch")))
+
+
+def _graphs(rows: Sequence[Row]) -> list[Table]:
+    columns: Columns = {
+        "graph": "{what}".format_map,
+        "points": "{points:,}".format_map,
+        "seconds": "{seconds:.1f}".format_map,
+        "µs per point": lambda row: f"{1e6 * row['seconds'] / row['points']:.0f}",
+        "peak MiB": "{peak_mib:,.0f}".format_map,
+        "edges": "{edges:,}".format_map,
+        "": "{note}".format_map,
     }
-    return _table("Building graphs (k = 30, 64 features; diffusion: Pubmed, teleport 0.05, top 128)", timings, columns)
+    return [_table("Building graphs (k = 30, 64 features; diffusion: Pubmed, teleport 0.05, top 128)", rows, columns)]
 
 
-def _relative_to_ours(*ways: str) -> dict[str, Callable[[Record], str]]:
-    def column(way: str) -> Callable[[Record], str]:
-        return lambda t: _ratio(t["ways"][way], t["ways"]["ours"])
+_PROPAGATION: Columns = {
+    "graph": "{graph}".format_map,
+    "nonzeros": "{nonzeros:,}".format_map,
+    "F": "{width}".format_map,
+}
+_EPOCH: Columns = {"task": "{workload}".format_map, "nonzeros": "{nonzeros:,}".format_map}
+_ON_TASK = " on {workload}: {nonzeros:,} nonzeros, layers {layers}, heads: {heads}"
+# By benchmark, the tables of each part of its record.
+_TABLES: dict[str, dict[str, Callable[[Sequence[Row]], list[Table]]]] = {
+    "operator": {"timings": partial(_timings, "Forward propagation, α = {alpha}", _PROPAGATION)},
+    "epoch": {"timings": partial(_timings, EPOCH, _EPOCH)},
+    "baselines": {"timings": partial(_timings, EPOCH + _ON_TASK, {"model": "{model}".format_map})},
+    "memory": {"memory": _memory},
+    "scale": {
+        "grid": partial(_timings, "Erdős–Rényi grid, forward propagation, α = {alpha}", _PROPAGATION),
+        "epochs": partial(_timings, EPOCH, _EPOCH),
+        "training": _training,
+    },
+    "graphs": {"timings": _graphs},
+}
 
-    return {f"{NAMES[way]} ÷ ours": column(way) for way in ways}
+
+def _mebibytes(part: str) -> Column:
+    return lambda row: f"{row[part] / MIB:.1f}"
 
 
-def _ratio(outcome: Record, other: Record, digits: int = 1) -> str:
-    """The ratio of two times, or why one was not run."""
-    for one in (outcome, other):
-        if one["not_run"]:
-            return _refusal(one)
-    return f"{outcome['milliseconds'] / other['milliseconds']:.{digits}f}"
+def outcome_text(outcome: Row) -> str:
+    """The milliseconds of a way, or why it was not run."""
+    return _refusal(outcome) or _three_digits(outcome["milliseconds"])
 
 
-def _milliseconds(outcome: Record) -> str:
-    value = outcome["milliseconds"]
-    return _refusal(outcome) if value is None else f"{value:.1f}" if value >= 1 else f"{value:.3f}"
+def _milliseconds(way: str) -> Column:
+    return lambda row: outcome_text(row["ways"][way])
 
 
-def _refusal(outcome: Record) -> str:
+def _ratio(way: str, other: str, digits: int = 1) -> Column:
+    """The ratio of the times of two ways, or why one was not run."""
+
+    def column(row: Row) -> str:
+        one, two = row["ways"][way], row["ways"][other]
+        return _refusal(one) or _refusal(two) or f"{one['milliseconds'] / two['milliseconds']:.{digits}f}"
+
+    return column
+
+
+def _share(row: Row, seconds: float) -> str:
+    """Of the time of ours."""
+    ours = row["ways"]["ours"]["milliseconds"]
+    return f"{1e5 * seconds / ours:.0f} %" if ours else "–"
+
+
+def _three_digits(milliseconds: float) -> str:
+    return f"{milliseconds:.1f}" if milliseconds >= 1 else f"{milliseconds:.3f}"
+
+
+def _refusal(outcome: Row) -> str:
+    """Why a way was not run, or ""."""
     if outcome["not_run"] == "memory":
         return f"not run: needs {outcome['needs'] / GIB:.1f} GiB"
-    return str(outcome["not_run"])
+    return str(outcome["not_run"] or "")

@@ -1,67 +1,24 @@
 """What the benchmarks run on: real data where available, otherwise random graphs of the same size."""
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from s2gnn.bench.cost import Size
 from s2gnn.data import CATALOGUE, Kind, cache_folder, data_file, dataset_graph, load_dataset
 from s2gnn.files import write_atomically
 from s2gnn.graphs import Graph
-
-# name: nodes, edges, features, classes, hidden, layers, alpha (the published hyperparameters; Pubmed's are ours)
-SIZES = {
-    "cancer-b": (1_250, 25_734, 38, 2, 32, 2, 6),
-    "cancer-m": (5_000, 101_439, 38, 8, 64, 3, 6),
-    "har": (3_000, 87_032, 561, 6, 64, 2, 6),
-    "pubmed": (19_717, 1_723_360, 500, 3, 64, 2, 6),
-    "er-10000": (10_000, 2_999_700, 64, 10, 64, 2, 6),
-    "random-132000": (132_000, 3_900_000, 64, 10, 64, 2, 6),
-}
-REAL: dict[str, Kind] = {"cancer-b": "knn", "cancer-m": "knn", "har": "knn", "pubmed": "diffusion"}
+from s2gnn.nn.inputs import Features
 
 
 @dataclass(frozen=True)
-class Workload:
-    """A training task on one graph of N nodes; `name` ends in "(random)" where the real data is not available.
-
-    Attributes:
-        x: features (N, M), an array, a tensor or a SciPy CSR array.
-    """
-
-    name: str
-    graph: Graph
-    x: Any
-    classes: int
-    hidden: int
-    layers: int
-    alpha: int
-
-    @property
-    def widths(self) -> list[int]:
-        """Of the layers, the input first."""
-        return [self.x.shape[1], *[self.hidden] * (self.layers - 1), self.classes]
-
-    @property
-    def size(self) -> Size:
-        """Of the graph and its branches."""
-        return Size(self.graph.n_nodes, len(self.graph.indices), self.alpha)
-
-    def supervision(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Labels (N,) that cycle through the classes, and every tenth node (N / 10,) to train on."""
-        n = self.graph.n_nodes
-        return torch.arange(n) % self.classes, torch.arange(0, n, 10)
-
-
-@dataclass(frozen=True)
-class LargeTask:
-    """A multi-label training task on a stored random graph; the default has the size of ogbn-proteins."""
+class Task:
+    """The size of a graph and of the network to train on it; the default is that of ogbn-proteins."""
 
     nodes: int = 132_534
     edges: int = 39_600_000
@@ -77,19 +34,50 @@ class LargeTask:
         return [self.features, *[self.hidden] * (self.layers - 1), self.labels]
 
     @property
-    def size(self) -> Size:
-        """Of the graph and its branches."""
-        return Size(self.nodes, 2 * self.edges, self.alpha)
+    def directions(self) -> int:
+        """Stored entries of the adjacency matrix."""
+        return 2 * self.edges
+
+    @property
+    def nonzeros(self) -> int:
+        """Of one S_ρ, including its diagonal."""
+        return self.directions + self.nodes
+
+
+# With the published hyperparameters; Pubmed's are ours.
+TASKS = {
+    "cancer-b": Task(1_250, 25_734, 38, 2, 32, 2),
+    "cancer-m": Task(5_000, 101_439, 38, 8, 64, 3),
+    "har": Task(3_000, 87_032, 561, 6, 64, 2),
+    "pubmed": Task(19_717, 1_723_360, 500, 3, 64, 2),
+    "er-10000": Task(10_000, 2_999_700, 64, 10, 64, 2),
+    "random-132000": Task(132_000, 3_900_000, 64, 10, 64, 2),
+}
+REAL: dict[str, Kind] = {"cancer-b": "knn", "cancer-m": "knn", "har": "knn", "pubmed": "diffusion"}
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A task with its graph and features (N, M); `name` ends in "(random)" where the real data is not available."""
+
+    name: str
+    task: Task
+    graph: Graph
+    x: Features
+
+    def supervision(self) -> tuple[Tensor, Tensor]:
+        """Labels (N,) that cycle through the classes, and every tenth node (N / 10,) to train on."""
+        return torch.arange(self.task.nodes) % self.task.labels, torch.arange(0, self.task.nodes, 10)
 
 
 def workload(name: str) -> Workload:
-    """The training task called `name`, one of `SIZES`."""
-    n, n_edges, width, *rest = SIZES[name]
+    """The workload called `name`, one of `TASKS`."""
+    task = TASKS[name]
     if name in REAL and data_file(CATALOGUE[name].file or "") is not None:
         dataset, graph = dataset_graph(load_dataset(name), REAL[name], progress=True)
-        return Workload(name, graph, dataset.x, *rest)
-    x = torch.randn(n, width, generator=torch.Generator().manual_seed(0))
-    return Workload(f"{name} (random)" if name in REAL else name, random_graph(n, n_edges), x, *rest)
+        return Workload(name, replace(task, nodes=graph.n_nodes, edges=graph.n_edges), graph, dataset.x)
+    x = torch.randn(task.nodes, task.features, generator=torch.Generator().manual_seed(0))
+    return Workload(f"{name} (random)" if name in REAL else name, task, random_graph(task.nodes, task.edges), x)
 
 
 def random_graph(n: int, n_edges: int, seed: int = 0) -> Graph:
@@ -106,26 +94,15 @@ def _random_edges(n: int, n_edges: int, seed: int = 0) -> tuple[NDArray[np.int64
     return np.stack(np.divmod(keys, n), axis=1), rng.uniform(0.05, 1, len(keys))
 
 
-_ARRAYS = ("data", "indices", "indptr")  # the pointers are written last: if they exist, the others are complete
-
-
-def stored_csr(nodes: int, edges: int) -> Path:
-    """The folder of a large random graph in the cache, made at the first call: 8 bytes per direction of an edge."""
-    folder = cache_folder() / "bench" / f"random-{nodes}-{edges}"
-    if not (folder / "indptr.npy").is_file():
+def stored_graph(nodes: int, edges: int) -> Path:
+    """The CSR matrix of a large random graph in the cache, made at the first call: 8 bytes per direction of an edge."""
+    path = cache_folder() / "bench" / f"random-{nodes}-{edges}.npz"
+    if not path.is_file():
         pairs, weights = _random_edges(nodes, edges)
         ends = pairs.T.astype(np.int32)
         del pairs
         upper = sp.coo_array((weights.astype(np.float32), ends), shape=(nodes,) * 2).tocsr()
-        both = upper + upper.T.tocsr()
-        for name in _ARRAYS:
-            buffer = io.BytesIO()
-            np.save(buffer, getattr(both, name))
-            write_atomically(folder / f"{name}.npy", buffer.getvalue())
-    return folder
-
-
-def load_csr(folder: Path) -> sp.csr_array:
-    """The stored matrix, its arrays mapped from the files."""
-    data, indices, indptr = (np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in _ARRAYS)
-    return sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1,) * 2)
+        buffer = io.BytesIO()
+        sp.save_npz(buffer, upper + upper.T.tocsr(), compressed=False)
+        write_atomically(path, buffer.getvalue())
+    return path

@@ -1,17 +1,20 @@
-"""Time several ways to do one thing in one run, in interleaved rounds, and the rates of the machine they ran on."""
+"""Time several ways to compute one thing in one run, in interleaved rounds, and the rates of the machine."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch.utils.benchmark import Timer
+
+from s2gnn.resources import available_bytes
 
 MIN_RUN_TIME = 0.05  # seconds of one way in one round
 
 
 @dataclass(frozen=True)
 class Way:
-    """One way to do the thing.
+    """One way to compute it.
 
     Attributes:
         needs: estimated bytes of memory.
@@ -22,30 +25,17 @@ class Way:
     make: Callable[[], Callable[[], object]]
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The time of one way.
+def race(ways: Mapping[str, Way], rounds: int) -> dict[str, dict[str, Any]]:
+    """Time every way that is installed and fits into the memory that the ways before it left.
 
-    Attributes:
-        milliseconds: the minimum over all rounds; `None` if it was not run.
-        needs: estimated bytes of memory.
-        not_run: why it was not run, "memory" or "not installed".
+    Returns:
+        By way: the minimum `milliseconds` over all rounds, or `None` and the reason as `not_run`, "memory" or
+        "not installed"; and the bytes that it `needs`.
     """
-
-    milliseconds: float | None
-    needs: int
-    not_run: str | None = None
-
-    def __str__(self) -> str:
-        return f"not run ({self.not_run})" if self.milliseconds is None else f"{self.milliseconds:.2f} ms"
-
-
-def race(ways: Mapping[str, Way], rounds: int, available: Callable[[], int]) -> dict[str, Outcome]:
-    """Time every way that is installed and fits into the `available()` bytes left by the ways before it."""
     refused: dict[str, str] = {}
     runs: dict[str, Callable[[], object]] = {}
     for name, way in ways.items():
-        if way.needs > available():
+        if way.needs > available_bytes():
             refused[name] = "memory"
             continue
         try:
@@ -54,7 +44,11 @@ def race(ways: Mapping[str, Way], rounds: int, available: Callable[[], int]) -> 
             refused[name] = "not installed"
     best = fastest(runs, rounds)
     return {
-        name: Outcome(1e3 * best[name] if name in best else None, way.needs, refused.get(name))
+        name: {
+            "milliseconds": 1e3 * best[name] if name in best else None,
+            "needs": way.needs,
+            "not_run": refused.get(name),
+        }
         for name, way in ways.items()
     }
 
@@ -74,21 +68,18 @@ def fastest(ways: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, 
     return best
 
 
-@dataclass(frozen=True)
-class Machine:
+def measure_machine(floats: int = 2**26, order: int = 2048, rounds: int = 5) -> dict[str, float]:
     """Rates with the threads that torch uses.
 
-    Attributes:
+    Args:
+        floats: length of float32 arrays, which must be far larger than the caches.
+        order: of square float32 matrices.
+        rounds: of which the fastest counts.
+
+    Returns:
         bandwidth: bytes per second of the faster of a copy and a triad a = b + 3c, counting every array once.
-        gemm: floating-point operations per second of a large square float32 matrix product.
+        gemm: floating-point operations per second of a matrix product.
     """
-
-    bandwidth: float
-    gemm: float
-
-
-def measure_machine(floats: int = 2**26, order: int = 2048, rounds: int = 5) -> Machine:
-    """Measure on arrays of `floats` float32, which must be far larger than the caches, and matrices of `order`."""
     a, b, c = (torch.ones(floats) for _ in range(3))
     left, right = torch.randn(order, order), torch.randn(order, order)
     ways: dict[str, Callable[[], object]] = {
@@ -97,5 +88,5 @@ def measure_machine(floats: int = 2**26, order: int = 2048, rounds: int = 5) -> 
         "gemm": lambda: torch.mm(left, right),
     }
     seconds = fastest(ways, rounds)
-    array = 4 * floats
-    return Machine(max(2 * array / seconds["copy"], 3 * array / seconds["triad"]), 2 * order**3 / seconds["gemm"])
+    bandwidth = 4 * floats * max(2 / seconds["copy"], 3 / seconds["triad"])
+    return {"bandwidth": bandwidth, "gemm": 2 * order**3 / seconds["gemm"]}

@@ -2,39 +2,30 @@
 
 import json
 import os
-import shlex
-import sys
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 import torch
 import typer
 
 from s2gnn import provenance
-from s2gnn.bench import speed
+from s2gnn.bench import benchmarks
 from s2gnn.bench.cost import training_bytes
-from s2gnn.bench.cost_model import EDGES_PER_NODE, WIDE, CostModel, EpochEstimate, task_table
-from s2gnn.bench.graphs import SIZES as POINTS
-from s2gnn.bench.graphs import time_graph
-from s2gnn.bench.memory import measure_memory
-from s2gnn.bench.networks import BASELINES, WAYS
-from s2gnn.bench.report import make_record, table_of, tables
-from s2gnn.bench.speed import time_baseline, time_epoch, time_grid, time_operator
-from s2gnn.bench.tasks import REAL, SIZES, LargeTask, workload
+from s2gnn.bench.cost_model import EDGES_PER_NODE, WIDE, CostModel, task_table
+from s2gnn.bench.networks import BASELINES, NETWORKS
+from s2gnn.bench.report import Row, make_record, outcome_text, table_of, tables
+from s2gnn.bench.tasks import REAL, TASKS, Task, workload
 from s2gnn.bench.timing import measure_machine
-from s2gnn.bench.training import train_large
-from s2gnn.cli.output import AsJson, names
-from s2gnn.data import data_file
+from s2gnn.cli.output import AsJson, command_line, names
 from s2gnn.errors import InputError
 from s2gnn.operators import kernel
 from s2gnn.render import as_text
 from s2gnn.resources import available_bytes
 
 PARTS = ("grid", "epoch", "training")
-ALL_GRAPHS, REAL_TASKS = ",".join(SIZES), ",".join(REAL)
+ALL_GRAPHS, REAL_TASKS = ",".join(TASKS), ",".join(REAL)
 
 Graphs = Annotated[str, typer.Option(help="Graphs, separated by commas.")]
 Tasks = Annotated[str, typer.Option(help="Tasks, separated by commas.")]
@@ -45,28 +36,19 @@ app = typer.Typer(help="Measure time and memory on this machine.", no_args_is_he
 
 @app.command()
 def graphs(
-    points: Annotated[int, typer.Option(min=POINTS[0], help="Maximum number of points.")] = POINTS[-1],
+    points: Annotated[
+        int, typer.Option(min=benchmarks.POINTS[0], help="Maximum number of points.")
+    ] = benchmarks.POINTS[-1],
     as_json: AsJson = False,
 ) -> None:
     """Time and memory of building k-NN and learned graphs for a growing number of points, and of Pubmed's diffusion.
 
     Takes about fifteen minutes on 2 cores for 100,000 points. Pubmed is measured if it is in the folder S2GNN_DATA
-    or in the cache.
+    or in the cache. The paper's Table I has 1,723,360 edges for its diffusion.
 
     Example: [bold]s2gnn bench graphs --points 50000[/bold]
     """
-    timings = []
-    for n in (n for n in POINTS if n <= points):
-        for what in ("k-NN", "learned"):
-            timings.append(time_graph(what, n))
-            _say(f"{what} graph of {n:,} points: {timings[-1].seconds:.1f} s")
-    pubmed = data_file("citation/pubmed.npz")
-    if pubmed is not None:
-        with np.load(pubmed, allow_pickle=False) as archive:
-            timings.append(time_graph("diffusion", len(archive["y"]), archive["edge_index"]))
-    _publish(make_record(_command(), timings=timings), as_json)
-    if pubmed is not None and not as_json:
-        print(f"The paper's Table I has {SIZES['pubmed'][1]:,} edges for the diffusion of Pubmed.")
+    _run(as_json, None, timings=benchmarks.time_graphs(points))
 
 
 @app.command()
@@ -75,25 +57,24 @@ def info(as_json: AsJson = False) -> None:
 
     Example: [bold]s2gnn bench info[/bold]
     """
-    machine = measure_machine()
+    machine, memory = measure_machine(), available_bytes()
     facts = {
         "kernel": kernel.chosen(),
         "available": kernel.available(),
         "threads": torch.get_num_threads(),
-        "available_bytes": available_bytes(),
-        **asdict(machine),
+        "available_bytes": memory,
+        **machine,
         "commit": provenance.commit(),
         **provenance.versions(),
     }
     if as_json:
         print(json.dumps(facts, indent=2))
         return
-    readable = {
-        **facts,
+    readable = facts | {
         "available": ", ".join(kernel.available()),
-        "available_bytes": f"{facts['available_bytes'] / 2**30:.1f} GiB",
-        "bandwidth": f"{machine.bandwidth / 1e9:.1f} GB/s",
-        "gemm": f"{machine.gemm / 1e9:.0f} GFLOP/s",
+        "available_bytes": f"{memory / 2**30:.1f} GiB",
+        "bandwidth": f"{machine['bandwidth'] / 1e9:.1f} GB/s",
+        "gemm": f"{machine['gemm'] / 1e9:.0f} GFLOP/s",
     }
     rows = [(name, str(value)) for name, value in readable.items()]
     print(as_text(table_of("This installation", ("", "value"), rows)), end="")
@@ -110,14 +91,9 @@ def operator(
 
     Example: [bold]s2gnn bench operator --graphs er-10000,random-132000[/bold]
     """
-    chosen, numbers = _chosen(graphs, SIZES, "graph"), _numbers(widths, "widths")
-    machine = measure_machine()
-    timings = []
-    for name in chosen:
-        task = workload(name)
-        timings += time_operator(task.name, task.graph, numbers, repetitions)
-        _say(f"{task.name}: {timings[-1].ways['ours']} at F = {numbers[-1]}")
-    _publish(make_record(_command(), machine, timings=timings), as_json)
+    chosen, numbers = _chosen(graphs, TASKS, "graph"), _numbers(widths, "widths")
+    named = ((work.name, work.graph) for work in map(workload, chosen))
+    _run(as_json, measure_machine(), timings=benchmarks.time_operator(named, numbers, repetitions))
 
 
 @app.command()
@@ -126,13 +102,8 @@ def epoch(tasks: Tasks = REAL_TASKS, repetitions: Repetitions = 5, as_json: AsJs
 
     Example: [bold]s2gnn bench epoch --tasks cancer-b,har[/bold]
     """
-    chosen = _chosen(tasks, SIZES, "task")
-    machine = measure_machine()
-    timings = []
-    for name in chosen:
-        timings.append(time_epoch(workload(name), repetitions))
-        _say(f"{timings[-1].workload}: {timings[-1].ways['ours']}")
-    _publish(make_record(_command(), machine, timings=timings), as_json)
+    chosen = _chosen(tasks, TASKS, "task")
+    _run(as_json, measure_machine(), timings=benchmarks.time_epoch(map(workload, chosen), repetitions))
 
 
 @app.command()
@@ -147,14 +118,8 @@ def baselines(
 
     Example: [bold]s2gnn bench baselines --models gcn,gat --heads 1[/bold]
     """
-    networks, chosen = _chosen(models, BASELINES, "baseline"), _chosen(tasks, SIZES, "task")
-    machine = measure_machine()
-    timings = []
-    for task in map(workload, chosen):
-        for model in networks:
-            timings.append(time_baseline(task, model, heads, repetitions))
-            _say(f"{model} on {task.name}: {timings[-1].ways['ours']}, PyG's {timings[-1].ways['pyg']}")
-    _publish(make_record(_command(), machine, timings=timings), as_json)
+    networks, works = _chosen(models, BASELINES, "baseline"), map(workload, _chosen(tasks, TASKS, "task"))
+    _run(as_json, measure_machine(), timings=benchmarks.time_baselines(works, networks, heads, repetitions))
 
 
 @app.command()
@@ -167,11 +132,7 @@ def memory(
 
     Example: [bold]s2gnn bench memory --graphs cancer-b --alpha 4[/bold]
     """
-    uses = []
-    for name in _chosen(graphs, SIZES, "graph"):
-        uses += measure_memory(name, tuple(range(1, alpha + 1)))
-        _say(f"{uses[-1].workload}: {uses[-1].operator / uses[-1].bound:.2f} of the bound")
-    _publish(make_record(_command(), memory=uses), as_json)
+    _run(as_json, None, memory=benchmarks.measure_memory(_chosen(graphs, TASKS, "graph"), range(1, alpha + 1)))
 
 
 @app.command()
@@ -179,7 +140,9 @@ def scale(
     parts: Annotated[str, typer.Option(help="grid, epoch or training, separated by commas.")] = ",".join(PARTS),
     repetitions: Repetitions = 3,
     epochs: Annotated[int, typer.Option(min=1, help="Epochs of the large training.")] = 2,
-    ways: Annotated[str, typer.Option(help="Networks of the large training, separated by commas.")] = ",".join(WAYS),
+    ways: Annotated[str, typer.Option(help="Networks of the large training, separated by commas.")] = ",".join(
+        NETWORKS
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Large graphs: the paper's Erdős–Rényi grid, 132,000 nodes, and training at the size of ogbn-proteins.
@@ -189,20 +152,15 @@ def scale(
 
     Example: [bold]s2gnn bench scale --parts training[/bold]
     """
-    chosen, networks = _chosen(parts, PARTS, "part"), _chosen(ways, WAYS, "way")
-    machine = measure_machine()
-    grid, timings, runs, task = [], [], [], LargeTask()
-    if "grid" in chosen:
-        for timing in time_grid(speed.NODES, speed.PROBABILITIES, repetitions):
-            grid.append(timing)
-            _say(f"{timing.graph}: {timing.ways['ours']}")
-    if "epoch" in chosen:
-        timings.append(time_epoch(workload("random-132000"), repetitions))
-    if "training" in chosen:
-        for way in networks:
-            runs.append(train_large(task, way, epochs))
-            _say(f"{way}: {runs[-1].not_run or f'{runs[-1].stages[-1].seconds:.1f} s per epoch'}")
-    _publish(make_record(_command(), machine, grid=grid, epochs=timings, training=runs, task=[task]), as_json)
+    chosen, networks, task = _chosen(parts, PARTS, "part"), _chosen(ways, NETWORKS, "way"), Task()
+    _run(
+        as_json,
+        measure_machine(),
+        grid=benchmarks.time_operator(benchmarks.grid(), [16], repetitions) if "grid" in chosen else [],
+        epochs=benchmarks.time_epoch([workload("random-132000")], repetitions) if "epoch" in chosen else [],
+        training=benchmarks.train_large(task, networks, epochs) if "training" in chosen else [],
+        task=[asdict(task)],
+    )
 
 
 @app.command()
@@ -227,28 +185,24 @@ def cost(
 
     Example: [bold]s2gnn bench cost --edges 100000000 --nodes 5000000 --features 100 --hidden 64 --alpha 4[/bold]
     """
-    task = LargeTask(nodes or max(edges // EDGES_PER_NODE, 1), edges, features, classes, hidden, layers, alpha)
+    task = Task(nodes or max(edges // EDGES_PER_NODE, 1), edges, features, classes, hidden, layers, alpha)
     most = task.nodes * (task.nodes - 1) // 2
     if edges > most:
         raise InputError(f"{task.nodes:,} nodes have at most {most:,} edges, not {edges:,}")
-    estimate: EpochEstimate | None = None
+    estimate = None
     try:
         estimate = CostModel(results).epoch(task)
     except InputError as error:
-        _say(f"no seconds by the model: {error}")
+        typer.echo(f"no seconds by the model: {error}", err=True)
     machine = measure_machine() if train else None
-    run = train_large(task, "ours", epochs) if train else None
+    runs = list(benchmarks.train_large(task, ["ours"], epochs)) if train else []
     if not as_json:
-        print(as_text(task_table(task, estimate, run)), end="")
+        print(as_text(task_table(task, estimate, *runs)), end="")
         return
-    measurements: dict[str, list[Any]] = {
-        "task": [task],
-        "bytes": [training_bytes(task.size, task.widths)],
-        "epoch": [estimate] if estimate else [],
-        "training": [run] if run else [],
-    }
+    needs, epoch = [asdict(training_bytes(task))], [asdict(estimate)] if estimate else []
+    record = make_record(_command(), machine, task=[asdict(task)], bytes=needs, epoch=epoch, training=runs)
     allocator = {name: value for name, value in os.environ.items() if name.startswith("MALLOC_")}
-    _publish({**make_record(_command(), machine, **measurements), "environment": allocator}, as_json)
+    print(json.dumps({**record, "environment": allocator}, indent=2))
 
 
 def _chosen(given: str, choices: Iterable[str], what: str) -> list[str]:
@@ -268,14 +222,19 @@ def _numbers(given: str, what: str) -> tuple[int, ...]:
 
 
 def _command() -> str:
-    """The command line that is running, without --json."""
-    return "s2gnn " + shlex.join(argument for argument in sys.argv[1:] if argument != "--json")
+    return command_line().replace(" --json", "")
 
 
-def _publish(record: dict[str, Any], as_json: bool) -> None:
-    """Print the record as JSON, or its tables."""
+def _run(as_json: bool, machine: dict[str, float] | None, **parts: Iterable[Row]) -> None:
+    """Make the measurements, reporting each on standard error, and print the record as JSON, or its tables."""
+    record = make_record(_command(), machine, **{part: map(_reported, rows) for part, rows in parts.items()})
     print(json.dumps(record, indent=2) if as_json else "\n".join(map(as_text, tables(record))))
 
 
-def _say(text: str) -> None:
-    typer.echo(text, err=True)
+def _reported(row: Row) -> Row:
+    subject = [value for value in row.values() if isinstance(value, str)]
+    if subject:
+        subject += [f"{name} {row[name]:,}" for name in ("points", "width", "alpha") if name in row]
+        times = (f"{way} {outcome_text(outcome)}" for way, outcome in row.get("ways", {}).items())
+        typer.echo(f"{' '.join(subject)}: {', '.join(times) or 'done'}", err=True)
+    return row

@@ -1,0 +1,260 @@
+"""The benchmarks: each yields rows, which a record stores as they are and `report` shows as a table."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from s2gnn.bench.cost import PROCESS, dense_flops, training_bytes
+from s2gnn.bench.networks import (
+    EPSILON,
+    NETWORKS,
+    PRODUCTS,
+    Network,
+    baseline_needs,
+    make_baseline,
+    make_epoch,
+    make_network,
+    network_needs,
+)
+from s2gnn.bench.report import ALLOWANCE, Row
+from s2gnn.bench.tasks import Task, Workload, random_graph, stored_graph, workload
+from s2gnn.bench.timing import Way, race
+from s2gnn.data import data_file
+from s2gnn.graphs import Graph, diffuse, knn_graph, largest_component, smooth_graph
+from s2gnn.operators import SobolevOperator
+from s2gnn.resources import available_bytes, in_own_process, peak_bytes, resident_bytes, settled_bytes
+
+ALPHA = 6  # of propagations
+NODES = (500, 1_000, 2_000, 5_000, 10_000)  # of the grid
+POINTS = (12_500, 25_000, 50_000, 100_000)  # to build graphs of
+
+
+def time_operator(graphs: Iterable[tuple[str, Graph]], widths: Sequence[int], rounds: int) -> Iterator[Row]:
+    """One propagation (N, F) → (α, N, F) with six branches, by our operator and by `PRODUCTS`.
+
+    `streamed_bytes` is the minimum that it moves, every array once; in `gathered_bytes` every direction fetches its
+    row of the signal and its α scalings from memory.
+    """
+    for name, graph in graphs:
+        op = SobolevOperator(graph, ALPHA, EPSILON)
+        task = Task(graph.n_nodes, graph.n_edges, alpha=ALPHA)
+        for width in widths:
+            h = torch.randn(task.nodes, width)
+            ways = {"ours": Way(4 * ALPHA * task.nodes * width, partial(_ours, op, h))}
+            for way, products in PRODUCTS.items():
+                ways[way] = Way(products.needs(task, [width], arrays=1), partial(_products, way, op, h))
+            arrays = (1 + ALPHA) * (1 + width) * task.nodes + task.nodes + 1  # scalings, signal and results, pointers
+            streamed = 8 * task.directions + 4 * arrays
+            yield {
+                "graph": name,
+                "nodes": task.nodes,
+                "nonzeros": task.nonzeros,
+                "alpha": ALPHA,
+                "width": width,
+                "streamed_bytes": streamed,
+                "gathered_bytes": streamed + 4 * (width + ALPHA) * task.directions,
+                "ways": race(ways, rounds),
+            }
+
+
+def _ours(op: SobolevOperator, h: Tensor) -> Callable[[], Tensor]:
+    return lambda: op.propagate(h)
+
+
+def _products(way: str, op: SobolevOperator, h: Tensor) -> Callable[[], list[Tensor]]:
+    products = PRODUCTS[way].of(op)
+    return lambda: [product(h) for product in products]
+
+
+def grid() -> Iterator[tuple[str, Graph]]:
+    """The Erdős–Rényi graphs of the paper's Figure 5, and of 2,000 nodes, with their names."""
+    for n in NODES:
+        for p in (0.03, 0.04, 0.05, 0.06):
+            yield f"N = {n:,}, p = {p:g}", random_graph(n, round(p * n * (n - 1) / 2))
+
+
+def time_epoch(works: Iterable[Workload], rounds: int) -> Iterator[Row]:
+    """One epoch of every network of `NETWORKS`."""
+    for work in works:
+        task = work.task
+        ways = {
+            way: (network_needs(way, task), partial(make_network, way, work.graph, work.x, task)) for way in NETWORKS
+        }
+        yield {**_facts(work), "alpha": task.alpha, "flops": dense_flops(task), "ways": _epochs(work, ways, rounds)}
+
+
+def time_baselines(works: Iterable[Workload], models: Sequence[str], heads: int, rounds: int) -> Iterator[Row]:
+    """One epoch of each of the `BASELINES` called `models`, ours and PyG's, with `heads` if it has attention."""
+    for work in works:
+        for model in models:
+            ways = {
+                way: (
+                    baseline_needs(model, way, work.task, heads),
+                    partial(make_baseline, model, way, work.graph, work.x, work.task, heads),
+                )
+                for way in ("ours", "pyg")
+            }
+            yield {**_facts(work), "model": model, "heads": heads, "ways": _epochs(work, ways, rounds)}
+
+
+def _facts(work: Workload) -> Row:
+    task = work.task
+    return {"workload": work.name, "nodes": task.nodes, "nonzeros": task.nonzeros, "widths": task.widths}
+
+
+def _epochs(work: Workload, ways: Mapping[str, tuple[int, Callable[[], Network]]], rounds: int) -> Row:
+    def make(network: Callable[[], Network]) -> Callable[[], object]:
+        return make_epoch(network(), *work.supervision())
+
+    return race({way: Way(needs, partial(make, network)) for way, (needs, network) in ways.items()}, rounds)
+
+
+def measure_memory(names: Iterable[str], alphas: Sequence[int]) -> Iterator[Row]:
+    """The bytes of the operator of each workload, measured in a separate process, and of alternatives by formula."""
+    for name in names:
+        yield from in_own_process(_measure_memory, name, alphas)
+
+
+def _measure_memory(name: str, alphas: Sequence[int]) -> list[Row]:
+    work = workload(name)
+    return memory_rows(work.name, work.graph, alphas)
+
+
+def memory_rows(name: str, graph: Graph, alphas: Sequence[int]) -> list[Row]:
+    """The bytes of the operator of `graph`, measured in this process, and of alternatives by formula."""
+    SobolevOperator(graph, 1, EPSILON)  # loads what is loaded at first use
+    rows = []
+    for alpha in alphas:
+        before = settled_bytes()
+        op = SobolevOperator(graph, alpha, EPSILON)
+        resident = settled_bytes() - before
+        task = Task(graph.n_nodes, graph.n_edges, alpha=alpha)
+        rows.append(
+            {
+                "workload": name,
+                "nodes": task.nodes,
+                "directions": task.directions,
+                "alpha": alpha,
+                "operator": operator_bytes(op),
+                "graph": graph.indptr.nbytes + graph.indices.nbytes + graph.weights.nbytes,
+                "resident": resident,
+                "bound": ALLOWANCE * (8 * task.directions + 4 * alpha * task.nodes),
+                "csr": alpha * (8 * task.nonzeros + 4 * (task.nodes + 1)),
+                "edge_list": (16 + 4 * alpha) * task.nonzeros,  # one int64 edge_index, α weights
+                "edge_lists": (16 + 4) * alpha * task.nonzeros,
+            }
+        )
+        del op
+    return rows
+
+
+def operator_bytes(op: SobolevOperator) -> int:
+    """The bytes of the tensors that `op` propagates with."""
+    held = (getattr(op.powers, field.name) for field in fields(op.powers))
+    return sum(value.nbytes for value in held if isinstance(value, Tensor))
+
+
+def train_large(task: Task, ways: Iterable[str], epochs: int) -> Iterator[Row]:
+    """Full-batch training of networks of `NETWORKS` on a large random graph, each in a separate process.
+
+    A row has the time and memory of the `stages` start, load, graph, operator, network, and of every epoch.
+    """
+    for way in ways:
+        path = stored_graph(task.nodes, task.edges)
+        row: Row = {"way": way, "needs": large_needs(task, way), "stages": [], "not_run": None}
+        try:
+            if row["needs"] > available_bytes():
+                row["not_run"] = "memory"
+            else:
+                row["stages"] = in_own_process(_train, path, task, way, epochs)
+        except ImportError:
+            row["not_run"] = "not installed"
+        yield row
+
+
+def large_needs(task: Task, way: str) -> int:
+    """The estimated peak memory of a process that trains one way, in bytes."""
+    ours = training_bytes(task)
+    if way == "ours":
+        return ours.peak
+    held = ours.graph + ours.features + ours.operator + network_needs(way, task)
+    return max(ours.peak_of_building, PROCESS + held)
+
+
+def _train(path: Path, task: Task, way: str, epochs: int) -> list[Row]:
+    stages: list[Row] = []
+    start = time.perf_counter()
+
+    def end(name: str) -> None:
+        nonlocal start
+        now = time.perf_counter()
+        stages.append({"name": name, "seconds": now - start, "resident": resident_bytes(), "peak": peak_bytes()})
+        start = now
+
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(task.nodes, task.features, generator=generator)
+    labels = torch.randint(2, (task.nodes, task.labels), generator=generator).float()
+    train = torch.randperm(task.nodes, generator=generator)[: round(0.6 * task.nodes)]
+    end("start")
+    adjacency = sp.load_npz(path)
+    end("load")
+    graph = Graph(adjacency)
+    del adjacency
+    end("graph")
+    SobolevOperator(graph, task.alpha, EPSILON)  # to time it; the network makes another
+    end("operator")
+    run = make_epoch(make_network(way, graph, x, task), labels, train)
+    end("network")
+    for epoch in range(1, epochs + 1):
+        run()
+        end(f"epoch {epoch}")
+    return stages
+
+
+def time_graphs(most: int) -> Iterator[Row]:
+    """Building the k-NN and the learned graph of up to `most` points, and Pubmed's diffusion if it is available."""
+    for n in (n for n in POINTS if n <= most):
+        for what in ("k-NN", "learned"):
+            yield in_own_process(build_graph, what, n)
+    pubmed = data_file("citation/pubmed.npz")
+    if pubmed is not None:
+        with np.load(pubmed, allow_pickle=False) as archive:
+            yield in_own_process(build_graph, "diffusion", len(archive["y"]), archive["edge_index"])
+
+
+def build_graph(what: str, n: int, edge_index: NDArray[np.int64] | None = None) -> Row:
+    """Build the "k-NN" or "learned" graph of `n` points, or the "diffusion" of the `n` nodes of `edge_index`."""
+    notes: list[str] = []
+    if edge_index is not None:
+        component, _ = largest_component(Graph.from_edge_index(edge_index, n_nodes=n))
+        n, build = component.n_nodes, partial(diffuse, component)  # teleport 0.05, top 128
+    elif what == "k-NN":
+        build = partial(knn_graph, points_on_clusters(n), 30, report=lambda i: notes.append(f"recall {i.recall:.3f}"))
+    else:
+        note = "recall {0.recall:.3f}, {0.iterations} iterations"
+        build = partial(smooth_graph, points_on_clusters(n), 30, report=lambda i: notes.append(note.format(i)))
+    start = time.perf_counter()
+    graph = build()
+    seconds, peak = time.perf_counter() - start, peak_bytes() / 2**20
+    facts = {"what": what, "points": n, "seconds": seconds, "peak_mib": peak}
+    return {**facts, "edges": graph.n_edges, "note": ", ".join(notes)}
+
+
+def points_on_clusters(n: int, seed: int = 0) -> NDArray[np.float32]:
+    """`n` points in 64 dimensions around 100 centres, each cluster stretched along 10 directions."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(100, 64))
+    directions = rng.normal(size=(100, 10, 64)) / 8
+    cluster = rng.integers(100, size=n)
+    along = rng.normal(size=(n, 10))
+    spread = np.einsum("nd,ndf->nf", along, directions[cluster], optimize=True)
+    points: NDArray[np.float32] = (centres[cluster] + spread + 0.1 * rng.normal(size=(n, 64))).astype(np.float32)
+    return points
