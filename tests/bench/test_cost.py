@@ -10,7 +10,7 @@ from s2gnn import SobolevOperator
 from s2gnn.bench.benchmarks import operator_bytes
 from s2gnn.bench.cost import PROCESS, dense_flops, fetched, fetched_in_epoch, planned_orders, training_bytes
 from s2gnn.bench.networks import make_epoch, make_network
-from s2gnn.bench.tasks import Task, random_graph
+from s2gnn.bench.tasks import Task, Workload, random_graph
 from s2gnn.graphs import partition
 from s2gnn.graphs.graph import LARGEST_INT32_POINTER
 from s2gnn.nn import S2GNN, Clusters, InParts
@@ -48,7 +48,7 @@ def allocated_at_most(run):
 def test_dense_operations_are_those_torch_counts(layers):
     """The counter sees the products with weights, but not our custom ops, which are sparse."""
     task = Task(40, 200, 5, 3, 8, layers, alpha=3)
-    network = make_network("ours", random_graph(40, 200), torch.randn(40, 5), task)
+    network = make_network("ours", Workload("", task, random_graph(40, 200), torch.randn(40, 5)))
     run = make_epoch(network, torch.zeros(40, dtype=torch.int64), torch.arange(40))
     with FlopCounterMode(display=False) as counter:
         run()
@@ -63,42 +63,25 @@ def test_graph_and_operator_have_the_bytes_of_their_arrays(graph, alpha):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_a_training_step_allocates_what_the_formula_says(graph, task):
-    network, inputs = make_network("ours", graph, torch.randn(NODES, task.features), task)
+def test_a_network_is_planned_and_allocates_as_the_formulas_say(graph, task):
+    x = torch.randn(NODES, task.features)
+    network, inputs = make_network("ours", Workload("", task, graph, x))
     run = make_epoch((network, inputs), torch.arange(NODES) % task.labels, torch.arange(0, NODES, 10))
     run()
-    peak = allocated_at_most(run)
-    held = training_bytes(task)
-    made_once = isinstance(inputs[0], PreparedInput)
-    assert 0.98 < (held.activations + (0 if made_once else held.propagated)) / peak < 1.15
-    if made_once:
-        assert held.propagated == inputs[0].stacked.nbytes
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_the_network_holds_the_features_that_the_formula_says(graph, task):
-    held = training_bytes(task)
-    x = torch.randn(NODES, task.features)
-    _, (inputs, _) = make_network("ours", graph, x, task)
-    assert held.features == x.nbytes
-    if isinstance(inputs, PreparedInput):
-        assert (held.copied, held.propagated) == (0, inputs.stacked.nbytes)
+    formula, (training, evaluation) = training_bytes(task), planned_orders(task)
+    assert formula.features == x.nbytes
+    propagated_once = isinstance(inputs[0], PreparedInput)
+    if propagated_once:
+        assert (formula.copied, formula.propagated) == (0, inputs[0].stacked.nbytes)
     else:
-        assert held.copied == inputs.nbytes
-        assert inputs.data_ptr() != x.data_ptr()
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_an_evaluation_allocates_what_the_formula_says(graph, task):
-    network, inputs = make_network("ours", graph, torch.randn(NODES, task.features), task)
-    network.eval()
-
-    def run():
-        with torch.no_grad():
-            network(*inputs)
-
-    run()
-    assert allocated_at_most(run) == pytest.approx(training_bytes(task).evaluation, rel=0.01)
+        assert formula.copied == inputs[0].nbytes
+        assert inputs[0].data_ptr() != x.data_ptr()
+    in_step = formula.activations + (0 if propagated_once else formula.propagated)
+    assert 0.98 < in_step / allocated_at_most(run) < 1.15
+    assert training == [layer.order for layer in network.train().plan(*inputs)]
+    with torch.no_grad():
+        assert evaluation == [layer.order for layer in network.eval().plan(*inputs)]
+        assert allocated_at_most(lambda: network(*inputs)) == pytest.approx(formula.evaluation, rel=0.01)
 
 
 @pytest.mark.parametrize(("nodes", "edges", "alpha"), [(1_000, 20_000, 6), (20_000, 20_000, 6), (20_000, 200_000, 2)])
@@ -114,15 +97,6 @@ def test_making_the_operator_allocates_what_the_formula_says(nodes, edges, alpha
     finally:
         tracemalloc.stop()
     assert 0.9 < training_bytes(Task(nodes, edges, alpha=alpha)).preparing / peak < 1.1
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_layers_are_planned_as_networks_plan_them(graph, task):
-    network, inputs = make_network("ours", graph, torch.randn(NODES, task.features), task)
-    training, evaluation = planned_orders(task)
-    assert training == [layer.order for layer in network.train().plan(*inputs)]
-    with torch.no_grad():
-        assert evaluation == [layer.order for layer in network.eval().plan(*inputs)]
 
 
 def test_bytes_fetched_are_those_of_the_benchmarks():

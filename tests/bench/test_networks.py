@@ -11,7 +11,7 @@ from s2gnn.bench.networks import (
     make_baseline,
     network_needs,
 )
-from s2gnn.bench.tasks import Task, random_graph
+from s2gnn.bench.tasks import Task, Workload, random_graph
 
 TASK = Task(60, 300, 5, 3, 8, 2)
 
@@ -65,9 +65,9 @@ def pyg_state(model, layer):
 @pytest.mark.parametrize("model", BASELINES)
 def test_pyg_builds_the_same_network(model):
     """With the same parameters both give the same numbers and gradients: like is compared with like."""
-    graph, x = random_graph(60, 300), torch.randn(60, 5)
-    ours, inputs = make_baseline(model, "ours", graph, x, TASK, heads=2)
-    pyg, pyg_inputs = make_baseline(model, "pyg", graph, x, TASK, heads=2)
+    work = Workload("small", TASK, random_graph(60, 300), torch.randn(60, 5))
+    ours, inputs = make_baseline(model, "ours", work, heads=2)
+    pyg, pyg_inputs = make_baseline(model, "pyg", work, heads=2)
     for layer, pyg_layer in zip(ours.layers, pyg.layers, strict=True):
         pyg_layer.load_state_dict(pyg_state(model, layer))
     logits, expected = ours.eval()(*inputs), pyg.eval()(*pyg_inputs)
@@ -80,9 +80,9 @@ def test_pyg_builds_the_same_network(model):
 
 @pytest.mark.parametrize("model", [model for model in BASELINES if model != "sgc"])
 def test_both_drop_half_of_the_hidden_elements_in_training_only(model):
-    graph, x = random_graph(60, 300), torch.randn(60, 5)
+    work = Workload("small", TASK, random_graph(60, 300), torch.randn(60, 5))
     for way in ("ours", "pyg"):
-        network, inputs = make_baseline(model, way, graph, x, TASK, heads=2)
+        network, inputs = make_baseline(model, way, work, heads=2)
         seen = []
         network.layers[1].register_forward_pre_hook(lambda _, arguments, seen=seen: seen.append(arguments[0]))
         network.train()(*inputs)
@@ -94,9 +94,9 @@ def test_both_drop_half_of_the_hidden_elements_in_training_only(model):
 
 
 def test_caches_are_kept_where_pyg_has_them():
-    graph, x = random_graph(60, 300), torch.randn(60, 5)
+    work = Workload("small", TASK, random_graph(60, 300), torch.randn(60, 5))
     for model, cache in (("gcn", "_cached_edge_index"), ("sgc", "_cached_x")):
-        network, inputs = make_baseline(model, "pyg", graph, x, TASK)
+        network, inputs = make_baseline(model, "pyg", work)
         network(*inputs)
         assert getattr(network.layers[0], cache) is not None
 
@@ -120,7 +120,8 @@ def test_needs_of_a_baseline_cover_what_its_step_keeps(model, way):
         return tensor
 
     task = Task(100, 2_000, 5, 3, 16, 2)
-    network, inputs = make_baseline(model, way, random_graph(100, 2_000), torch.randn(100, 5), task, heads=2)
+    work = Workload("small", task, random_graph(100, 2_000), torch.randn(100, 5))
+    network, inputs = make_baseline(model, way, work, heads=2)
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         network.train()(*inputs)
     estimate = baseline_needs(model, way, task, heads=2)

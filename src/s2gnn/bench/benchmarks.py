@@ -1,7 +1,7 @@
 """The benchmarks: each yields rows, which a record stores as they are and `report` shows as a table."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -85,24 +85,20 @@ def time_epoch(works: Iterable[Workload], rounds: int) -> Iterator[Row]:
     """One epoch of every network of `NETWORKS`."""
     for work in works:
         task = work.task
-        ways = {
-            way: (network_needs(way, task), partial(make_network, way, work.graph, work.x, task)) for way in NETWORKS
-        }
-        yield {**_facts(work), "alpha": task.alpha, "flops": dense_flops(task), "ways": _epochs(work, ways, rounds)}
+        makers = {way: partial(make_network, way) for way in NETWORKS}
+        ways = {way: Way(network_needs(way, task), partial(_epoch, work, make)) for way, make in makers.items()}
+        yield {**_facts(work), "alpha": task.alpha, "flops": dense_flops(task), "ways": race(ways, rounds)}
 
 
 def time_baselines(works: Iterable[Workload], models: Sequence[str], heads: int, rounds: int) -> Iterator[Row]:
     """One epoch of each of the `BASELINES` called `models`, ours and PyG's, with `heads` if it has attention."""
     for work in works:
         for model in models:
-            ways = {
-                way: (
-                    baseline_needs(model, way, work.task, heads),
-                    partial(make_baseline, model, way, work.graph, work.x, work.task, heads),
-                )
-                for way in ("ours", "pyg")
-            }
-            yield {**_facts(work), "model": model, "heads": heads, "ways": _epochs(work, ways, rounds)}
+            ways = {}
+            for way in ("ours", "pyg"):
+                make = partial(make_baseline, model, way, heads=heads)
+                ways[way] = Way(baseline_needs(model, way, work.task, heads), partial(_epoch, work, make))
+            yield {**_facts(work), "model": model, "heads": heads, "ways": race(ways, rounds)}
 
 
 def _facts(work: Workload) -> Row:
@@ -110,26 +106,20 @@ def _facts(work: Workload) -> Row:
     return {"workload": work.name, "nodes": task.nodes, "nonzeros": task.nonzeros, "widths": task.widths}
 
 
-def _epochs(work: Workload, ways: Mapping[str, tuple[int, Callable[[], Network]]], rounds: int) -> Row:
-    def make(network: Callable[[], Network]) -> Callable[[], object]:
-        return make_epoch(network(), *work.supervision())
-
-    return race({way: Way(needs, partial(make, network)) for way, (needs, network) in ways.items()}, rounds)
+def _epoch(work: Workload, make: Callable[[Workload], Network]) -> Callable[[], None]:
+    return make_epoch(make(work), *work.supervision())
 
 
 def measure_memory(names: Iterable[str], alphas: Sequence[int]) -> Iterator[Row]:
     """The bytes of the operator of each workload, measured in a separate process, and of alternatives by formula."""
     for name in names:
-        yield from in_own_process(_measure_memory, name, alphas)
+        yield from in_own_process(memory_rows, name, alphas)
 
 
-def _measure_memory(name: str, alphas: Sequence[int]) -> list[Row]:
+def memory_rows(name: str, alphas: Sequence[int]) -> list[Row]:
+    """The rows of one workload, measured in this process."""
     work = workload(name)
-    return memory_rows(work.name, work.graph, alphas)
-
-
-def memory_rows(name: str, graph: Graph, alphas: Sequence[int]) -> list[Row]:
-    """The bytes of the operator of `graph`, measured in this process, and of alternatives by formula."""
+    graph = work.graph
     SobolevOperator(graph, 1, EPSILON)  # loads what is loaded at first use
     rows = []
     for alpha in alphas:
@@ -139,7 +129,7 @@ def memory_rows(name: str, graph: Graph, alphas: Sequence[int]) -> list[Row]:
         task = Task(graph.n_nodes, graph.n_edges, alpha=alpha)
         rows.append(
             {
-                "workload": name,
+                "workload": work.name,
                 "nodes": task.nodes,
                 "directions": task.directions,
                 "alpha": alpha,
@@ -211,7 +201,7 @@ def _train(path: Path, task: Task, way: str, epochs: int) -> list[Row]:
     end("graph")
     SobolevOperator(graph, task.alpha, EPSILON)  # to time it; the network makes another
     end("operator")
-    run = make_epoch(make_network(way, graph, x, task), labels, train)
+    run = make_epoch(make_network(way, Workload("large", task, graph, x)), labels, train)
     end("network")
     for epoch in range(1, epochs + 1):
         run()

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from s2gnn.bench.cost import training_bytes
-from s2gnn.bench.tasks import Task
-from s2gnn.graphs import Graph
+from s2gnn.bench.tasks import Task, Workload
 from s2gnn.nn import S2GNN, make_model
 from s2gnn.nn.inputs import Features
 from s2gnn.operators import SobolevOperator
@@ -76,8 +75,9 @@ class Products:
 
     def needs(self, task: Task, widths: Sequence[int], arrays: int) -> int:
         """Estimated bytes of branches of these `widths`, with `arrays` (N, width) of each branch alive at once."""
-        per_nonzero = self.stored * task.alpha + 4 * self.messages * max(widths)
-        return _estimate(task, arrays * (task.alpha + 1) * sum(widths), per_nonzero)
+        branches = self.branches or task.alpha
+        per_nonzero = self.stored * branches + 4 * self.messages * max(widths)
+        return _estimate(task, arrays * (branches + 1) * sum(widths), per_nonzero)
 
 
 PRODUCTS = {
@@ -110,15 +110,16 @@ class ProductLayer(nn.Module):
         return fused
 
 
-def make_network(way: str, graph: Graph, x: Features, task: Task) -> Network:
-    """The network of `task`, one of `NETWORKS`, and its inputs."""
+def make_network(way: str, work: Workload) -> Network:
+    """The network of a workload, one of `NETWORKS`, and its inputs."""
+    task = work.task
     if way == "ours":
         model = S2GNN(task.features, task.hidden, task.labels, task.layers, task.alpha, EPSILON, "mlp", DROPOUT)
-        return model, model.prepare(x, graph)
+        return model, model.prepare(work.x, work.graph)
     if way == "gcn":
-        return make_baseline("gcn", "pyg", graph, x, task)
-    products = PRODUCTS[way].of(SobolevOperator(graph, task.alpha, EPSILON))
-    return nn.Sequential(*(ProductLayer(i, o, products) for i, o in pairwise(task.widths))), (_dense(x),)
+        return make_baseline("gcn", "pyg", work)
+    products = PRODUCTS[way].of(SobolevOperator(work.graph, task.alpha, EPSILON))
+    return nn.Sequential(*(ProductLayer(i, o, products) for i, o in pairwise(task.widths))), (_dense(work.x),)
 
 
 def network_needs(way: str, task: Task) -> int:
@@ -166,22 +167,22 @@ BASELINES = {
 }
 
 
-def make_baseline(model: str, way: str, graph: Graph, x: Features, task: Task, heads: int = 1) -> Network:
+def make_baseline(model: str, way: str, work: Workload, heads: int = 1) -> Network:
     """The baseline `model`, "ours" or of the layers of "pyg" with their caches enabled, and its inputs."""
-    baseline, widths = BASELINES[model], task.widths
+    baseline, task, widths = BASELINES[model], work.task, work.task.widths
     options: dict[str, Any] = {"heads": heads} if baseline.kept else {}
     if way == "ours":
         options |= {"hidden_channels": task.hidden, "num_layers": task.layers, "dropout": DROPOUT}
         network = make_model(model, task.features, task.labels, **options, **baseline.ours)
-        return network, network.prepare(x, graph)
+        return network, network.prepare(work.x, work.graph)
     from torch_geometric import nn as pyg
 
     if model == "sgc":  # one layer on features propagated once per layer of the others
         options["K"], widths = task.layers, [task.features, task.labels]
     layer = partial(getattr(pyg, baseline.layer), **options, **baseline.pyg)
-    data = graph.to_pyg(torch.float32)
+    data = work.graph.to_pyg(torch.float32)
     edges = (data.edge_index, data.edge_weight) if baseline.weighted else (data.edge_index,)
-    return PyGNetwork(layer(i, o) for i, o in pairwise(widths)), (_dense(x), *edges)
+    return PyGNetwork(layer(i, o) for i, o in pairwise(widths)), (_dense(work.x), *edges)
 
 
 def baseline_needs(model: str, way: str, task: Task, heads: int = 1) -> int:

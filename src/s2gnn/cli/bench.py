@@ -157,7 +157,7 @@ def scale(
         as_json,
         measure_machine(),
         grid=benchmarks.time_operator(benchmarks.grid(), [16], repetitions) if "grid" in chosen else [],
-        epochs=benchmarks.time_epoch([workload("random-132000")], repetitions) if "epoch" in chosen else [],
+        epochs=benchmarks.time_epoch(map(workload, ["random-132000"]), repetitions) if "epoch" in chosen else [],
         training=benchmarks.train_large(task, networks, epochs) if "training" in chosen else [],
         task=[asdict(task)],
     )
