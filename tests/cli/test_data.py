@@ -53,7 +53,7 @@ def test_get(s2gnn, cache, monkeypatch):
     assert "was here" in output
 
 
-def test_get_all_goes_on_after_a_failure(s2gnn, cache, offline):
+def test_get_all_continues_after_a_failure(s2gnn, cache, offline):
     code, output, errors = s2gnn("data", "get", "all", "--json")
     assert code == 2
     results = {row["name"]: row["result"] for row in json.loads(output)}
@@ -65,7 +65,7 @@ def test_get_all_goes_on_after_a_failure(s2gnn, cache, offline):
     assert errors.count("\n") == 1
 
 
-def test_info_beside_the_paper(s2gnn, cache, data_folder, monkeypatch):
+def test_info_compared_with_the_paper(s2gnn, cache, data_folder, monkeypatch):
     monkeypatch.setenv("S2GNN_DATA", str(data_folder))
     code, output, _ = s2gnn("data", "info", "cancer-b", "--json")
     assert code == 0

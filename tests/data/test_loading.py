@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 
-from s2gnn import Graph, InputError, knn_graph
+from s2gnn import InputError, knn_graph
 from s2gnn.data import CATALOGUE, load_dataset
 from s2gnn.data.loading import GROUPS, interaction_features, read_posts, term_weights
 from s2gnn.graphs import node_homophily
@@ -185,9 +185,3 @@ def test_interaction_features_against_numpy_node_by_node(g):
             quantiles = np.quantile(weights, [0, 0.2, 0.4, 0.6, 0.8, 1])
             expected = np.r_[np.log(1 + len(weights)), weights.sum(), quantiles]
         assert np.allclose(features[node], expected)
-
-
-def test_interaction_features_of_isolated_nodes_are_zero():
-    features = interaction_features(Graph.from_edge_list([(0, 1)], [0.5], n_nodes=3))
-    assert features[2].tolist() == [0] * 8
-    assert features[0].tolist() == [np.log(2)] + [0.5] * 7

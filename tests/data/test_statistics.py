@@ -17,7 +17,7 @@ def own_cache(data_folder, cache, monkeypatch):
     monkeypatch.setenv("S2GNN_DATA", str(data_folder))
 
 
-def test_beside_the_paper(own_cache):
+def test_figures_compared_with_the_paper(own_cache):
     dataset, graph = dataset_graph(load_dataset("cancer-b"), "knn")
     assert statistics(dataset, graph, "knn") == (
         Statistic("nodes", 1_250, 1_250),

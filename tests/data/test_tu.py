@@ -8,8 +8,6 @@ from torch_geometric.datasets import TUDataset
 from s2gnn import InputError
 from s2gnn.data import CATALOGUE, load_collection, load_dataset, read_tu, tu
 from s2gnn.errors import TornFileWarning
-from tests.data.test_fetching import moved
-from tests.data.web import web_server
 
 # Three graphs: one node, two nodes without an edge, a triangle with a repeated edge and a self-loop. The triangle comes
 # last because PyG loses graphs without edges at the end.
@@ -93,7 +91,7 @@ def test_no_graph_needs_an_edge_and_one_direction_is_enough(folder):
     assert [graph.n_edges for graph in one_way.union] == [0, 1, 1]
 
 
-def test_edges_that_seem_to_be_cut_off_are_told_of(folder):
+def test_a_truncated_list_of_edges_gives_a_warning(folder):
     with pytest.warns(TornFileWarning, match=r"SMALL_A\.txt lists 1 edges in one direction only"):
         found = read_tu(folder(A="4, 5\n5, 4\n4, 6\n", edge_labels="0\n" * 3), "SMALL")
     assert found.union.graph.n_edges == 2
@@ -123,7 +121,7 @@ def test_edges_that_seem_to_be_cut_off_are_told_of(folder):
         ({"node_attributes": "1\n1\nnan\n1\n1\n1\n"}, r"line 3 of SMALL_node_attributes\.txt has a value that is not"),
     ],
 )
-def test_what_is_wrong_is_named(folder, tmp_path, changes, sentence):
+def test_errors_name_what_is_wrong(folder, tmp_path, changes, sentence):
     for part in (name for name, text in changes.items() if text is None):
         (tmp_path / "SMALL" / "raw" / f"SMALL_{part}.txt").unlink(missing_ok=True)
     with pytest.raises(InputError, match=sentence):
@@ -158,21 +156,6 @@ def test_a_damaged_archive_is_one_sentence(tmp_path):
         read_tu(path)
     with pytest.raises(InputError, match="absent.zip cannot be read as an archive"):
         read_tu(tmp_path / "absent.zip")
-
-
-def test_the_publishers_archive_is_fetched_once_and_checked(cache, tmp_path, monkeypatch):
-    content = packed(tmp_path / "MUTAG.zip").read_bytes().replace(b"SMALL", b"MUTAG")  # names of the same length
-    with web_server({"MUTAG.zip": content}) as (address, asked):
-        entry = moved("mutag", address)
-        monkeypatch.setitem(CATALOGUE, "mutag", entry)
-        with pytest.raises(InputError, match="does not have the recorded sha256 c419bdc8"):
-            load_collection("mutag")
-        monkeypatch.setitem(CATALOGUE, "mutag", moved("mutag", address, sha256=None))
-        collection = load_collection("mutag")
-        load_collection("mutag")
-    assert len(asked) == 2
-    assert collection.union.n_graphs == 3
-    assert (cache / "data" / "tu" / "MUTAG.zip").read_bytes() == content
 
 
 def test_one_graph_and_many_are_not_mixed_up():

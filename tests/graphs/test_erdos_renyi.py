@@ -33,6 +33,6 @@ def test_no_pair_and_all_pairs():
     assert erdos_renyi(2_000, 1e-300, 0).n_edges == 0
 
 
-def test_what_cannot_be_is_said():
+def test_a_probability_beyond_one():
     with pytest.raises(InputError, match="p is 1.5, but a probability is between 0 and 1"):
         erdos_renyi(5, 1.5, 0)

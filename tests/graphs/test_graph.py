@@ -196,7 +196,7 @@ def test_duplicates_are_summed_and_self_loops_dropped_when_asked():
     assert Graph.from_scipy(A, sum_duplicates=True).weights.tolist() == [3.0, 3.0]
 
 
-def test_edge_index_wants_both_directions():
+def test_edge_index_needs_both_directions():
     with pytest.raises(InputError, match=r"not symmetric.*Graph\.from_edge_list"):
         Graph.from_edge_index(torch.tensor([[0], [1]]))
     with pytest.raises(InputError, match=r"shape \(3, 2\), expected \(2, number of edges\)"):

@@ -158,18 +158,18 @@ def test_faiss_with_many_copies_of_a_point_lists_no_row_itself():
 
 
 @pytest.mark.parametrize("method", ["exact", "faiss"])
-def test_a_search_in_blocks_finds_the_same_and_tells_how_far_it_is(monkeypatch, method):
+def test_a_search_in_blocks_finds_the_same_and_reports_progress(monkeypatch, method):
     X = np.random.default_rng(0).normal(size=(230, 3))
     whole = nearest_neighbours(X, 4, method=method)
     shares = []
 
     @contextmanager
-    def told(description, *, shown):
+    def reported(description, *, shown):
         assert (description, shown) == ("finding neighbours", True)
         yield shares.append
 
     monkeypatch.setattr(neighbours, "ROWS_AT_ONCE", 100)
-    monkeypatch.setattr(neighbours, "progress_bar", told)
+    monkeypatch.setattr(neighbours, "progress_bar", reported)
     found = nearest_neighbours(X, 4, method=method, progress=True)
     assert shares == [100 / 230, 200 / 230, 1]
     np.testing.assert_array_equal(found.indices, whole.indices)
@@ -187,7 +187,7 @@ def test_without_faiss_larger_tables_are_searched_exactly(monkeypatch):
         nearest_neighbours(X[:61], 3)
 
 
-def test_faiss_wants_dense_features_and_says_how_to_install(monkeypatch):
+def test_faiss_needs_dense_features_and_an_installation(monkeypatch):
     with pytest.raises(InputError, match="faiss takes dense features only"):
         knn_graph(sp.eye_array(50, format="csr"), 3, method="faiss")
     monkeypatch.setitem(sys.modules, "faiss", None)

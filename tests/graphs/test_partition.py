@@ -64,7 +64,7 @@ def test_wrong_arguments(arguments, text):
         cut_share(random_graph(9), [0, 1, 2])
 
 
-def test_without_metis_the_error_says_what_to_install(monkeypatch):
+def test_without_metis_the_error_names_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pymetis", None)
     with pytest.raises(InputError, match=r'pip install "s2gnn\[parts\]", or use method="random"'):
         partition(random_graph(9), 2)

@@ -63,7 +63,7 @@ def test_scale_of_the_weights():
     assert 0.5 < graph.degrees.mean() < 4
 
 
-def test_duplicates_are_left_out_of_the_scale():
+def test_duplicates_do_not_affect_the_scale():
     X = np.random.default_rng(4).normal(size=(60, 2))
     X[:8] = X[0]
     graph = smooth_graph(X, 5)

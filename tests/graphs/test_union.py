@@ -1,11 +1,8 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch_geometric.data import Data
-from torch_geometric.transforms import GDC
 
 from s2gnn import Graph, InputError, diffuse
 from s2gnn.graphs import DisjointUnion
@@ -33,33 +30,11 @@ def test_a_union_is_block_diagonal_and_gives_its_graphs_back(parts, data):
 
 def test_graphs_of_one_node_without_edges_and_smaller_than_top_are_diffused():
     triangle = Graph.from_edge_list([(0, 1), (1, 2), (0, 2)])
-    diffused = DisjointUnion.of([POINT, triangle, APART]).diffused(top=15)
-    assert [graph.n_edges for graph in diffused] == [0, 3, 0]
-    assert diffused.sizes.tolist() == [1, 3, 3]
-
-
-def test_every_graph_is_diffused_as_by_pyg():
-    parts = [random_graph(25, 0.2, seed=1), random_graph(18, 0.3, seed=2), random_graph(9, 0.5, seed=3)]
-    transform = GDC(
-        self_loop_weight=1,
-        normalization_in="sym",
-        normalization_out=None,
-        diffusion_kwargs={"method": "ppr", "alpha": 0.05},
-        sparsification_kwargs={"method": "topk", "k": 15, "dim": 0},
-        exact=True,
-    )
-    for graph, diffused in zip(parts, DisjointUnion.of(parts).diffused(0.05, 15), strict=True):
-        given_graph = graph.to_pyg(torch.float64)
-        data = transform(
-            Data(edge_index=given_graph.edge_index, edge_attr=given_graph.edge_weight, num_nodes=graph.n_nodes)
-        )
-        n = graph.n_nodes
-        kept = sp.coo_array((data.edge_attr.numpy(), data.edge_index.numpy()), shape=(n, n)).toarray()
-        kept /= kept.sum(axis=0)
-        expected = kept + kept.T
-        np.fill_diagonal(expected, 0)
-        np.testing.assert_allclose(diffused.to_scipy().toarray(), expected, atol=1e-6)
-        assert diffused == diffuse(graph, 0.05, 15)
+    parts = [POINT, triangle, APART, random_graph(25, 0.2)]
+    diffused = DisjointUnion.of(parts).diffused(0.05, 15)
+    assert list(diffused) == [diffuse(graph, 0.05, 15) for graph in parts]
+    assert [graph.n_edges for graph in diffused][:3] == [0, 3, 0]
+    assert diffused.sizes.tolist() == [1, 3, 3, 25]
 
 
 @pytest.mark.parametrize(
