@@ -97,34 +97,14 @@ class CostModel:
         (run,) = (run for run in self.records[name]["training"] if run["way"] == "ours")
         return Task(**self.records[name]["task"][0]), run
 
-    def byte_checks(self) -> Iterator[tuple[str, list[tuple[int, int]]]]:
-        """What was measured, and pairs of bytes by formula and measured."""
-        uses = self.records["memory"]["memory"]
-        graphs, alphas = {use["workload"] for use in uses}, {use["alpha"] for use in uses}
-        formulas = [training_bytes(Task(use["nodes"], use["directions"] // 2, alpha=use["alpha"])) for use in uses]
-        for part in ("graph", "operator"):
-            what = f"{part}, {len(graphs)} graphs, α = {min(alphas)} to {max(alphas)}"
-            yield what, [(getattr(formula, part), use[part]) for formula, use in zip(formulas, uses, strict=True)]
-        for name in ("scale", "cost", "cost-kept"):
-            task, run = self.large_training(name)
-            peaks = {stage["name"]: stage["peak"] for stage in run["stages"]}
-            needs = training_bytes(task)
-            what = f"{task.edges:,} edges, {task.nodes:,} nodes"
-            if name != "cost-kept":
-                yield f"resident while the graph is built, {what}", [(needs.peak_of_building, peaks["graph"])]
-            kept = ", kept pages" if name == "cost-kept" else ""
-            yield f"resident in training, {what}{kept}", [(needs.peak, max(peaks.values()))]
-
     def _measured(self) -> Iterator[Measured]:
         record = self.records["epoch"]
         for timing in record["timings"]:
             widths = timing["widths"]
             network = {"features": widths[0], "hidden": widths[1], "labels": widths[-1], "layers": len(widths) - 1}
             task = replace(_timed(timing), **network)
-            work, seconds = (
-                _work_of_epoch(task, record["machine"]["gemm"]),
-                timing["ways"]["ours"]["milliseconds"] / 1e3,
-            )
+            work = _work_of_epoch(task, record["machine"]["gemm"])
+            seconds = timing["ways"]["ours"]["milliseconds"] / 1e3
             yield Measured("epoch", timing["workload"], task.directions, work, seconds)
         yield self._large_epoch("scale", self.records["scale"]["machine"]["gemm"])
         for timing in self.records["operator"]["timings"]:
@@ -182,7 +162,7 @@ def render_cost_model(results: Path) -> str:
     """The cost model as Markdown: the cost per edge and node, what graphs need, and how accurate it is."""
     model = CostModel(results)
     full_batch, mini_batch = zip(*(_size_tables(model, network) for network in (WIDE, NARROW)), strict=True)
-    tables = [unit_cost_table(model, WIDE), *full_batch, *mini_batch, _byte_table(model), _second_table(model)]
+    tables = [unit_cost_table(model, WIDE), *full_batch, *mini_batch, byte_table(model), _second_table(model)]
     sources = []
     for record in model.records.values():
         environment = "".join(f"{key}={value} " for key, value in record.get("environment", {}).items())
@@ -240,16 +220,27 @@ def _size_tables(model: CostModel, network: Task) -> tuple[Table, Table]:
     )
 
 
-def _byte_table(model: CostModel) -> Table:
-    rows: list[tuple[str, ...]] = []
-    for what, pairs in model.byte_checks():
-        ratios = sorted(measured / formula for formula, measured in pairs)
-        if len(pairs) > 1:
-            rows.append((what, "", "", f"{ratios[0]:.3f} to {ratios[-1]:.3f}"))
-        else:
-            rows.append((what, *(f"{size / GIB:.2f}" for size in pairs[0]), f"{ratios[0]:.2f}"))
-    header = ("bytes", "by formula (GiB)", "measured (GiB)", "measured ÷ formula")
-    return table_of("Accuracy of the bytes", header, rows)
+def byte_table(model: CostModel) -> Table:
+    """Bytes by formula and measured, of graphs and operators, and of the processes of the large trainings."""
+    uses, rows = model.records["memory"]["memory"], []
+    graphs, alphas = {use["workload"] for use in uses}, {use["alpha"] for use in uses}
+    formulas = [training_bytes(Task(use["nodes"], use["directions"] // 2, alpha=use["alpha"])) for use in uses]
+    for part in ("graph", "operator"):
+        ratios = [use[part] / getattr(formula, part) for use, formula in zip(uses, formulas, strict=True)]
+        what = f"{part}, {len(graphs)} graphs, α = {min(alphas)} to {max(alphas)}"
+        rows.append((what, "", "", f"{min(ratios):.3f} to {max(ratios):.3f}"))
+    for name in ("scale", "cost", "cost-kept"):
+        task, run = model.large_training(name)
+        peaks, needs = {stage["name"]: stage["peak"] for stage in run["stages"]}, training_bytes(task)
+        pairs = {"while the graph is built": (needs.peak_of_building, peaks["graph"])} if name != "cost-kept" else {}
+        pairs["in training"] = needs.peak, max(peaks.values())
+        for when, (formula, measured) in pairs.items():
+            kept = ", kept pages" if name == "cost-kept" else ""
+            what = f"resident {when}, {task.edges:,} edges, {task.nodes:,} nodes{kept}"
+            rows.append((what, f"{formula / GIB:.2f}", f"{measured / GIB:.2f}", f"{measured / formula:.2f}"))
+    return table_of(
+        "Accuracy of the bytes", ("bytes", "by formula (GiB)", "measured (GiB)", "measured ÷ formula"), rows
+    )
 
 
 def _second_table(model: CostModel) -> Table:
