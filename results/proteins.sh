@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes results/proteins-variants.jsonl, other ways to train on the human protein network than those of Table III. Stopped
-# in any way, it goes on where it was.
+# at any time, it resumes where it was.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 run() { .venv/bin/s2gnn study run --data ppi-human --records results/proteins-variants.jsonl --jobs 2 "$@"; }

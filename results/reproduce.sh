@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes results/reproduction.jsonl, from which docs/reproduction.md is written. Stopped in any way, it goes on where it was.
+# Makes results/reproduction.jsonl, from which docs/reproduction.md is written. Interrupted at any time, it resumes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 run() { .venv/bin/s2gnn study run --records results/reproduction.jsonl --jobs 2 "$@"; }

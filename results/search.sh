@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Short searches for the budget quick, one file of results/searches for each model and data set: the customary values and
-# fifteen trials of TPE in the paper's space, two validation seeds. Stopped in any way, it goes on where it was; search.db keeps
+# Short searches for the budget quick, one file of results/searches for each model and data set: the defaults and
+# fifteen trials of TPE in the paper's space, two validation seeds. Interrupted at any time, it resumes; search.db keeps
 # the trials.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -6,9 +6,9 @@ from pathlib import Path
 import s2gnn
 
 ORDER = [
-    "errors", "file_lock", "files", "pictures", "provenance", "progress", "webpage", "render",
-    "processes", "resources", "graphs", "operators", "nn", "tables", "data", "learning", "links",
-    "analysis", "estimator", "report", "studies", "search", "demo", "bench", "cli",
+    "deprecation", "errors", "file_lock", "files", "pictures", "provenance", "progress", "webpage", "render",
+    "processes", "resources", "graphs", "operators", "nn", "tables", "data", "learning", "links", "analysis",
+    "estimator", "report", "experiments", "demo", "bench", "cli",
 ]  # fmt: skip
 SOURCE = Path(s2gnn.__file__).parent
 

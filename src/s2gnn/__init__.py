@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from s2gnn.deprecation import register_moved_modules
 from s2gnn.errors import IdenticalBranchesWarning, InputError, NonFiniteLossError, SlowPathWarning
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ __all__ = [
     "knn_graph",
     "smooth_graph",
 ]
+
+register_moved_modules()
 
 _PACKAGES = ("graphs", "operators", "nn", "estimator")
 

@@ -24,3 +24,12 @@ def progress_bar(description: str, *, shown: bool) -> Iterator[Callable[[float],
         task = bar.add_task(description, total=1.0)
         yield lambda share: bar.update(task, completed=share)
         bar.update(task, completed=1.0)
+
+
+def duration(seconds: float) -> str:
+    """A time for people."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

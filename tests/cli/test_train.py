@@ -20,7 +20,7 @@ def _own_cache(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("S2GNN_CACHE", str(tmp_path_factory.getbasetemp() / "train-cache"))
 
 
-def test_trains_in_parts_says_how_well_and_keeps_the_network(s2gnn, tmp_path):
+def test_trains_in_parts_prints_scores_and_saves_the_network(s2gnn, tmp_path):
     code, out, err = s2gnn(*DIGITS, "--epochs", 15, "--out", tmp_path / "model")
     assert code == 0, err
     assert "\ngraph                 knn, k = 30: 1,797 nodes, " in out
@@ -30,7 +30,7 @@ def test_trains_in_parts_says_how_well_and_keeps_the_network(s2gnn, tmp_path):
     assert load_model(tmp_path / "model").config.hidden_channels == 8
 
 
-def test_a_run_goes_on_from_its_checkpoint(s2gnn, tmp_path):
+def test_a_run_resumes_from_its_checkpoint(s2gnn, tmp_path):
     path = tmp_path / "run.safetensors"
     code, out, err = s2gnn(*DIGITS, "--epochs", 4, "--checkpoint", path, "--json")
     assert code == 0, err
@@ -51,7 +51,7 @@ def test_a_run_goes_on_from_its_checkpoint(s2gnn, tmp_path):
     [
         (("train", "digits", "--parts", 2, "--parts-per-batch", 3), "--parts-per-batch is 3, but there are 2 parts"),
         (("train", "digits", "--parts", 1798), "--parts is 1798, but the graph of digits has 1797 nodes"),
-        (("train", "digits", "--model", "gcn", "--out", "model"), "--out keeps an S2-GNN, but the model is gcn"),
+        (("train", "digits", "--model", "gcn", "--out", "model"), "--out saves an S2-GNN, but the model is gcn"),
         (("train", "digits", "--checkpoint", "run.pt"), "run.pt does not end in .safetensors"),
         (("train", "mutag"), "mutag has many graphs, but s2gnn train is for the nodes of one"),
         (("train", "nothing"), "nothing"),
@@ -82,7 +82,7 @@ def _workers(launcher: int) -> dict[int, int]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_a_killed_worker_ends_the_run_and_the_checkpoint_continues_it(s2gnn, tmp_path):
+def test_a_killed_worker_ends_the_run_and_the_checkpoint_resumes_it(s2gnn, tmp_path):
     path = tmp_path / "run.safetensors"
     options = (*DIGITS, "--batches-per-step", 2, "--checkpoint", path)
     command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", 2, "-m", "s2gnn.cli", *options]
@@ -103,7 +103,7 @@ def test_a_killed_worker_ends_the_run_and_the_checkpoint_continues_it(s2gnn, tmp
     sentence = next(line for line in err.splitlines() if "s2gnn: " in line)
     finished = Checkpoint(path).epochs()
     assert "another process of the run has ended" in sentence
-    assert f"the same command goes on from {path}, after epoch {finished}" in sentence
+    assert f"rerun the command to resume from {path}, after epoch {finished}" in sentence
     code, out, err = s2gnn(*options, "--epochs", finished + 3, "--json")
     assert code == 0, err
     assert json.loads(out)["epochs"] == finished + 3

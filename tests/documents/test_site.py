@@ -14,8 +14,8 @@ from sphinx.util.inventory import InventoryFile
 from tests.documents.pages import ROOT
 
 PACKAGES = (
-    "graphs", "operators", "nn", "estimator", "report", "data", "tables", "learning", "links", "analysis", "studies",
-    "search",
+    "graphs", "operators", "nn", "estimator", "report", "data", "tables", "learning", "links", "analysis",
+    "experiments",
 )  # fmt: skip
 
 

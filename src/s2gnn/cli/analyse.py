@@ -13,16 +13,16 @@ from matplotlib.figure import Figure
 from s2gnn.analysis import edge_noises
 from s2gnn.cli.output import AsJson, check_results_folder, command_line
 from s2gnn.data import CATALOGUE, Kind, dataset_graph, load_dataset
-from s2gnn.data.catalogue import entry, graph_title
+from s2gnn.data.catalogue import dataset_info, graph_title
 from s2gnn.errors import InputError
 from s2gnn.estimator.folder import load_estimator
 from s2gnn.estimator.stability import draw_stability, estimator_stability, stability_content, stability_layout
 from s2gnn.estimator.table_model import TableModel
+from s2gnn.experiments.figures.spectrum import draw_spectrum, spectrum_content, spectrum_table
+from s2gnn.experiments.measured import made_record, write_record
 from s2gnn.graphs import Graph, load_graph
 from s2gnn.progress import progress_bar
 from s2gnn.render import Table, render
-from s2gnn.studies.measured import made_record, write_record
-from s2gnn.studies.spectrum import draw_spectrum, spectrum_content, spectrum_layout, spectrum_row
 from s2gnn.tables import read_table
 
 app = typer.Typer(help="Analyse the spectrum of a graph or the stability of a trained model.", no_args_is_help=True)
@@ -105,10 +105,10 @@ def spectrum(
     if out is not None:
         check_results_folder(out)
     loaded, title = _graph(graph, kind, k)
-    content = spectrum_content([spectrum_row(Path(graph).stem if title is None else graph, loaded)])
+    content = spectrum_content(Path(graph).stem if title is None else graph, loaded)
 
     def layout(content: Mapping[str, Any]) -> Table:
-        return replace(spectrum_layout(content, title), title=f"Spectra of {graph}")
+        return replace(spectrum_table(content, title), title=f"Spectra of {graph}")
 
     _finish("spectrum", content, layout, partial(draw_spectrum, kind=title), out, as_json)
 
@@ -116,9 +116,9 @@ def spectrum(
 def _graph(given: str, kind: Kind | None, k: int | None) -> tuple[Graph, str | None]:
     """The graph of a data set and its kind, or the graph of a file and `None`."""
     if given in CATALOGUE:
-        kind = kind or entry(given).kind
+        kind = kind or dataset_info(given).kind
         if kind in ("knn", "smooth"):
-            k = entry(given).k if k is None else k
+            k = dataset_info(given).k if k is None else k
         return dataset_graph(load_dataset(given), kind, k, progress=True)[1], graph_title(kind, k)
     if not Path(given).is_file():
         known = ", ".join(name for name, found in CATALOGUE.items() if found.task == "nodes")

@@ -14,11 +14,11 @@ COMMANDS = {
     "fit": "Learn from the labelled rows of a table, and save a model that predicts the others and new ones.",
     "predict": "Predict the label of every row of a table.",
     "report": "Write an HTML report on a model: its data and graph, how accurate it is, and what to label next.",
-    "train": "Train one network on a data set, in parts of its graph, by one process or by several under torchrun.",
+    "train": "Train one network on a data set, in mini-batches of clusters, by one process or several (torchrun).",
     "data": "List, fetch and describe the named data sets.",
     "graph": "Build a graph from a table, diffuse it, describe it.",
     "analyse": "Analyse the spectrum of a graph or the stability of a trained model.",
-    "study": "Run experiments of the paper; what is done is kept.",
+    "study": "Run experiments of the paper; every finished run is kept.",
     "bench": "Measure time and memory on this machine.",
 }
 

@@ -17,6 +17,7 @@ from rich.table import Table as RichTable
 
 from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
+from s2gnn.progress import duration as duration
 from s2gnn.tables import Table, table_text
 from s2gnn.tables.files import DELIMITERS
 
@@ -144,12 +145,3 @@ def print_table(title: str, header: Iterable[str], rows: Iterable[Iterable[str]]
     for row in rows:
         table.add_row(*row)
     Console(highlight=False).print(table)
-
-
-def duration(seconds: float) -> str:
-    """A time for people."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,42 +1,52 @@
-"""`s2gnn study`: experiments with records that an interruption does not harm."""
+"""`s2gnn study`: run, search and show experiments; every finished run is kept."""
 
 import json
+import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich.progress import TextColumn
+from rich.console import Console
+from rich.progress import TaskID, TextColumn
 
 from s2gnn import provenance
 from s2gnn.bench.cost_model import render_cost_model
 from s2gnn.bench.report import render_benchmark
 from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, duration, names, print_table
-from s2gnn.cli.search import search
-from s2gnn.cli.study_runs import Request, run_measured, run_trained
 from s2gnn.cli.values import assignment, refuse
-from s2gnn.data.catalogue import Kind, entry, graph_title
-from s2gnn.data.splits import TEST_SEEDS
+from s2gnn.data.catalogue import Kind, dataset_info
+from s2gnn.data.splits import TEST_SEEDS, VALIDATION_SEEDS
 from s2gnn.errors import InputError
+from s2gnn.experiments.experiment import Experiment, make_experiment
+from s2gnn.experiments.findings import findings, headline
+from s2gnn.experiments.measured import MeasuredStudy
+from s2gnn.experiments.protocols import BUDGETS, PROTOCOLS, Budget, named_budget, named_protocol
+from s2gnn.experiments.records import Records, RecordsFolder
+from s2gnn.experiments.registry import find_study, studies
+from s2gnn.experiments.run import Progress, report_search, run_experiments, search_module
+from s2gnn.experiments.study import Selection, TrainedStudy
+from s2gnn.experiments.summary import HEADER, experiment_summary, summaries, summary_table
 from s2gnn.files import write_atomically
-from s2gnn.learning.protocol import PROTOCOLS
-from s2gnn.learning.records import Records
 from s2gnn.nn import MODELS
 from s2gnn.render import FormatName, fill_sections, render
-from s2gnn.studies import Cell, CellProgress, CellResult, make_cell, run_cell
-from s2gnn.studies.budget import BUDGETS, named_budget
-from s2gnn.studies.findings import FINDINGS, HEADLINE, findings, headline
-from s2gnn.studies.part import Part
-from s2gnn.studies.registry import MEASURED, check_study, studies, study_json, study_layout, trained_kind
-from s2gnn.studies.run import cell_result
-from s2gnn.studies.summary import HEADER, mean_text, render_records, summaries
 
-app = typer.Typer(help="Run experiments of the paper; what is done is kept.", no_args_is_help=True)
-app.command()(search)
+if TYPE_CHECKING:
+    from s2gnn.experiments.search import SearchResult
+
+app = typer.Typer(help="Run experiments of the paper; every finished run is kept.", no_args_is_help=True)
+
+Data = Annotated[str | None, typer.Option(help="Data sets, separated by commas.")]
+Models = Annotated[str | None, typer.Option(help="Models, separated by commas.")]
+Results = Annotated[Path, typer.Option(help="Folder of the records.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Number of processes.")]
+Minutes = Annotated[float | None, typer.Option(min=0, help="Start no run that would not finish within this time.")]
+GraphKind = Annotated[Kind | None, typer.Option(help="Kind of graph; default: that of the paper's Table I.")]
+K = Annotated[int | None, typer.Option(min=1, help="Number of neighbours; default: the paper's.")]
 
 
 @app.command("list")
@@ -45,140 +55,277 @@ def list_command(as_json: AsJson = False) -> None:
 
     Example: [bold]s2gnn study list[/bold]
     """
+    found = [{"name": s.name, "title": f"{s.title} ({s.paper})", "size": s.size} for s in studies().values()]
     if as_json:
-        known = {"studies": list(map(asdict, studies())), "budgets": list(map(asdict, BUDGETS.values()))}
-        print(json.dumps(known, indent=2))
+        print(json.dumps({"studies": found, "budgets": list(map(asdict, BUDGETS.values()))}, indent=2))
         return
-    print_table("Studies", ("name", "what", "size"), [(study.name, study.title, study.size) for study in studies()])
+    print_table("Studies", ("name", "what", "size"), [tuple(study.values()) for study in found])
     print_table("Budgets", ("name", "what"), [(budget.name, budget.description) for budget in BUDGETS.values()])
 
 
 @app.command()
 def run(
-    study: Annotated[str | None, typer.Argument(help="A study; left out, one cell is run, given by --data.")] = None,
-    models: Annotated[str | None, typer.Option(help="Of a study: these models only, with commas.")] = None,
-    budget: Annotated[str | None, typer.Option(help=f"Of a study: {', '.join(BUDGETS)}; quick if left out.")] = None,
-    results: Annotated[Path, typer.Option(help="Of a study: the folder of the records.")] = Path("results"),
-    data: Annotated[
-        str | None, typer.Option(help="The data set of a cell; of a study, these only, with commas.")
-    ] = None,
-    records: Annotated[
-        Path | None, typer.Option(help="Of a cell: file of the results (.jsonl), which also tells what is done.")
-    ] = None,
+    study: Annotated[str | None, typer.Argument(help="A study; if omitted, --data gives one experiment.")] = None,
+    models: Models = None,
+    budget: Annotated[str | None, typer.Option(help=f"Of a study: {', '.join(BUDGETS)}; default: quick.")] = None,
+    results: Results = Path("results"),
+    data: Data = None,
+    records: Annotated[Path | None, typer.Option(help="Of an experiment: file of its records (.jsonl).")] = None,
     model: Annotated[
-        str | None, typer.Option(help=f"Of a cell: one of {', '.join(MODELS)}; s2gnn if left out.")
+        str | None, typer.Option(help=f"Of an experiment: one of {', '.join(MODELS)}; default: s2gnn.")
     ] = None,
-    graph: Annotated[
-        Kind | None, typer.Option(help="Of a cell: kind of the graph; that of the paper's Table I if left out.")
-    ] = None,
-    k: Annotated[int | None, typer.Option(min=1, help="Of a cell: neighbours; the paper's if left out.")] = None,
+    graph: GraphKind = None,
+    k: K = None,
     protocol: Annotated[
-        str | None, typer.Option(help=f"One of {', '.join(PROTOCOLS)}; of a study, this one only.")
+        str | None, typer.Option(help=f"One of {', '.join(PROTOCOLS)}; default: all of a study.")
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(min=1, max=len(TEST_SEEDS), help="How many of the paper's test seeds; a study's budget knows."),
+        typer.Option(min=1, max=len(TEST_SEEDS), help="Number of test seeds; default: that of the budget."),
     ] = None,
     changes: Annotated[
-        list[str] | None, typer.Option("--set", help="Of a cell: a hyperparameter, as NAME=VALUE; may be repeated.")
+        list[str] | None, typer.Option("--set", help="Of an experiment: a hyperparameter, NAME=VALUE; repeatable.")
     ] = None,
-    storage: Annotated[
-        str | None, typer.Option(help="Of a study with budget full: where its searches are kept.")
-    ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Runs at the same time.")] = 1,
-    minutes: Annotated[
-        float | None, typer.Option(min=0, help="Start no run that would not be done after so long.")
-    ] = None,
+    storage: Annotated[str | None, typer.Option(help="Of a study with budget full: storage of its searches.")] = None,
+    jobs: Jobs = 1,
+    minutes: Minutes = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a study, or one cell of a table: a model on a data set with many seeds.
+    """Run a study, or one experiment: a model on a data set with many seeds.
 
-    Every finished seed is a line of the records. Stopped in any way, the same command goes on after the last line.
+    Every finished run is appended to the records. Interrupt at any time; rerunning the command resumes.
 
     Examples: [bold]s2gnn study run table2-knn --models s2gnn,gcn --budget quick --jobs 2 --minutes 60[/bold]
 
     [bold]s2gnn study run --data cancer-b --graph knn --model s2gnn --set epsilon=1.5 --jobs 2 --minutes 20
     --records results/cancer-b.jsonl[/bold]
     """
-    if study is not None:
-        check_study(study)
-        of_a_cell = {"--records": records, "--model": model, "--graph": graph, "--k": k, "--set": changes}
-        refuse(of_a_cell, f"is for one cell, but the study {study} knows its own: leave it out")
-        if study in MEASURED:
-            of_a_table = {"--models": models, "--protocol": protocol, "--seeds": seeds}
-            refuse(
-                {**of_a_table, "--storage": storage, "--minutes": minutes}, f"means nothing to {study}: leave it out"
-            )
-            measured = MEASURED[study] if budget is None else MEASURED[study].within(named_budget(budget))
-            run_measured(measured, results, data)
-            layout, content = study_layout(study, results), study_json(study, results)
-        else:
-            request = Request(study, results, budget or "quick", data, models, protocol, seeds, storage, jobs, minutes)
-            kind, result = trained_kind(study), run_trained(request)
-            layout, content = kind.layout(result), kind.json(result)
-        print(json.dumps(content, indent=2) if as_json else render(layout, "text"))
+    if study is None:
+        if data is None or records is None:
+            raise InputError("nothing to run: name a study (s2gnn study list), or give --data and --records")
+        refuse({"--models": models, "--budget": budget, "--storage": storage}, "is for a study: omit it")
+        default = "released-graphs" if dataset_info(data).task == "graphs" else "released"
+        given = dict(map(assignment, changes or ()))
+        protocol, model = protocol or default, model or "s2gnn"
+        made = make_experiment(data, model, protocol, graph=graph, k=k, changes=given, seeds=seeds)
+        _run_experiment(made, records, jobs, minutes, as_json)
         return
-    if data is None or records is None:
-        raise InputError("nothing to run: name a study (s2gnn study list), or give --data and --records for one cell")
-    refuse({"--models": models, "--budget": budget, "--storage": storage}, "is for a study: leave it out for one cell")
-    _run_cell(
-        data,
-        records,
-        model or "s2gnn",
-        graph,
-        k,
-        protocol or ("released-graphs" if entry(data).task == "graphs" else "released"),
-        seeds,
-        changes,
-        jobs,
-        minutes,
-        as_json,
+    found = find_study(study)
+    refuse(
+        {"--records": records, "--model": model, "--graph": graph, "--k": k, "--set": changes},
+        f"is for one experiment, but the study {study} has its own: omit it",
     )
+    selection = Selection(names(data), names(models), protocol)
+    if isinstance(found, MeasuredStudy):
+        options = {"--models": models, "--protocol": protocol, "--seeds": seeds, "--storage": storage}
+        refuse({**options, "--minutes": minutes}, f"has no effect on {study}: omit it")
+        _run_measured(found, results, selection.data, None if budget is None else named_budget(budget))
+    else:
+        assert isinstance(found, TrainedStudy)
+        refuse({"--storage": storage if found.without_search else None}, f"has no effect on {study}: omit it")
+        chosen = _searchless(found, named_budget(budget or "quick"))
+        selection = replace(selection, budgets=[chosen])
+        _run_trained(found, selection, chosen, seeds, results, storage, jobs, minutes)
+    content = found.json(results, selection) if as_json else found.table(results, selection)
+    print(render(content, "text") if not isinstance(content, dict) else json.dumps(content, indent=2))
 
 
-def _run_cell(
-    data: str,
-    records: Path,
-    model: str,
-    graph: Kind | None,
-    k: int | None,
-    protocol: str,
+def _run_experiment(experiment: Experiment, path: Path, jobs: int, minutes: float | None, as_json: bool) -> None:
+    check_writable(path, ".jsonl")
+    records = Records(path)
+    with _listening() as listener:
+        failures = run_experiments([experiment], records, listener, jobs, minutes)
+    summary = experiment_summary(experiment, records)
+    if as_json:
+        made = {"command": command_line(), "commit": provenance.commit(), "versions": provenance.versions()}
+        complete = len(summary.runs) == len(experiment.seeds)
+        seeds = {str(seed): record.metrics for seed, record in summary.runs.records.items()}
+        content = {**made, "records": str(path), "complete": complete, **summary.json(), "seeds": seeds}
+        print(json.dumps(content, indent=2))
+    elif summary.runs.records:
+        row = dict(zip(HEADER, summary.row(), strict=True))
+        del row["changed"], row["difference"]
+        print_table(f"Records of {path.name}", row, [row.values()])
+    _exit_if_any(failures)
+
+
+def _run_measured(study: MeasuredStudy, results: Path, data: Sequence[str] | None, budget: Budget | None) -> None:
+    check_writable(results / f"{study.name}.json", ".json")
+    console = Console(stderr=True)
+    with console.status(study.title) as status:
+        study.run(results, command_line(), data, budget, status.update)
+    console.print(f"wrote {results / study.name} as {'json, csv' if study.draw is None else 'json, csv, png and svg'}")
+
+
+def _run_trained(
+    study: TrainedStudy,
+    selection: Selection,
+    budget: Budget,
     seeds: int | None,
-    changes: list[str] | None,
+    results: Path,
+    storage: str | None,
     jobs: int,
     minutes: float | None,
-    as_json: bool,
 ) -> None:
-    check_writable(records, ".jsonl")
-    chosen = dict(map(assignment, changes or ()))
-    cell = make_cell(data, model, protocol, graph=graph, k=k, changes=chosen, seeds=seeds)
-    file = Records(records)
+    records = RecordsFolder(results, study.name)
+    check_writable(records.path, ".jsonl")
+    experiments = study.experiments(selection, budget, seeds)
+    results.mkdir(parents=True, exist_ok=True)
+    with _listening() as listener:
+        failures = run_experiments(
+            experiments, records, listener, jobs, minutes, budget, storage or str(results / "search.db")
+        )
+        written = study.draw(results, budget)
+        if written:
+            listener.say(f"wrote {results / study.name} as {', '.join(written)}")
+    _exit_if_any(failures)
+
+
+def _searchless(study: TrainedStudy, budget: Budget) -> Budget:
+    """The budget of a study without a search."""
+    if not (budget.trials and study.without_search):
+        return budget
+    Console(stderr=True).print(f"{study.name} {study.without_search}: {budget.name} is long here")
+    return BUDGETS["long"]
+
+
+def _exit_if_any(failures: list[str]) -> None:
+    for failure in failures:
+        print(f"failed: {failure}", file=sys.stderr)
+    if failures:
+        raise typer.Exit(1)
+
+
+class _Listener:
+    """Prints sentences and a progress bar on standard error."""
+
+    def __init__(self) -> None:
+        self.bar = counting_bar(TextColumn("{task.fields[left]}"))
+        self._task: TaskID | None = None
+
+    def say(self, text: str) -> None:
+        self.bar.console.print(text)
+
+    def progress(self, progress: Progress) -> None:
+        if self._task is None:
+            self._task = self.bar.add_task("", left="")
+            self.bar.start()
+        left = f"about {duration(progress.seconds_left)} left" if progress.seconds_left else ""
+        description, done = progress.description, progress.finished
+        self.bar.update(self._task, description=description, completed=done, total=progress.total, left=left)
+
+
+@contextmanager
+def _listening() -> Iterator[_Listener]:
+    listener = _Listener()
     try:
-        with _progress(cell) as on_progress:
-            result = run_cell(cell, file, jobs, minutes, on_progress)
+        yield listener
+    finally:
+        listener.bar.stop()
+
+
+@app.command()
+def search(
+    data: Annotated[str, typer.Option(help="Name of the data set.")],
+    storage: Annotated[
+        str, typer.Option(help="File of the search (.db), or the address of a database that several machines reach.")
+    ],
+    model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "s2gnn",
+    graph: GraphKind = None,
+    k: K = None,
+    protocol: Annotated[str, typer.Option(help=f"One of {', '.join(PROTOCOLS)}.")] = "fair",
+    sampler: Annotated[
+        Literal["tpe", "random"],
+        typer.Option(help="tpe learns from trials and prunes; random is the paper's."),
+    ] = "tpe",
+    trials: Annotated[int, typer.Option(min=1, help="Number of trials, of all workers together.")] = 100,
+    seeds: Annotated[
+        int, typer.Option(min=1, max=len(VALIDATION_SEEDS), help="Number of the paper's validation seeds.")
+    ] = len(VALIDATION_SEEDS),
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the sampler.")] = 0,
+    max_heads: Annotated[int, typer.Option(min=1, max=6, help="Maximum number of attention heads.")] = 6,
+    patience: Annotated[
+        int | None,
+        typer.Option(min=1, help="Stop after this number of epochs without a better validation score; default: never."),
+    ] = None,
+    jobs: Jobs = 1,
+    minutes: Minutes = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search the paper's space for the hyperparameters with the best mean validation score.
+
+    Rerunning the command resumes the search. Run several times at once, on this machine or, with a database that all
+    reach, on others, it shares the work. The trial of a worker that was killed is finished by another.
+
+    Example: [bold]s2gnn study search --data cancer-b --model gcn --protocol fair --trials 100 --storage search.db
+    --jobs 2 --minutes 60[/bold]
+    """
+    if "://" not in storage:
+        check_writable(Path(storage), ".db")
+        Path(storage).absolute().parent.mkdir(parents=True, exist_ok=True)
+    experiment = make_experiment(data, model, replace(named_protocol(protocol), patience=patience), graph=graph, k=k)
+    module = search_module()
+    config = module.SearchConfig(sampler, trials, VALIDATION_SEEDS[:seeds], seed, max_heads)
+    try:
+        with _listening() as listener:
+            on_progress = partial(report_search, listener)
+            result = module.search(experiment, config, storage, jobs, minutes, on_progress)
     except KeyboardInterrupt:
-        _say_how_to_go_on(cell_result(cell, file), records)
+        _print_resume(module.search_result(experiment, config, storage))
         raise
+    _print_search(result, storage, as_json)
+
+
+def _print_search(result: "SearchResult", storage: str, as_json: bool) -> None:
+    from s2gnn.experiments.search_storage import storage_address, without_password
+
     if as_json:
-        print(json.dumps(_as_json(result, records), indent=2))
+        content = {
+            "command": without_password(command_line()),
+            "commit": provenance.commit(),
+            "versions": provenance.versions(),
+            "study": result.study,
+            "experiment": result.experiment.describe(),
+            **{name: value for name, value in asdict(result).items() if name not in ("experiment", "study")},
+            "failed": result.failed,
+            "finished": result.finished,
+            "best": asdict(result.best) if result.best else None,
+        }
+        print(json.dumps(content, indent=2))
     else:
-        _print_row(result)
-    if not result.complete:
-        _say_how_to_go_on(result, records)
+        score = "–" if result.score is None else f"{100 * result.score:.2f}"
+        counts = (result.complete, result.pruned, result.failed, result.retried)
+        print_table(
+            result.study,
+            ("trials", "complete", "pruned", "failed", "retried", "best on validation (%)"),
+            [(f"{result.finished} of {result.trials}", *map(str, counts), score)],
+        )
+        if result.best is not None:
+            print("best: " + " ".join(f"--set {name}={value}" for name, value in result.best.values.items()))
+        print(f"dashboard: optuna-dashboard {shlex.quote(without_password(storage_address(storage)))}")
+    for failure in result.failures:
+        print(f"failed: {failure}", file=sys.stderr)
+    if result.finished < result.trials:
+        _print_resume(result)
+
+
+def _print_resume(result: "SearchResult") -> None:
+    done = f"{result.finished} of {result.trials} trials are finished"
+    print(f"{done}; rerun the command to resume", file=sys.stderr)
 
 
 @app.command()
 def show(
-    study: Annotated[str, typer.Argument(help="A study, or a file of results (.jsonl).")],
-    form: Annotated[Literal[FormatName, "json"], typer.Option("--format", help="How to print the table.")] = "text",
-    results: Annotated[Path, typer.Option(help="The folder of the records of a study.")] = Path("results"),
-    data: Annotated[str | None, typer.Option(help="These data sets only, with commas.")] = None,
-    models: Annotated[str | None, typer.Option(help="These models only, with commas.")] = None,
+    study: Annotated[str, typer.Argument(help="A study, or a file of records (.jsonl).")],
+    form: Annotated[Literal[FormatName, "json"], typer.Option("--format", help="Output format.")] = "text",
+    results: Results = Path("results"),
+    data: Data = None,
+    models: Models = None,
     budget: Annotated[
-        str | None, typer.Option(help=f"Runs with these of {', '.join(BUDGETS)} only, with commas; all but smoke.")
+        str | None, typer.Option(help=f"Budgets of {', '.join(BUDGETS)}, separated by commas; default: all but smoke.")
     ] = None,
 ) -> None:
-    """Print the table of a study from its records, beside the numbers of the paper; or sum up one file of records.
+    """Print a study next to the published numbers, from its records; or summarize one file of records.
 
     Examples: [bold]s2gnn study show table2-knn --data isolet --format markdown[/bold]
 
@@ -186,45 +333,38 @@ def show(
     """
     parts = {"--data": data, "--models": models, "--budget": budget}
     if study.endswith(".jsonl"):
-        refuse(parts, "is for a study: leave it out for a file of results")
+        refuse(parts, "is for a study: omit it for a file of records")
         _show_file(Path(study), form)
         return
-    check_study(study)
+    found = find_study(study)
     _check_folder(results)
-    if study in MEASURED:
-        refuse(parts, f"means nothing to {study}, which is shown whole: leave it out")
+    if isinstance(found, MeasuredStudy):
+        refuse(parts, f"has no effect on {study}, which is shown whole: omit it")
     budgets = names(budget)
-    part = Part(names(data), names(models), list(map(named_budget, budgets)) if budgets else None)
+    selection = Selection(names(data), names(models), None, list(map(named_budget, budgets)) if budgets else None)
     if form == "json":
-        print(json.dumps(study_json(study, results, part), indent=2))
+        print(json.dumps(found.json(results, selection), indent=2))
     else:
-        print(render(study_layout(study, results, part), form), end="")
+        print(render(found.table(results, selection), form), end="")
 
 
-def _show_file(records: Path, form: str) -> None:
-    if not records.is_file():
-        raise InputError(f"{records} is not a file: give one that s2gnn study run has made")
-    found = summaries(Records(records))
-    if not found:
-        raise InputError(f"{records} has no record: give a file that s2gnn study run has made")
-    if form == "markdown":
-        print(render_records(records))
-    elif form == "json":
-        print(json.dumps([asdict(summary) for summary in found], indent=2))
-    elif form == "text":
-        print_table(f"Records of {records.name}", HEADER, [summary.cells() for summary in found])
+def _show_file(path: Path, form: Literal[FormatName, "json"]) -> None:
+    if not path.is_file() or not (found := summaries(Records(path))):
+        raise InputError(f"{path} has no records: give a file that s2gnn study run has written")
+    if form == "json":
+        print(json.dumps([summary.json() for summary in found], indent=2))
     else:
-        raise InputError(f"a file of records is shown as text, markdown or json, not as {form}: name a study")
+        print(render(summary_table(path), form), end="")
 
 
 @app.command()
 def document(
-    page: Annotated[Path, typer.Argument(help="The Markdown document with the markers.")],
-    results: Annotated[Path, typer.Option(help="The folder of the records.")] = Path("results"),
+    page: Annotated[Path, typer.Argument(help="Markdown document with the markers.")],
+    results: Results = Path("results"),
 ) -> None:
-    """Put the tables of stored records, of studies and of benchmarks, into a document.
+    """Write the tables of stored records, of studies and of benchmarks, into a document.
 
-    A table goes between <!-- record: NAME --> and <!-- end -->, NAME being a study or a file of the folder.
+    A table goes between <!-- record: NAME --> and <!-- end -->; NAME is a study or a file of the folder.
 
     Example: [bold]s2gnn study document docs/reproduction.md[/bold]
     """
@@ -234,7 +374,7 @@ def document(
     try:
         text = page.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(f"{page} is no text ({error}): give the Markdown document that the tables go into") from error
+        raise InputError(f"{page} is not text ({error}): give the Markdown document of the tables") from error
     write_atomically(page, fill_sections(text, partial(render_section, results)).encode())
 
 
@@ -245,69 +385,10 @@ def _check_folder(results: Path) -> None:
 
 def render_section(results: Path, name: str) -> str:
     """What a document shows of a study, of a file of records, or of a stored benchmark."""
-    if name.endswith(".jsonl"):
-        return render_records(results / name)
+    special: Mapping[str, Any] = {"cost-model": render_cost_model, "findings": findings, "headline": headline}
+    if name in special:
+        return str(special[name](results))
     if name.startswith("bench-"):
         return render_benchmark(results / name)
-    if name == "cost-model":
-        return render_cost_model(results)
-    if name in (FINDINGS, HEADLINE):
-        return findings(results) if name == FINDINGS else headline(results)
-    return render(study_layout(name, results), "markdown")
-
-
-def _print_row(result: CellResult) -> None:
-    cell, confidence, seconds = result.cell, result.confidence, result.seconds
-    score = mean_text(confidence, result.deviation) if confidence else "–"
-    metric = "ROC-AUC (%)" if result.metric == "test_roc_auc" else "accuracy (%)"
-    run, folds = cell.protocol.run, cell.protocol.folds
-    print_table(
-        f"Mean over {run}s on the test nodes or graphs ± {'their standard deviation' if folds else '95 % half-width'}",
-        ("data", "graph", "model", "protocol", metric, f"{run}s", f"seconds per {run}"),
-        [
-            (
-                cell.data,
-                graph_title(cell.graph, cell.k),
-                cell.model,
-                cell.protocol.name,
-                score,
-                f"{len(result.records)} of {len(cell.seeds)}",
-                "–" if seconds is None else f"{seconds:.2f}",
-            )
-        ],
-    )
-
-
-def _as_json(result: CellResult, records: Path) -> dict[str, object]:
-    return {
-        "command": command_line(),
-        "commit": provenance.commit(),
-        "versions": provenance.versions(),
-        "records": str(records),
-        "config": result.cell.config,
-        "config_hash": result.cell.config_hash,
-        "complete": result.complete,
-        "metric": result.metric,
-        "score": asdict(result.confidence) if result.confidence else None,
-        "seconds": result.seconds,
-        "seeds": {str(seed): record.metrics for seed, record in result.records.items()},
-    }
-
-
-def _say_how_to_go_on(result: CellResult, records: Path) -> None:
-    done = f"{len(result.records)} of {len(result.cell.seeds)} seeds are in {records}"
-    print(f"{done}; the same command goes on from there", file=sys.stderr)
-
-
-@contextmanager
-def _progress(cell: Cell) -> Iterator[Callable[[CellProgress], None]]:
-    """A bar that names the cell, the seeds in training and the time left."""
-    with counting_bar(TextColumn("{task.fields[left]}")) as bar:
-        task = bar.add_task(f"{cell.title}: preparing", total=len(cell.seeds), left="")
-
-        def update(progress: CellProgress) -> None:
-            seeds = ", ".join(map(str, progress.running)) or "–"
-            left = "" if progress.seconds_left is None else f"about {duration(progress.seconds_left)} left"
-            bar.update(task, description=f"{cell.title}: seed {seeds}", completed=progress.finished, left=left)
-
-        yield update
+    table = summary_table(results / name) if name.endswith(".jsonl") else find_study(name).table(results)
+    return render(table, "markdown")

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import torch
 import typer
 from numpy.typing import NDArray
 
@@ -20,30 +19,28 @@ from s2gnn.cli import BAD_INPUT, FAILED
 from s2gnn.cli.memory import measured_peak, size_text
 from s2gnn.cli.output import AsJson, check_folder_writable, check_writable, command_line, duration
 from s2gnn.cli.values import assignment
-from s2gnn.data.catalogue import Kind, entry, graph_title
-from s2gnn.data.dataset import Dataset
-from s2gnn.data.splits import CITATION_NETWORKS, Split
+from s2gnn.data.catalogue import Kind, dataset_info, graph_title
+from s2gnn.data.splits import CITATION_NETWORKS
 from s2gnn.errors import InputError, LostProcessError
+from s2gnn.experiments.experiment import Experiment, make_experiment
+from s2gnn.experiments.protocols import FAIR, FAIR_CITATION
+from s2gnn.experiments.tasks import Classification, Trained
 from s2gnn.graphs import Graph, cut_share, partition
-from s2gnn.learning import Checkpoint, FitResult, Group, fit, joined_group, predict_logits, seeded
+from s2gnn.learning import Checkpoint, Group, joined_group
 from s2gnn.learning.group import TOLD, is_launched
-from s2gnn.learning.metrics import accuracy, mean_roc_auc
-from s2gnn.learning.protocol import FAIR, FAIR_CITATION
 from s2gnn.nn import MODELS, S2GNN, Clusters, GraphNetwork, InParts, save_model
 from s2gnn.nn.checkpoint import DESCRIPTION, WEIGHTS
 from s2gnn.nn.parts import DegreesName, EvaluateName
 from s2gnn.progress import progress_bar
-from s2gnn.studies import Cell, make_cell
-from s2gnn.studies.run import dataset_of, split_of
 
 app = typer.Typer()
 
-INDENT = 22  # of what is said, beside its name
+INDENT = 22  # width of the names
 
 
 @dataclass(frozen=True)
 class _Division:
-    """How the graph is divided."""
+    """How the graph is divided into batches."""
 
     parts: int
     per_batch: int
@@ -55,42 +52,42 @@ class _Division:
 @app.command()
 def train(
     data: Annotated[str, typer.Argument(help="A data set of nodes, see s2gnn data list.")],
-    parts: Annotated[int, typer.Option(min=1, help="Parts that METIS divides the graph into.")] = 1,
-    per_batch: Annotated[int, typer.Option("--parts-per-batch", min=1, help="Parts that are seen at once.")] = 1,
+    parts: Annotated[int, typer.Option(min=1, help="Number of clusters that METIS divides the graph into.")] = 1,
+    per_batch: Annotated[int, typer.Option("--parts-per-batch", min=1, help="Number of clusters in a batch.")] = 1,
     batches_per_step: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Batches whose gradients are added up for a step; as many as there are processes if left out."
+            min=1, help="Number of batches whose gradients are summed for a step; default: number of processes."
         ),
     ] = None,
-    degrees: Annotated[DegreesName, typer.Option(help="Degrees of the whole graph, or of the part.")] = "whole",
-    evaluate: Annotated[EvaluateName, typer.Option(help="Validate on the whole graph at once, or in parts.")] = "whole",
+    degrees: Annotated[DegreesName, typer.Option(help="Node degrees in the whole graph, or in the batch.")] = "whole",
+    evaluate: Annotated[EvaluateName, typer.Option(help="Validate on the whole graph, or in batches.")] = "whole",
     model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "s2gnn",
-    graph: Annotated[
-        Kind | None, typer.Option(help="Kind of the graph; that of the paper's Table I if left out.")
-    ] = None,
+    graph: Annotated[Kind | None, typer.Option(help="Kind of graph; default: that of the paper's Table I.")] = None,
     changes: Annotated[
-        list[str] | None, typer.Option("--set", help="A hyperparameter, as NAME=VALUE; may be repeated.")
+        list[str] | None, typer.Option("--set", help="A hyperparameter, NAME=VALUE; repeatable.")
     ] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="At most so many.")] = 500,
-    patience: Annotated[int, typer.Option(min=1, help="Stop after so many without a better validation score.")] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="Of the split, the weights and the batches.")] = 0,
+    epochs: Annotated[int, typer.Option(min=1, help="Maximum number of epochs.")] = 500,
+    patience: Annotated[
+        int, typer.Option(min=1, help="Stop after this number of epochs without a better validation score.")
+    ] = 100,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the split, the weights and the batches.")] = 0,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="A file (.safetensors) to save the run in; if it is there, the run goes on from it."),
+        typer.Option(help="File of the run (.safetensors); if it exists, the run resumes from it."),
     ] = None,
-    every: Annotated[int, typer.Option(min=1, help="Epochs between two times that the run is saved.")] = 10,
+    every: Annotated[int, typer.Option(min=1, help="Number of epochs between two checkpoints.")] = 10,
     wait: Annotated[
         int,
-        typer.Option(min=1, help="Minutes that a process waits for the others, as while the first validates."),
+        typer.Option(min=1, help="Minutes that a process waits for the others, for example while the first validates."),
     ] = 30,
-    out: Annotated[Path | None, typer.Option(help="The folder to write the trained S2-GNN into.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write the trained S2-GNN to.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train one network on a data set, in parts of its graph, by one process or by several under torchrun.
+    """Train one network on a data set, in mini-batches of clusters, by one process or several (torchrun).
 
-    Interrupted in any way, the same command goes on from the checkpoint. The result depends on the batches of a step
-    and not on the number of processes.
+    Interrupted at any time, the same command resumes from the checkpoint. The result depends on the batches of a step,
+    not on the number of processes.
 
     Examples: [bold]s2gnn train pubmed --parts 50 --parts-per-batch 5 --checkpoint run.safetensors[/bold]
 
@@ -98,26 +95,27 @@ def train(
     --checkpoint run.safetensors --out model/[/bold]
     """
     if out is not None and model != "s2gnn":
-        raise InputError(f"--out keeps an S2-GNN, but the model is {model}: leave it out")
-    if entry(data).task == "graphs":
+        raise InputError(f"--out saves an S2-GNN, but the model is {model}: omit it")
+    if dataset_info(data).task == "graphs":
         raise InputError(f"{data} has many graphs, but s2gnn train is for the nodes of one: s2gnn study run has both")
     if per_batch > parts:
-        raise InputError(f"--parts-per-batch is {per_batch}, but there are {parts} parts: take at most as many")
+        raise InputError(f"--parts-per-batch is {per_batch}, but there are {parts} parts: choose at most {parts}")
     protocol = FAIR_CITATION if data in CITATION_NETWORKS else FAIR
-    cell = make_cell(data, model, protocol, graph=graph, changes=dict(map(assignment, changes or ())), seeds=(seed,))
+    given = dict(map(assignment, changes or ()))
+    experiment = make_experiment(data, model, protocol, graph=graph, changes=given, seeds=(seed,))
     with _ended_by_the_launcher(), joined_group(timedelta(minutes=wait)) as group:
         division = _Division(parts, per_batch, batches_per_step or group.size, degrees, evaluate)
-        cell = replace(cell, protocol=replace(cell.protocol, epochs=epochs, patience=patience))
-        saved = None if checkpoint is None else Checkpoint(checkpoint, every, _settings(cell))
+        experiment = replace(experiment, protocol=replace(protocol, epochs=epochs, patience=patience))
+        saved = None if checkpoint is None else Checkpoint(checkpoint, every, _settings(experiment))
         try:
             group.from_first(partial(_check_targets, checkpoint, out))
-            summary, network = _train(cell, division, group, saved, shown=group.is_first and not as_json)
+            summary, network = _train(experiment, division, group, saved, shown=group.is_first and not as_json)
         except LostProcessError as error:
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # this process ends by itself, when it has said why
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # this process ends by itself, after it has printed why
             raise LostProcessError(f"{error}: {_what_is_left(saved, group)}") from error
-        except TOLD as error:  # all processes have it, and the first says so
+        except TOLD as error:  # all processes have it, and the first prints it
             if group.is_first:
-                if is_launched():  # torchrun may end it because another is gone, but not before it has spoken
+                if is_launched():  # torchrun may end it because another is gone, but not before it has printed
                     signal.signal(signal.SIGTERM, signal.SIG_IGN)
                 raise
             raise typer.Exit(BAD_INPUT if isinstance(error, InputError) else FAILED) from error
@@ -142,13 +140,13 @@ def _check_targets(checkpoint: Path | None, out: Path | None) -> None:
 
 @contextmanager
 def _ended_by_the_launcher() -> Iterator[None]:
-    """Say what happened when torchrun ends this process, which it does when another of the run has ended."""
+    """Raise when torchrun ends this process, which it does when another process of the run has ended."""
     if not is_launched():
         yield
         return
 
     def end(*_: Any) -> None:
-        raise LostProcessError("this process was told to end, as when another process of the run has ended")
+        raise LostProcessError("the launcher ended this process, for example because another process of the run ended")
 
     handler = signal.signal(signal.SIGTERM, end)
     try:
@@ -160,70 +158,63 @@ def _ended_by_the_launcher() -> Iterator[None]:
 
 def _what_is_left(saved: Checkpoint | None, group: Group) -> str:
     if saved is None:
-        return "nothing is left of the run; with --checkpoint FILE it could be gone on with"
+        return "the run was not saved; pass --checkpoint FILE to make it resumable"
     if saved.path.is_file():
-        return f"the same command goes on from {saved.path}, after epoch {saved.epochs()}"
+        return f"rerun the command to resume from {saved.path}, after epoch {saved.epochs()}"
     if group.is_first:
-        return f"it was over before {saved.path} was written for the first time"
+        return f"it ended before {saved.path} was written for the first time"
     # It may be on the disk of another machine.
-    return f"the same command goes on from {saved.path} where the first process ran, if it was saved by then"
+    return f"rerun the command to resume from {saved.path} on the machine of the first process, if it was saved by then"
 
 
-def _settings(cell: Cell) -> dict[str, Any]:
-    """What a run depends on beside the arguments of `fit`; it may go on with another number of processes."""
-    return {"data": cell.data, "graph": cell.graph, "model": cell.model, **cell.hyperparameters.model}
+def _settings(experiment: Experiment) -> dict[str, Any]:
+    """What a run depends on in addition to the arguments of `fit`; the number of processes may change."""
+    chosen = experiment.hyperparameters.model
+    return {"data": experiment.data, "graph": experiment.graph, "model": experiment.model, **chosen}
 
 
 def _train(
-    cell: Cell, division: _Division, group: Group, saved: Checkpoint | None, *, shown: bool
-) -> tuple[dict[str, Any], GraphNetwork]:
-    dataset, graph = group.everywhere(partial(dataset_of, cell))
+    experiment: Experiment, division: _Division, group: Group, saved: Checkpoint | None, *, shown: bool
+) -> tuple[dict[str, Any], GraphNetwork | None]:
+    task = group.everywhere(partial(Classification, experiment))
+    graph = task.graph
+    assert isinstance(graph, Graph)
     if division.parts > graph.n_nodes:
-        raise InputError(f"--parts is {division.parts}, but the graph of {cell.data} has {graph.n_nodes} nodes")
-    seed, split = cell.seeds[0], split_of(cell, dataset, cell.seeds[0])
+        raise InputError(f"--parts is {division.parts}, but the graph of {experiment.data} has {graph.n_nodes} nodes")
     of_node = group.from_first(lambda: partition(graph, division.parts, seed=0))
-    with seeded(seed):
-        network = cell.new_model(dataset.x.shape[1], len(dataset.class_names))
-    x = InParts(
-        network,
-        dataset.x,
-        graph,
-        Clusters(of_node, division.per_batch),
-        division.degrees,
-        division.evaluate,
-        division.batches_per_step,
-    )
-    chosen = cell.hyperparameters
-    config = cell.protocol.fit_config(chosen.lr, chosen.weight_decay, several_labels=dataset.several_labels)
-    with progress_bar(f"training on {cell.data}", shown=shown) as show:
-        result = fit(
-            network,
-            x,
+
+    def prepare(network: GraphNetwork) -> tuple[InParts, None]:
+        clusters = Clusters(of_node, division.per_batch)
+        return (
+            InParts(
+                network, task.data.x, graph, clusters, division.degrees, division.evaluate, division.batches_per_step
+            ),
             None,
-            dataset.y,
-            split.train,
-            split.val,
-            config=config,
-            seed=seed,
-            on_epoch=lambda epoch: show((epoch + 1) / config.epochs),
+        )
+
+    with progress_bar(f"training on {experiment.data}", shown=shown) as show:
+        trained = task.fit(
+            experiment.seeds[0],
+            prepare=prepare,
+            on_epoch=lambda epoch: show((epoch + 1) / experiment.protocol.epochs),
             group=group,
             checkpoint=saved,
         )
     if not group.is_first:
-        return {}, network
-    scores = _scores(dataset, split, predict_logits(network, x, None), result)
-    return {**_described(cell, division, group, graph, of_node), **scores}, network
+        return {}, trained.network
+    described = _described(experiment, division, group, graph, of_node)
+    return {**described, **_scores(task, trained)}, trained.network
 
 
 def _described(
-    cell: Cell, division: _Division, group: Group, graph: Graph, of_node: NDArray[np.int64]
+    experiment: Experiment, division: _Division, group: Group, graph: Graph, of_node: NDArray[np.int64]
 ) -> dict[str, Any]:
     return {
-        "data": cell.data,
-        "graph": graph_title(cell.graph, cell.k),
+        "data": experiment.data,
+        "graph": graph_title(experiment.graph, experiment.k),
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,
-        "network": cell.model,
+        "network": experiment.model,
         "parts": division.parts,
         "cut_share": cut_share(graph, of_node),
         "parts_per_batch": division.per_batch,
@@ -232,18 +223,13 @@ def _described(
     }
 
 
-def _scores(dataset: Dataset, split: Split, logits: torch.Tensor, result: FitResult) -> dict[str, Any]:
-    history, epoch = result.history, result.best_epoch
-    y, found = dataset.y[split.test], logits[split.test].numpy()
-    if dataset.several_labels:
-        scores = {"val_roc_auc": history.val_auc[epoch], "test_roc_auc": mean_roc_auc(y, found)}
-    else:
-        scores = {"val_accuracy": history.val_accuracy[epoch], "test_accuracy": accuracy(y, found.argmax(axis=1))}
+def _scores(task: Classification, trained: Trained) -> dict[str, Any]:
+    metrics, score = task.score(trained), "roc_auc" if task.data.several_labels else "accuracy"
     return {
-        **scores,
-        "epochs": len(history.train_loss),
-        "best_epoch": epoch + 1,
-        "seconds": round(result.seconds, 2),
+        **{name: metrics[name] for name in (f"val_{score}", f"test_{score}")},
+        "epochs": len(trained.result.history.train_loss),
+        "best_epoch": trained.result.best_epoch + 1,
+        "seconds": round(trained.result.seconds, 2),
         "peak_bytes": measured_peak(),
     }
 
@@ -268,7 +254,7 @@ def _print(summary: dict[str, Any], as_json: bool) -> None:
         ("time", duration(summary["seconds"])),
     ]
     if summary["peak_bytes"] is not None:
-        rows.append(("memory", f"{size_text(summary['peak_bytes'])} at most, of the first process"))
+        rows.append(("memory", f"{size_text(summary['peak_bytes'])} peak, of the first process"))
     rows += [(name, summary[name]) for name in ("checkpoint", "model") if summary[name] is not None]
     for name, text in rows:
         print(f"{name:{INDENT}s}{text}")

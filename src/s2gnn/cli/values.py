@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from s2gnn.errors import InputError
-from s2gnn.learning.hyperparameters import Value
+from s2gnn.experiments.hyperparameters import Value
 
 
 def assignment(text: str) -> tuple[str, Value]:

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,7 @@ from s2gnn.errors import InputError
 
 RESAMPLES = 1000
 LEVEL = 0.95
+_EQUAL = 1e-12  # scores are shares of a few hundred nodes: differences that agree to twelve digits are equal
 
 
 def accuracy(y: ArrayLike, predicted: ArrayLike) -> float:
@@ -87,8 +89,8 @@ class PairedComparison:
         mean_difference: of the first minus the second.
         low: lower end of its 95 % interval, by Student's t; `None` for a single seed.
         high: upper end.
-        p_t: of the paired t-test; `None` when it is not defined, because all differences are equal or there is one.
-        p_wilcoxon: of Wilcoxon's signed-rank test; 1 when no seed differs.
+        p_t: of the paired t-test; `None` if it is undefined, because all differences are equal or there is one.
+        differences: in the order of seeds.
     """
 
     n: int
@@ -96,7 +98,18 @@ class PairedComparison:
     low: float | None
     high: float | None
     p_t: float | None
-    p_wilcoxon: float
+    differences: tuple[float, ...] = field(repr=False)
+
+    @cached_property
+    def p_wilcoxon(self) -> float:
+        """Of Wilcoxon's signed-rank test; 1 if no seed differs."""
+        none_differs = not np.any(np.abs(self.differences) > _EQUAL)
+        return 1.0 if none_differs else float(stats.wilcoxon(self.differences).pvalue)
+
+    def describe(self) -> dict[str, float | None]:
+        """All figures by name."""
+        names = ("n", "mean_difference", "low", "high", "p_t", "p_wilcoxon")
+        return {name: getattr(self, name) for name in names}
 
 
 def compare_paired(first: Mapping[int, float], second: Mapping[int, float]) -> PairedComparison:
@@ -110,8 +123,7 @@ def compare_paired(first: Mapping[int, float], second: Mapping[int, float]) -> P
     if not np.isfinite(differences).all():
         raise InputError(f"the score of seed {seeds[int(np.flatnonzero(~np.isfinite(differences))[0])]} is not finite")
     n, mean = len(differences), float(differences.mean())
-    # Scores are shares of a few hundred nodes: differences that agree to twelve digits are equal.
-    vary = bool(np.ptp(differences) > 1e-12)
+    vary = bool(np.ptp(differences) > _EQUAL)
     low = high = p_t = None
     if n > 1:
         deviation = float(differences.std(ddof=1)) if vary else 0.0
@@ -119,9 +131,7 @@ def compare_paired(first: Mapping[int, float], second: Mapping[int, float]) -> P
         low, high = mean - reach, mean + reach
     if vary:
         p_t = float(stats.ttest_1samp(differences, 0.0).pvalue)
-    none_differs = not np.any(np.abs(differences) > 1e-12)
-    p_wilcoxon = 1.0 if none_differs else float(stats.wilcoxon(differences).pvalue)
-    return PairedComparison(n, mean, low, high, p_t, p_wilcoxon)
+    return PairedComparison(n, mean, low, high, p_t, tuple(differences.tolist()))
 
 
 def _same_shape(y: ArrayLike, given: ArrayLike) -> tuple[NDArray[np.generic], NDArray[np.generic]]:

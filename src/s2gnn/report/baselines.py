@@ -10,8 +10,8 @@ from scipy.special import softmax
 from scipy.stats import binomtest, wilcoxon
 
 from s2gnn.estimator.training import Objective
+from s2gnn.learning.classical import LabelSpreading
 from s2gnn.learning.metrics import bootstrap_confidence
-from s2gnn.learning.yardsticks import LabelSpreading
 from s2gnn.nn import MLP
 from s2gnn.report.model import ReportedModel
 

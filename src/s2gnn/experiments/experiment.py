@@ -1,0 +1,224 @@
+"""Experiment: one number of a table, by everything that it depends on, and the key of its records."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import torch
+
+from s2gnn.data.catalogue import Kind, dataset_info
+from s2gnn.data.splits import DEVELOPMENT_SHARE, TEST_SEEDS, TRAINING_SHARE
+from s2gnn.errors import InputError
+from s2gnn.experiments.hyperparameters import Hyperparameters, Value, default_hyperparameters
+from s2gnn.experiments.protocols import Protocol, named_protocol
+from s2gnn.learning.classical import CLASSICAL, make_classical
+from s2gnn.links import DecoderName, LinkPredictor
+from s2gnn.nn import GraphNetwork, make_graph_model, make_model
+
+TaskName = Literal["nodes", "graphs", "links"]
+
+# Raised when the meaning of `Experiment.describe` changes; records with another version are not comparable.
+KEY_VERSION = 2
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Data × graph × model × hyperparameters × protocol × task, and the seeds to run it with.
+
+    Attributes:
+        data: name of the data set.
+        graph: kind of the graph.
+        k: number of neighbours, for the kinds that have them.
+        model: name of the model, of a classical baseline, or of the encoder where links are predicted.
+        hyperparameters: of model and optimizer.
+        protocol: how models are trained and tested.
+        seeds: one run each; the numbers of the folds under a protocol with folds.
+        share: of training nodes, see `paper_split`; `None` for the paper's.
+        decoder: predicts links between the nodes that the model embeds; `None` classifies nodes or graphs.
+        embedding: width of the embeddings.
+    """
+
+    data: str
+    graph: Kind
+    k: int | None
+    model: str
+    hyperparameters: Hyperparameters
+    protocol: Protocol
+    seeds: tuple[int, ...] = TEST_SEEDS
+    share: float | None = None
+    decoder: DecoderName | None = None
+    embedding: int = 16
+
+    @property
+    def task(self) -> TaskName:
+        """What is predicted: classes of nodes or of graphs, or links."""
+        return "links" if self.decoder is not None else dataset_info(self.data).task
+
+    @property
+    def title(self) -> str:
+        """The experiment in a few words."""
+        words = [self.data, self.graph, self.model, self.protocol.name]
+        if self.share is not None:
+            words.append(f"{100 * self.share:g} % labelled")
+        if self.decoder is not None:
+            words.append(f"{self.decoder} decoder")
+        return " ".join(words)
+
+    def describe(self) -> dict[str, Any]:
+        """Everything that a result depends on but the seed, as JSON under names that do not depend on the code."""
+        links = self.decoder is not None
+        content = {
+            "version": KEY_VERSION,
+            "task": self.task,
+            "data": self.data,
+            "recipe": dataset_info(self.data).recipe,
+            "graph": self.graph,
+            "k": self.k,
+            "share": self.share,
+            "model": self.model,
+            "decoder": self.decoder,
+            "embedding": self.embedding if links else None,
+            "lr": self.hyperparameters.lr,
+            "weight_decay": self.hyperparameters.weight_decay,
+            "arguments": self.hyperparameters.model,
+            "protocol": _without_none(self.protocol.describe()),
+        }
+        return _without_none(content)
+
+    @property
+    def key(self) -> str:
+        """Identifies the records of this experiment: a hash of `describe()`."""
+        return record_key(self.describe())
+
+    def new_network(self, in_channels: int, out_channels: int) -> GraphNetwork:
+        """A network for data of these sizes; the encoder where links are predicted."""
+        arguments: dict[str, Any] = {"head": self.protocol.head, **self.hyperparameters.model}
+        make = make_graph_model if self.task == "graphs" else make_model
+        return make(self.model, in_channels, out_channels, **arguments)
+
+    def new_predictor(self, in_channels: int) -> LinkPredictor:
+        """A link predictor for features of this width."""
+        assert self.decoder is not None
+        return LinkPredictor(self.new_network(in_channels, self.embedding), self.decoder, self.embedding)
+
+
+def record_key(description: Mapping[str, Any]) -> str:
+    """Sixteen hexadecimal digits that stand for the description of an experiment."""
+    return hashlib.sha256(canonical_json(description).encode()).hexdigest()[:16]
+
+
+def canonical_json(content: Mapping[str, Any]) -> str:
+    """JSON that is the same in every process: keys sorted, no spaces."""
+    try:
+        return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{content!r} cannot be written as JSON ({error}): use finite numbers, strings and lists"
+        ) from error
+
+
+def _without_none(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in content.items() if value is not None}
+
+
+def make_experiment(
+    data: str,
+    model: str,
+    protocol: str | Protocol = "released",
+    *,
+    graph: Kind | None = None,
+    k: int | None = None,
+    changes: Mapping[str, Value] | None = None,
+    seeds: int | tuple[int, ...] | None = None,
+    share: float | None = None,
+    decoder: DecoderName | None = None,
+    embedding: int = 16,
+) -> Experiment:
+    """An experiment with defaults, checked.
+
+    Args:
+        data: name of a data set.
+        model: name of a model or of a classical baseline.
+        protocol: a protocol or its name.
+        graph: kind of the graph; default: that of the paper's Table I.
+        k: number of neighbours; default: the paper's.
+        changes: hyperparameters that differ from `default_hyperparameters`.
+        seeds: which, or how many of the 50 test seeds or of the protocol's folds; default: all.
+        share: of training nodes; default: the paper's.
+        decoder: of link prediction.
+        embedding: width of the embeddings in link prediction.
+    """
+    found = dataset_info(data)
+    kind = found.kind if graph is None else graph
+    if kind not in get_args(Kind):
+        raise InputError(f"the kind of graph is {kind!r}, but it must be one of {', '.join(get_args(Kind))}")
+    if kind in ("knn", "smooth"):
+        k = found.k if k is None else k
+    elif k is not None:
+        raise InputError(f"k is {k}, but a {kind} graph has no k: omit it")
+    chosen = named_protocol(protocol) if isinstance(protocol, str) else protocol
+    if share is not None and not 0 < share < DEVELOPMENT_SHARE:
+        raise InputError(f"share is {share:g}, but it must lie between 0 and {DEVELOPMENT_SHARE:g}")
+    if "head" in (changes or {}):
+        raise InputError("the head belongs to the protocol: choose another protocol instead of head")
+    defaults = default_hyperparameters(model, data)
+    if model == "supergat" and chosen.head == "released":
+        defaults = defaults.with_values({"attention_loss": 0.0})  # the released code omits SuperGAT's loss
+    experiment = Experiment(
+        data,
+        kind,
+        k,
+        model,
+        defaults.with_values(changes or {}),
+        chosen,
+        _checked_seeds(seeds, chosen),
+        None if share == TRAINING_SHARE else share,
+        decoder,
+        embedding,
+    )
+    _check_task(experiment)
+    if model in CLASSICAL:
+        make_classical(model, **experiment.hyperparameters.model)
+        return experiment
+    chosen.fit_config(experiment.hyperparameters.lr, experiment.hyperparameters.weight_decay)
+    with torch.device("meta"):  # checks the arguments without taking memory
+        if decoder is None:
+            experiment.new_network(found.features, found.classes)
+        else:
+            experiment.new_predictor(found.features)
+    return experiment
+
+
+def _checked_seeds(seeds: int | tuple[int, ...] | None, protocol: Protocol) -> tuple[int, ...]:
+    known = TEST_SEEDS if protocol.folds is None else tuple(range(protocol.folds))
+    if seeds is None:
+        return known
+    if isinstance(seeds, int):
+        if not 1 <= seeds <= len(known):
+            what = "test seeds" if protocol.folds is None else "folds"
+            raise InputError(f"seeds is {seeds}, but it must be 1..{len(known)}, the number of {what}")
+        return known[:seeds]
+    if len(set(seeds)) < len(seeds) or not seeds:
+        raise InputError(f"seeds is {seeds}, but an experiment has at least one seed and each once")
+    return seeds
+
+
+def _check_task(experiment: Experiment) -> None:
+    """Raise unless graph, model and protocol fit the task of the data set."""
+    data, kind, model, protocol = experiment.data, experiment.graph, experiment.model, experiment.protocol
+    if experiment.decoder is not None:
+        if dataset_info(data).task == "graphs":
+            raise InputError(f"{data} has many graphs, but links are predicted in one: choose a citation network")
+        if kind not in ("given", "diffusion"):
+            raise InputError(
+                f"the kind of graph is {kind!r}, but links are predicted in a given graph: choose given or diffusion"
+            )
+    if dataset_info(data).task == "nodes":
+        if protocol.batch_size is not None or protocol.folds is not None:
+            raise InputError(f"{protocol.name} is for graph classification, but {data} has nodes: choose fair")
+    elif kind not in ("diffusion", "given"):
+        raise InputError(f"the kind of graph is {kind!r}, but the graphs of {data} are diffusion or given")
+    elif model in CLASSICAL:
+        raise InputError(f"{model} is for nodes of one graph, but {data} has many graphs: choose a network")

@@ -1,0 +1,1 @@
+"""The studies that measure and draw, one module each."""

@@ -1,0 +1,194 @@
+"""Studies that are measured in one go and stored whole: numbers as JSON and CSV, figures as PNG and SVG."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from s2gnn import provenance
+from s2gnn.errors import InputError
+from s2gnn.experiments.protocols import BUDGETS, Budget
+from s2gnn.experiments.study import ALL, Selection, Study, check_names
+from s2gnn.files import write_atomically
+from s2gnn.pictures import picture
+from s2gnn.render import Block, Cell, Table
+
+Content = Mapping[str, Any]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One data set to measure.
+
+    Attributes:
+        data: its name.
+        settings: of the study, see `MeasuredStudy.settings`.
+        report: shows a line on the progress.
+    """
+
+    data: str
+    settings: Content
+    report: Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class MeasuredStudy(Study):
+    """A table or figure that needs no training, or little.
+
+    Its content is a mapping that can be written as JSON: the settings, and "rows" with a list of rows.
+
+    Attributes:
+        name: as on the command line.
+        title: what it shows.
+        paper: where in the paper.
+        data: the data sets that it can be measured on.
+        measure: yields the rows of one data set.
+        tabulate: the content as a table.
+        draw: the content as a figure; `None` if there is only a table.
+        settings: what the rows have in common, given the budget.
+        budgeted: whether the settings depend on the budget.
+        usual: the data sets that are measured by default; `None` for all.
+    """
+
+    name: str
+    title: str
+    paper: str
+    data: tuple[str, ...]
+    measure: Callable[[Measurement], Iterable[Row]]
+    tabulate: Callable[[Content], Table]
+    draw: Callable[[Content], Figure] | None = None
+    settings: Callable[[Budget], Row] = lambda _: {}
+    budgeted: bool = False
+    usual: tuple[str, ...] | None = None
+
+    @property
+    def size(self) -> str:
+        """What it produces, in a few words."""
+        return "a table" if self.draw is None else "a table, a picture"
+
+    def run(
+        self,
+        folder: Path,
+        command: str,
+        data: Sequence[str] | None = None,
+        budget: Budget | None = None,
+        report: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Measure data sets, by default the usual ones, and store NAME.json and .csv, and .png and .svg of a figure.
+
+        `command` is what the record names as its origin; `budget` is quick by default.
+        """
+        if budget is not None and not self.budgeted:
+            raise InputError(f"--budget has no effect on {self.name}: omit it")
+        check_names(self.name, "data set", data, self.data)
+        chosen = data or self.usual or self.data
+        self._check_keeps_all(folder, chosen)
+        settings, rows = self.settings(budget or BUDGETS["quick"]), []
+        for name in chosen:
+            report(name)
+            rows += [{"data": name, **row} for row in self.measure(Measurement(name, settings, report))]
+        write_record(folder, self.name, made_record(command, {**settings, "rows": rows}), self.tabulate, self.draw)
+
+    def _check_keeps_all(self, folder: Path, data: Sequence[str]) -> None:
+        """Raise if the stored record has data sets that a new one would lack."""
+        record = None if set(self.data) <= set(data) else self.read(folder)
+        stored = {row["data"] for row in record["content"]["rows"] if "data" in row} if record else set()
+        if stored - set(data):
+            raise InputError(
+                f"{folder / self.name}.json has more data sets ({', '.join(sorted(stored))}): choose another folder "
+                f"with --results, or name them all with --data {','.join(sorted(stored | set(data)))}"
+            )
+
+    def read(self, folder: Path) -> dict[str, Any] | None:
+        """The stored record; `None` if there is none."""
+        path = folder / f"{self.name}.json"
+        if not path.is_file():
+            return None
+        try:
+            record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            self.tabulate(record["content"])
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise InputError(
+                f"{path} is damaged ({error!r}): make it again with s2gnn study run {self.name}"
+            ) from error
+        return record
+
+    def table(self, folder: Path, selection: Selection = ALL) -> Table:
+        """The stored numbers, all of them, as a table that names the command and the commit behind them."""
+        del selection
+        record, title = self.read(folder), f"{self.title} ({self.paper})"
+        if record is None:
+            return Table(title, ("",), (), (f"No record yet: s2gnn study run {self.name}",))
+        table = self.tabulate(record["content"])
+        made = f"{record['command']}; commit {record['commit']}."
+        return replace(table, title=title, notes=(*table.notes, made))
+
+    def json(self, folder: Path, selection: Selection = ALL) -> dict[str, Any]:
+        """The stored record, for programs; raises if there is none."""
+        del selection
+        record = self.read(folder)
+        if record is None:
+            raise InputError(f"{folder} has no record of {self.name}: make it with s2gnn study run {self.name}")
+        return record
+
+    def frame(self, folder: Path) -> pd.DataFrame:
+        """The rows of the stored record; raises if there is none."""
+        return rows_frame(self.json(folder)["content"])
+
+
+def rows_frame(content: Content) -> pd.DataFrame:
+    """The rows of a record, fields of fields under dotted names."""
+    return pd.json_normalize(content["rows"])
+
+
+def grouped(rows: Iterable[Row], name: str) -> dict[str, list[Row]]:
+    """The rows by one of their fields, in their order."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row[name], []).append(row)
+    return groups
+
+
+def block(heading: str, rows: Iterable[Iterable[str | Cell]]) -> Block:
+    """Rows of texts and cells under a heading."""
+    return Block(heading, tuple(tuple(Cell(one) if isinstance(one, str) else one for one in row) for row in rows))
+
+
+def made_record(command: str, content: Content) -> dict[str, Any]:
+    """What was measured with what made it, as it is read from a file."""
+    record = {"command": command, "commit": provenance.commit(), "versions": provenance.versions(), "content": content}
+    plain: dict[str, Any] = json.loads(json.dumps(record, allow_nan=False))
+    return plain
+
+
+def write_record(
+    folder: Path,
+    name: str,
+    record: Mapping[str, Any],
+    tabulate: Callable[[Content], Table],
+    draw: Callable[[Content], Figure] | None = None,
+) -> None:
+    """Write a record as NAME.json, its table as NAME.csv and its figure, if any, as NAME.png and NAME.svg."""
+    files = {"csv": _csv(tabulate(record["content"]))}
+    if draw is not None:
+        files |= {form: picture(draw(record["content"]), form) for form in ("png", "svg")}
+    for suffix, written in files.items():
+        write_atomically(folder / f"{name}.{suffix}", written)
+    write_atomically(folder / f"{name}.json", f"{json.dumps(record, indent=1)}\n".encode())
+
+
+def _csv(table: Table) -> bytes:
+    """The rows of a table, each after the heading of its block."""
+    stream = io.StringIO()
+    writer = csv.writer(stream)
+    writer.writerow(("", *table.header))
+    for part in table.blocks:
+        writer.writerows((part.heading, *(cell.text for cell in row)) for row in part.rows)
+    return stream.getvalue().encode()

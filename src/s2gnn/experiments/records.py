@@ -1,0 +1,187 @@
+"""Results on disk: one line of JSON for each experiment and seed, safe against crashes and concurrent writers."""
+
+import dataclasses
+import errno
+import json
+import os
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from s2gnn.errors import DamagedRecordsWarning
+from s2gnn.experiments.experiment import canonical_json
+from s2gnn.file_lock import locked
+
+_BLOCK = 1 << 16
+_BINARY = getattr(os, "O_BINARY", 0)  # without it, Windows would end a line with two bytes
+
+
+@dataclass(frozen=True)
+class Record:
+    """The result of one experiment with one seed.
+
+    Attributes:
+        key: of the experiment; a run is identified by its key and its seed.
+        seed: of the split, the initial parameters and dropout.
+        experiment: `Experiment.describe()`.
+        metrics: scores by name.
+        seconds: training time.
+        budget: what the run was allowed to cost, such as epochs and threads.
+        finished: time of completion, UTC, in ISO 8601.
+        commit: of the code; `None` outside a checkout.
+        versions: of Python and the packages that numbers depend on.
+    """
+
+    key: str
+    seed: int
+    experiment: dict[str, Any]
+    metrics: dict[str, float]
+    seconds: float
+    budget: dict[str, Any]
+    finished: str
+    commit: str | None
+    versions: dict[str, str]
+
+    @property
+    def metric(self) -> str:
+        """The main score: ROC-AUC of several labels or of links, otherwise accuracy."""
+        return "test_roc_auc" if "test_roc_auc" in self.metrics else "test_accuracy"
+
+
+_FIELDS = tuple(field.name for field in dataclasses.fields(Record))
+
+
+def as_frame(records: Iterable[Record]) -> pd.DataFrame:
+    """One row for each record: the experiment, its hyperparameters and protocol by name, metrics, budget and commit."""
+    rows = []
+    for record in records:
+        experiment = {name: value for name, value in record.experiment.items() if name not in ("arguments", "version")}
+        row = {"key": record.key, "seed": record.seed, **experiment, **record.experiment["arguments"]}
+        row |= {"protocol": record.experiment["protocol"]["name"], "budget": record.budget.get("name")}
+        rows.append(
+            {**row, **record.metrics, "seconds": record.seconds, "finished": record.finished, "commit": record.commit}
+        )
+    return pd.DataFrame(rows)
+
+
+class Records:
+    """A file of records, one line each, that several processes may read and append to at once.
+
+    Appending takes a lock and is one write, which is on disk when `append` returns. If a crash or a full disk left an
+    incomplete line at the end, the next `append` moves it to a file with the suffix `.torn`, with a
+    `DamagedRecordsWarning`; complete lines are never changed.
+
+    Args:
+        path: of the file; it and its folders are created by the first `append`.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def append(self, record: Record) -> None:
+        """Add one record."""
+        line = f"{canonical_json(asdict(record))}\n".encode()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY, 0o666)
+        try:
+            with locked(descriptor):
+                self._repair_end(descriptor)
+                size = os.fstat(descriptor).st_size
+                if os.write(descriptor, line) != len(line):
+                    os.ftruncate(descriptor, size)
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def read(self) -> list[Record]:
+        """All records in the order of the file.
+
+        The first record of an experiment and seed counts; an invalid line is skipped with a warning.
+        """
+        records: dict[tuple[str, int], Record] = {}
+        for record in self._lines():
+            records.setdefault((record.key, record.seed), record)
+        return list(records.values())
+
+    def _lines(self) -> Iterator[Record]:
+        try:
+            with self.path.open("rb") as stream, locked(stream.fileno(), shared=True):
+                lines = stream.read().split(b"\n")
+        except FileNotFoundError:
+            return
+        for number, line in enumerate(lines, start=1):
+            record = _parsed(line)
+            if record is not None:
+                yield record
+            elif line:
+                warnings.warn(
+                    f"line {number} of {self.path} is not a record and is skipped: {line[:40]!r}…",
+                    DamagedRecordsWarning,
+                    stacklevel=2,
+                )
+
+    def _repair_end(self, descriptor: int) -> None:
+        """Complete or move away an incomplete last line; the lock must be held."""
+        tail = _after_last_newline(descriptor)
+        if not tail:
+            return
+        if _parsed(tail) is not None:
+            os.write(descriptor, b"\n")
+            return
+        torn = self.path.with_name(f"{self.path.name}.torn")
+        with torn.open("ab") as stream:
+            stream.write(tail + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.ftruncate(descriptor, os.fstat(descriptor).st_size - len(tail))
+        warnings.warn(
+            f"the last line of {self.path} was incomplete; its {len(tail)} bytes are now in {torn}",
+            DamagedRecordsWarning,
+            stacklevel=3,
+        )
+
+
+class RecordsFolder(Records):
+    """All files of records of a folder, those that end in `.jsonl`; new records go into the one called `name`."""
+
+    def __init__(self, folder: str | Path, name: str) -> None:
+        super().__init__(Path(folder) / f"{name}.jsonl")
+
+    def _lines(self) -> Iterator[Record]:
+        for path in sorted(self.path.parent.glob("*.jsonl")):
+            yield from Records(path)._lines()
+
+
+def _after_last_newline(descriptor: int) -> bytes:
+    end, tail = os.fstat(descriptor).st_size, b""
+    while end > 0:
+        start = max(0, end - _BLOCK)
+        os.lseek(descriptor, start, os.SEEK_SET)
+        _, newline, after = os.read(descriptor, end - start).rpartition(b"\n")
+        tail = after + tail
+        if newline:
+            break
+        end = start
+    return tail
+
+
+def _parsed(line: bytes) -> Record | None:
+    """The record in a line; `None` if there is none."""
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(content, dict) or not set(_FIELDS) <= content.keys():
+        return None
+    kinds = {"seed": int, "seconds": int | float, "experiment": dict, "metrics": dict, "budget": dict, "versions": dict}
+    if not all(isinstance(content[name], kind) for name, kind in kinds.items()):
+        return None
+    metrics = content["metrics"].values()
+    if not metrics or not all(isinstance(value, int | float) for value in metrics):
+        return None
+    return Record(**{name: content[name] for name in _FIELDS})

@@ -1,0 +1,38 @@
+"""All studies by name: the modules of `figures`, and the tables and sweeps of the catalog."""
+
+import pkgutil
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+
+from s2gnn.errors import InputError
+from s2gnn.experiments.measured import MeasuredStudy
+from s2gnn.experiments.study import Study
+from s2gnn.experiments.sweep import SweepStudy, load_sweep, sweep_names
+from s2gnn.experiments.sweep_findings import FINDINGS
+from s2gnn.experiments.table import load_table, table_names
+from s2gnn.experiments.table_result import TableStudy
+
+
+@cache
+def studies() -> Mapping[str, Study]:
+    """The measured studies, the tables and the sweeps."""
+    tables = (TableStudy(load_table(name)) for name in table_names())
+    sweeps = (SweepStudy(sweep, FINDINGS[sweep.finding]) for sweep in map(load_sweep, sweep_names()))
+    return MappingProxyType({study.name: study for study in (*_measured(), *tables, *sweeps)})
+
+
+def _measured() -> Iterator[MeasuredStudy]:
+    """Every `MeasuredStudy` that a module of `figures` defines."""
+    for found in pkgutil.iter_modules([str(Path(__file__).parent / "figures")]):
+        module = import_module(f"s2gnn.experiments.figures.{found.name}")
+        yield from (value for value in vars(module).values() if isinstance(value, MeasuredStudy))
+
+
+def find_study(name: str) -> Study:
+    """The study called `name`."""
+    if name not in studies():
+        raise InputError(f"there is no study {name!r}: choose from {', '.join(studies())}")
+    return studies()[name]

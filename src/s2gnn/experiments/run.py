@@ -1,0 +1,338 @@
+"""Run experiments: a resumable queue of seeds with a time budget, in one process or several."""
+
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from operator import attrgetter
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from s2gnn import provenance
+from s2gnn.errors import InputError, SeedError
+from s2gnn.experiments.experiment import Experiment
+from s2gnn.experiments.protocols import Budget
+from s2gnn.experiments.records import Record, Records
+from s2gnn.experiments.tasks import Run, Task, load_task
+from s2gnn.learning.classical import CLASSICAL
+from s2gnn.learning.many import computing_with, threads_per_run
+from s2gnn.learning.pool import in_processes
+from s2gnn.progress import duration
+
+if TYPE_CHECKING:
+    from s2gnn.experiments.search import SearchResult
+
+# The first seeds of every experiment run before the next ones of any, so that an unfinished study covers all cells.
+_SEEDS_A_ROUND = 5
+_TIMED_EPOCHS = 5
+
+
+@dataclass(frozen=True)
+class Job:
+    """One seed of an experiment, and the seconds that it is expected to take."""
+
+    experiment: Experiment
+    seed: int
+    seconds: float = 0.0
+
+    @property
+    def title(self) -> str:
+        """The job in a few words."""
+        return f"{self.experiment.title}, {self.experiment.protocol.run} {self.seed}"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is in progress, and how many runs or trials of how many are finished."""
+
+    description: str
+    finished: int
+    total: int
+    seconds_left: float = 0.0
+
+
+class Listener(Protocol):
+    """Receives estimates and progress."""
+
+    def say(self, text: str) -> None:
+        """A sentence."""
+
+    def progress(self, progress: Progress) -> None:
+        """Something has started or ended."""
+
+
+def run_experiments(
+    experiments: Iterable[Experiment],
+    records: Records,
+    listener: Listener,
+    jobs: int = 1,
+    minutes: float | None = None,
+    budget: Budget | None = None,
+    storage: str | Path = "search.db",
+) -> list[str]:
+    """Train every run without a record, after a hyperparameter search if the budget has one.
+
+    Args:
+        experiments: each with its seeds.
+        records: where results are looked up and appended.
+        listener: is told of estimates and progress.
+        jobs: number of processes.
+        minutes: start no run that would not finish by then.
+        budget: of the study; `None` for single experiments.
+        storage: of the searches.
+
+    Returns:
+        Why runs and searches failed, one line each.
+    """
+    wanted = list({experiment.key: experiment for experiment in experiments}.values())
+    end = None if minutes is None else time.time() + 60 * minutes
+    name = "" if budget is None else f"budget {budget.name}: "
+    failures: list[str] = []
+    if budget is not None and budget.trials:
+        wanted = _searched(wanted, budget.trials, storage, jobs, end, records, listener, failures)
+    queue = missing_jobs(wanted, records)
+    if not queue:
+        if wanted:
+            listener.say(f"{name}all runs of {len(wanted)} experiments are on record")
+        return failures
+    queue = expected_seconds(queue, records, threads_per_run(jobs))
+    bound = "at most about" if any(job.experiment.protocol.patience for job in queue) else "about"
+    limit = "" if minutes is None else f", stops after {minutes:g} min"
+    seconds = sum(job.seconds for job in queue) / jobs
+    listener.say(f"{name}{len(queue)} runs to train, {bound} {duration(seconds)} of training{limit}")
+    try:
+        return failures + run_jobs(
+            queue, records, jobs, end=end, budget=None if budget is None else budget.name, on_progress=listener.progress
+        )
+    finally:
+        left = len(missing_jobs(wanted, records))
+        if left:
+            listener.say(f"{len(queue) - left} of {len(queue)} runs finished; rerun the command to resume")
+
+
+def search_module() -> ModuleType:
+    """`s2gnn.experiments.search`, which needs Optuna."""
+    try:
+        from s2gnn.experiments import search
+    except ImportError as error:
+        raise InputError("a search needs Optuna, which is not installed: pip install 's2gnn[search]'") from error
+    return search
+
+
+def report_search(listener: Listener, result: "SearchResult") -> None:
+    """Report the state of a search."""
+    best = "" if result.score is None else f", best {100 * result.score:.2f} %"
+    description = f"{result.experiment.title}: {result.running} running{best}"
+    listener.progress(Progress(description, result.finished, result.trials))
+
+
+def _searched(
+    wanted: Sequence[Experiment],
+    trials: int,
+    storage: str | Path,
+    jobs: int,
+    end: float | None,
+    records: Records,
+    listener: Listener,
+    failures: list[str],
+) -> list[Experiment]:
+    """The experiments with the hyperparameters that a search found; those with an unfinished search are left out."""
+    module = search_module()
+    config = module.SearchConfig("random", trials)
+    timed = expected_seconds([Job(each, each.seeds[0]) for each in wanted], records, threads_per_run(jobs))
+    left = [config.trials - module.search_result(each, config, storage).finished for each in wanted]
+    searching = sum(job.seconds * count * len(config.seeds) for job, count in zip(timed, left, strict=True)) / jobs
+    testing = sum(job.seconds * len(job.experiment.seeds) for job in timed) / jobs
+    listener.say(
+        f"{len(wanted)} searches of {config.trials} trials with {len(config.seeds)} seeds: {sum(left)} trials left, "
+        f"about {duration(searching)}; then the test seeds, about {duration(testing)}"
+    )
+    found = []
+    for each in wanted:
+        minutes = None if end is None else max(0.0, end - time.time()) / 60
+        try:
+            on_progress = partial(report_search, listener)
+            result = module.search(each, config, storage, jobs, minutes, on_progress)
+        except SeedError as error:
+            failures.append(f"search of {each.title}: {error}")
+            continue
+        if result.finished < config.trials:
+            listener.say(f"{each.title}: {result.finished} of {config.trials} trials; rerun the command to resume")
+        elif result.best is None:
+            listener.say(f"{each.title}: none of {config.trials} trials could be trained; it is left out")
+        else:
+            found.append(result.experiment)
+    return found
+
+
+def missing_jobs(experiments: Iterable[Experiment], records: Records) -> list[Job]:
+    """The runs without a record, each once, the first seeds of every experiment first."""
+    known = {(record.key, record.seed) for record in records.read()}
+    queue: list[tuple[int, Job]] = []
+    for experiment in experiments:
+        key = experiment.key
+        missing = [seed for seed in experiment.seeds if (key, seed) not in known]
+        known.update((key, seed) for seed in missing)
+        queue += [(place // _SEEDS_A_ROUND, Job(experiment, seed)) for place, seed in enumerate(missing)]
+    return [job for _, job in sorted(queue, key=lambda found: found[0])]
+
+
+def run_jobs(
+    queue: Sequence[Job],
+    records: Records,
+    jobs: int = 1,
+    *,
+    end: float | None = None,
+    budget: str | None = None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+) -> list[str]:
+    """Train and score what `missing_jobs` found, and append a record as each run finishes.
+
+    Interrupted at any time, the same call resumes after the last record; what is in training is lost. A run that fails
+    does not stop the other experiments.
+
+    Args:
+        queue: the runs.
+        records: where results go.
+        jobs: number of processes; 1 trains in this one. Each computes with its share of the threads.
+        end: start no run that would not finish by this time, in seconds since the epoch.
+        budget: name of the budget, for the records.
+        on_progress: called when a run starts and when it ends.
+
+    Returns:
+        Why runs failed, one line each.
+
+    Raises:
+        SeedError: when a process is killed.
+    """
+    threads, commit, versions = threads_per_run(jobs), provenance.commit(), provenance.versions()
+    running: list[Job] = []
+    failures: dict[str, str] = {}
+    finished = 0
+    longest: dict[str, float] = {}
+
+    def report() -> None:
+        left = sum(job.seconds for job in queue[finished:]) / jobs
+        titles = dict.fromkeys(job.experiment.title for job in running)
+        on_progress(Progress(", ".join(titles) or "done", finished, len(queue), left))
+
+    def in_time() -> Iterator[Job]:
+        for job in queue:
+            key = job.experiment.key
+            if key in failures:
+                continue
+            if end is not None and time.time() + max(job.seconds, longest.get(key, 0.0)) >= end:
+                return
+            running.append(job)
+            report()
+            yield job
+
+    with closing(_outcomes(in_time(), jobs, threads)) as outcomes:
+        for job, outcome in outcomes:
+            running.remove(job)
+            key, protocol = job.experiment.key, job.experiment.protocol
+            finished += 1
+            if isinstance(outcome, str):
+                failures.setdefault(key, outcome)
+                report()
+                continue
+            longest[key] = max(longest.get(key, 0.0), outcome.seconds)
+            records.append(
+                Record(
+                    key=key,
+                    seed=outcome.seed,
+                    experiment=job.experiment.describe(),
+                    metrics=outcome.metrics,
+                    seconds=outcome.seconds,
+                    budget={"epochs": protocol.epochs, "threads": threads, **({"name": budget} if budget else {})},
+                    finished=datetime.now(UTC).isoformat(timespec="seconds"),
+                    commit=commit,
+                    versions=versions,
+                )
+            )
+            report()
+    return list(failures.values())
+
+
+Outcome = tuple[Job, Run | str]
+
+
+def _outcomes(queue: Iterator[Job], jobs: int, threads: int) -> Generator[Outcome, None, None]:
+    work = _Worker()
+    if jobs > 1:
+        with closing(in_processes(work, queue, jobs, threads, title=attrgetter("title"))) as outcomes:
+            yield from outcomes
+        return
+    for job in queue:
+        with computing_with(threads):
+            outcome = work(job)
+        yield outcome
+
+
+class _Worker:
+    """Runs jobs one after the other, and keeps the data of the last experiment."""
+
+    def __init__(self) -> None:
+        self._loaded: tuple[str, Task[Any]] | None = None
+
+    def __call__(self, job: Job) -> Outcome:
+        try:
+            key = job.experiment.key
+            if self._loaded is None or self._loaded[0] != key:
+                self._loaded = None  # frees the data before other data is loaded
+                self._loaded = key, load_task(job.experiment)
+            return job, self._loaded[1].run(job.seed)
+        except Exception as error:  # noqa: BLE001  one failure must not cost the other experiments their time
+            return job, f"{job.title}: {type(error).__name__}: {error}"
+
+
+def expected_seconds(queue: Sequence[Job], records: Records, threads: int) -> list[Job]:
+    """The jobs with the time that each may take, by records of the same model and graph, or by timing a few epochs."""
+    known: dict[tuple[object, ...], list[float]] = {}
+    for record in records.read():
+        if record.budget.get("threads") == threads:
+            known.setdefault(_costs_like(record.experiment), []).append(record.seconds / _trained_epochs(record))
+    timed = []
+    for job in queue:
+        description = job.experiment.describe()
+        like = _costs_like(description)
+        if like not in known:
+            known[like] = [_seconds_an_epoch(job, threads)]
+        an_epoch = sum(known[like]) / len(known[like])
+        timed.append(replace(job, seconds=an_epoch * _most_epochs(description)))
+    return timed
+
+
+def _costs_like(description: dict[str, Any]) -> tuple[object, ...]:
+    names = ("data", "recipe", "graph", "k", "model", "decoder", "embedding")
+    sizes = ("hidden_channels", "num_layers", "alpha", "heads", "K", "powers")
+    return (
+        *(description.get(name) for name in names),
+        *(description["arguments"].get(name) for name in sizes),
+        *(description["protocol"].get(name) for name in ("batch_size", "folds")),
+    )
+
+
+def _most_epochs(description: dict[str, Any]) -> int:
+    return 1 if description["model"] in CLASSICAL else int(description["protocol"]["epochs"])
+
+
+def _trained_epochs(record: Record) -> int:
+    most, patience = _most_epochs(record.experiment), record.experiment["protocol"].get("patience")
+    return most if patience is None else min(most, int(record.metrics["epoch"]) + 1 + patience)
+
+
+def _seconds_an_epoch(job: Job, threads: int) -> float:
+    short = replace(job.experiment.protocol, epochs=_TIMED_EPOCHS, patience=None)
+    experiment = replace(job.experiment, protocol=short)
+    with computing_with(threads):
+        task = load_task(experiment)
+        try:
+            task.run(job.seed)  # warms up
+            timed = task.run(job.seed)
+        except Exception:  # noqa: BLE001  the run itself reports its failure, and the others must not wait for that
+            return 0.0
+    return timed.seconds / _most_epochs(experiment.describe())

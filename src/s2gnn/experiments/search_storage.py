@@ -1,0 +1,175 @@
+"""The database of a search: opened so that several processes and machines can work on it at once."""
+
+import random
+import re
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import optuna
+import sqlalchemy
+from optuna.exceptions import ExperimentalWarning, StorageInternalError
+from optuna.storages import RDBStorage, RetryHeartbeatStaleTrialCallback
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from s2gnn.errors import InputError
+
+# A configuration that kills its process, for instance by using all memory, does so every time.
+MAX_RETRIES = 3
+_OPENING_ATTEMPTS = 8
+_SQLITE_TIMEOUT = 120  # seconds to wait for the transactions of other processes
+# What a database reports when another process creates the same table or row at the same time.
+_CONFLICTS = ("already exists", "duplicate", "unique constraint", "locked", "deadlock")
+# The drivers of PostgreSQL that an address without one may mean, in order of preference.
+_DRIVERS = ("psycopg", "psycopg2")
+
+
+def storage_address(storage: str | Path) -> str:
+    """The address of a database: SQLite for a file; PostgreSQL gets the driver that is installed."""
+    text = str(storage)
+    kind, separator, place = text.partition("://")
+    if not separator:
+        return f"sqlite:///{text}"
+    if kind in ("postgresql", "postgres"):
+        kind = f"postgresql+{next(filter(find_spec, _DRIVERS), _DRIVERS[0])}"
+    return f"{kind}://{place}"
+
+
+def without_password(text: str) -> str:
+    """`text` with asterisks instead of the password of an address in it, before its host or in its query."""
+    before_host = re.sub(r"(://[^:@/\s]*:)\S*@", r"\1***@", text)
+    return re.sub(r"([?&](?:password|passwd|pwd)=)[^&\s'\")]*", r"\1***", before_host)
+
+
+def open_storage(storage: str | Path, heartbeat: int, grace: int) -> RDBStorage:
+    """The storage at a file or an address; its tables are created if needed.
+
+    Args:
+        storage: a file, or an address with "://".
+        heartbeat: seconds between two signs of life of a running trial.
+        grace: seconds without one after which a trial counts as dead and is retried.
+    """
+    address = storage_address(storage)
+    sqlite = address.startswith("sqlite")
+    # A server may have been restarted, or a firewall have cut an idle connection: test it before use.
+    engine = {"connect_args": {"timeout": _SQLITE_TIMEOUT}} if sqlite else {"pool_pre_ping": True}
+    try:
+        opened = _connected(address, heartbeat, grace, engine)
+    except ImportError as error:
+        postgresql = address.startswith("postgresql")
+        advice = "pip install 's2gnn[postgresql]'" if postgresql else "install the driver that the address names"
+        raise InputError(
+            f"the storage {without_password(str(storage))} needs a driver that is not installed "
+            f"({error.__cause__ or error}): {advice}"
+        ) from error
+    except (SQLAlchemyError, RuntimeError, ValueError) as error:
+        raise InputError(
+            f"the storage {without_password(str(storage))} cannot be opened ({_reason(error)}): give a file such as "
+            "search.db, or the address of an existing database such as postgresql://user@host/name"
+        ) from error
+    if sqlite:
+        _make_transactions_exclusive(opened.engine)
+    if opened.engine.name == "postgresql":
+        _use_universal_time(opened.engine)
+    return opened
+
+
+def _connected(url: str, heartbeat: int, grace: int, engine: dict[str, Any]) -> RDBStorage:
+    """The storage with its tables; processes that create them at the same time conflict, and try again."""
+    for attempt in range(_OPENING_ATTEMPTS):
+        try:
+            with without_warning("heartbeat_interval"), without_warning("RetryHeartbeatStaleTrialCallback"):
+                return _Storage(
+                    url.replace("{", "{{").replace("}", "}}"),  # Optuna takes it for a format
+                    engine,
+                    heartbeat_interval=heartbeat,
+                    grace_period=grace,
+                    heartbeat_stale_trial_callback=RetryHeartbeatStaleTrialCallback(
+                        max_retry=MAX_RETRIES, inherit_intermediate_values=True
+                    ),
+                )
+        except DBAPIError as error:
+            passing = any(words in str(error.orig).lower() for words in _CONFLICTS)
+            if attempt == _OPENING_ATTEMPTS - 1 or not passing:
+                raise
+            time.sleep(random.uniform(0.05, 0.2) * (attempt + 1))
+    raise AssertionError("the last attempt returns or raises")
+
+
+class _Storage(RDBStorage):
+    def record_heartbeat(self, trial_id: int) -> None:
+        """Write a sign of life; the grace period is for those that do not get through."""
+        with suppress(StorageInternalError):
+            super().record_heartbeat(trial_id)
+
+
+def _make_transactions_exclusive(engine: sqlalchemy.Engine) -> None:
+    """Begin every transaction with the write lock.
+
+    Optuna reads a trial's state and then writes it, relying on row locks that SQLite does not have: two processes would
+    claim the same trial.
+    """
+
+    def disable_implicit_begin(connection: Any, _: Any) -> None:
+        connection.isolation_level = None
+
+    def begin(connection: sqlalchemy.Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    engine.dispose()
+    sqlalchemy.event.listen(engine, "connect", disable_implicit_begin)
+    sqlalchemy.event.listen(engine, "begin", begin)
+
+
+def _use_universal_time(engine: sqlalchemy.Engine) -> None:
+    """Write heartbeats in UTC.
+
+    Optuna subtracts them without their time zone: with another zone in another session, or at the end of summer time,
+    live workers would count as dead.
+    """
+
+    def set_time_zone(connection: Any, _: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SET TIME ZONE 'UTC'")
+        connection.commit()
+
+    engine.dispose()
+    sqlalchemy.event.listen(engine, "connect", set_time_zone)
+
+
+@contextmanager
+def storage_errors() -> Iterator[None]:
+    """Report a failed storage, for instance of a server that is gone, in one sentence, without Optuna's log."""
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        yield
+    except (StorageInternalError, UnboundLocalError) as error:
+        failure: BaseException | None = error
+        while not isinstance(failure, StorageInternalError):  # Optuna's `optimize` fails while it handles one
+            if failure is None:
+                raise
+            failure = failure.__context__
+        raise ConnectionError(
+            f"the storage of the search failed ({_reason(failure.__cause__ or failure)}): rerun the command when it "
+            "answers; what is stored is not lost"
+        ) from error
+    finally:
+        optuna.logging.set_verbosity(before)
+
+
+def _reason(error: BaseException) -> str:
+    """The first line of the database's message, without a password."""
+    return without_password(str(getattr(error, "orig", None) or error).splitlines()[0])
+
+
+@contextmanager
+def without_warning(feature: str) -> Iterator[None]:
+    """Suppress Optuna's warning that a feature is experimental."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", rf".*\b{feature}\b.* is (an )?experimental", ExperimentalWarning)
+        yield

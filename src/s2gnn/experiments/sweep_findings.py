@@ -1,0 +1,196 @@
+"""What sweeps show, in sentences computed from their points."""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from s2gnn.data.catalogue import dataset_info
+from s2gnn.experiments.compare import LEVEL, Runs, span, verdict
+from s2gnn.experiments.hyperparameters import PUBLISHED
+from s2gnn.experiments.sweep import Line, Panel, SweepResult
+from s2gnn.learning.metrics import PairedComparison
+
+_VERDICTS = ((1, "ahead"), (0, "undecided"), (-1, "behind"))
+_TEST = f"paired t-test, p < {LEVEL:g}"
+MARGIN = 1.0  # points below the search that an interval may reach where no initial value is behind
+
+
+def epsilon(result: SweepResult) -> str:
+    """How much accuracy varies over ε on each data set, and whether most on the paper's."""
+    (line,) = result.sweep.lines
+    spreads = {}
+    for panel in result.panels:
+        curve = panel.curve(line)
+        best, worst = max(curve, key=lambda v: curve[v]), min(curve, key=lambda v: curve[v])
+        deviations = [d for value in curve if (d := panel.points[line, value].deviation()) is not None]
+        spreads[panel.data] = curve[best] - curve[worst], best, worst, deviations
+    order = sorted(spreads, key=lambda data: -spreads[data][0])
+    parts = []
+    for data in order:
+        points, best, worst, deviations = spreads[data]
+        noise = f"standard deviation over seeds {np.mean(deviations):.2f}" if deviations else "one seed"
+        parts.append(f"{points:.2f} points on {data} (best at {best:g}, worst at {worst:g}, {noise})")
+    text = f"The mean accuracies at the best and the worst ε differ by {'; '.join(parts)}."
+    known = [data for data in order if spreads[data][3]]  # a single seed may be an accident
+    if len(known) > 1 and "cancer-m" in known:
+        where = "as in the paper" if known[0] == "cancer-m" else "in the paper on cancer-m"
+        text += f" The difference is largest on {known[0]}, {where}."
+    return text
+
+
+def published_alpha(result: SweepResult) -> str:
+    """Whether the published α is better than the first power alone."""
+    (line,) = result.sweep.lines
+    leads = {}
+    for panel in result.panels:
+        alpha = int(PUBLISHED[panel.data].model["alpha"])
+        leads[f"{panel.data} (α = {alpha})"] = panel.points[line, alpha].lead(panel.points[line, 1])
+    tested = {name: lead for name, lead in leads.items() if lead is not None}
+    parts = []
+    for sign, word in _VERDICTS:
+        names = [f"{name} {lead.mean_difference:+.2f}" for name, lead in tested.items() if verdict(lead) == sign]
+        if names:
+            parts.append(f"{word} on {', '.join(names)}")
+    return f"The published α against α = 1: {'; '.join(parts)} (points; {_TEST})." if parts else "Not run."
+
+
+def changes(result: SweepResult) -> str:
+    """How accuracy changes from the first value to the last, and where S2-GNN leads the other models."""
+    sweep = result.sweep
+    first, last = sweep.values[0], sweep.values[-1]
+    parts = []
+    for line in sweep.lines:
+        curves = [panel.curve(line) for panel in result.panels]
+        differences = [curve[last] - curve[first] for curve in curves if first in curve and last in curve]
+        if line.takes is not None and differences:
+            count = f"{len(differences)} data set{'' if len(differences) == 1 else 's'}"
+            parts.append(f"{np.mean(differences):+.2f} points ({line.label}, {count})")
+    change = f"From {first:g} to {last:g} the mean accuracy changes by {', '.join(parts) or 'nothing that was run'}."
+    return f"{change} {_standings(result)}"
+
+
+def reach(result: SweepResult) -> str:
+    """The same for networks whose higher orders reach further."""
+    return f"{changes(result)} S2-GNN sees one hop in each layer at every order."
+
+
+def _standings(result: SweepResult, model: str = "s2gnn") -> str:
+    """At how many points `model` is ahead of each other model, undecided or behind; under the fair protocol."""
+    ours, parts = result.sweep.line(model), []
+    for other in result.sweep.models:
+        theirs = result.sweep.line(other)
+        if ours is None or theirs is None or other == model:
+            continue
+        pairs = ((p.points[ours, v], p.points[theirs, v]) for p in result.panels for v in result.sweep.values)
+        signs = [verdict(lead) for first, second in pairs if (lead := first.lead(second)) is not None]
+        if signs:
+            parts.append(f"against {theirs.label} {' / '.join(str(signs.count(sign)) for sign, _ in _VERDICTS)}")
+    words = " / ".join(word for _, word in _VERDICTS)
+    return f"Points where {model} is {words} ({_TEST}): {', '.join(parts) or 'none run'}."
+
+
+def label_efficiency(result: SweepResult) -> str:
+    """Up to which share S2-GNN and label spreading lead the MLP, and where more nodes than the share are labelled."""
+    sentences = [
+        f"The largest share of labelled nodes at which {name} leads the MLP ({_TEST}): {_largest(result, model)}."
+        for model, name in (("s2gnn", "S2-GNN"), ("label-spreading", "label spreading"))
+    ]
+    more = [text for panel in result.panels for text in _more_than_the_share(panel)]
+    if more:
+        sentences.append(f"Every class has at least one label, so more nodes have one: {', '.join(more)}.")
+    return " ".join(sentences)
+
+
+def _largest(result: SweepResult, model: str) -> str:
+    line, mlp = result.sweep.line(model), result.sweep.line("mlp")
+    if line is None or mlp is None:
+        return "not run"
+    found = []
+    for panel in result.panels:
+        leads = {value: panel.points[line, value].lead(panel.points[mlp, value]) for value in result.sweep.values}
+        tested = {value: lead for value, lead in leads.items() if lead is not None}
+        ahead = [value for value, lead in tested.items() if verdict(lead) > 0]
+        largest = f"{max(ahead):g} % (ahead at {len(ahead)} of {len(tested)} shares)" if ahead else "none"
+        found.append(f"{panel.data} {largest if tested else 'not run'}")
+    return ", ".join(found)
+
+
+def _more_than_the_share(panel: Panel) -> Iterable[str]:
+    """Where the mean number of training nodes is above the share."""
+    rows = dataset_info(panel.data).rows
+    for value in dict.fromkeys(value for _, value in panel.points):
+        counts = [n for (_, v), runs in panel.points.items() if v == value for n in runs.values("train_nodes")]
+        if counts and np.mean(counts) > int(value / 100 * rows):
+            yield f"{panel.data} {np.mean(counts):.0f} at {value:g} %"
+
+
+def learned_epsilon(result: SweepResult) -> str:
+    """For every data set: whether learning ε replaces the search, the best of the grid, and each initial value."""
+    fixed, learned = result.sweep.line("s2gnn"), result.sweep.line("learned")
+    if fixed is None or learned is None:
+        return "Only one of fixed and learned ε is selected: there is nothing to compare."
+    findings = [_learned_finding(panel, fixed, learned) for panel in result.panels]
+    test = f"Differences in points on common seeds; {_TEST}, not corrected for multiple tests."
+    return "\n".join([*findings, test])
+
+
+def _learned_finding(panel: Panel, fixed: Line, learned: Line) -> str:
+    starts = learned.values or ()
+    tried = {value: runs for (line, value), runs in panel.points.items() if line == fixed}
+    scores = {value: runs.validation for value, runs in tried.items() if runs.validation is not None}
+    from_starts = {start: panel.points[learned, start] for start in starts if panel.points[learned, start].records}
+    if not scores or not from_starts:
+        return f"{panel.data}: not run."
+    best = max(scores, key=lambda value: scores[value])
+    leads = _leads(from_starts, tried[best])
+    same = {start: tried[start] for start in starts if tried[start].records and start != best}
+    without_search = _leads(same, tried[best])
+    ends = {start: f", ending at {span(runs.values('epsilon'), '.2f')}" for start, runs in from_starts.items()}
+    sentences = [
+        f"{panel.data}: {_learned_verdict(leads, without_search)}",
+        f"Of {len(scores)} fixed values validation chooses ε = {best:g} (test {tried[best].mean:.2f} %).",
+        f"Compared with it, ε learned from {_listed(leads, ends)}.",
+        f"Fixed at {_listed(without_search)}." if without_search else "",
+        f"The grid takes {len(scores)} runs, learning ε one.",
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def _leads(points: Mapping[float, Runs], best: Runs) -> dict[float, PairedComparison]:
+    leads = {value: runs.lead(best) for value, runs in points.items()}
+    return {value: lead for value, lead in leads.items() if lead is not None}
+
+
+def _listed(leads: Mapping[float, PairedComparison], ends: Mapping[float, str] = MappingProxyType({})) -> str:
+    marks = {1: " (ahead)", 0: "", -1: " (behind)"}
+    return "; ".join(
+        f"{value:g} has {lead.mean_difference:+.2f}{marks[verdict(lead)]}{ends.get(value, '')}"
+        for value, lead in leads.items()
+    )
+
+
+def _learned_verdict(learned: Mapping[float, PairedComparison], fixed: Mapping[float, PairedComparison]) -> str:
+    """Whether the search can be omitted, in words."""
+    lows = {start: lead.low for start, lead in learned.items() if lead.low is not None}
+    if len(lows) < len(learned):
+        return "one seed does not show whether learning ε replaces the search."
+    behind = [f"{start:g}" for start, lead in learned.items() if verdict(lead) < 0]
+    if behind:
+        return f"learning ε does not replace the search: from {' and '.join(behind)} it stays behind."
+    start = min(lows, key=lambda value: lows[value])
+    worst = learned[start]
+    others = "some fixed values are" if any(verdict(lead) < 0 for lead in fixed.values()) else "nor is a fixed value"
+    interval = f"{worst.low:+.2f} to {worst.high:+.2f} (95 %)"
+    found = f"no initial value is behind{f' ({others})' if fixed else ''}; {start:g} reaches the lowest, {interval}"
+    if lows[start] < -MARGIN:
+        return f"{worst.n} seeds do not show whether learning ε replaces the search: {found}."
+    return f"learning ε replaces the search, to within {MARGIN:g} point: {found}."
+
+
+FINDINGS: Mapping[str, Callable[[SweepResult], str]] = MappingProxyType(
+    {
+        function.__name__: function
+        for function in (epsilon, published_alpha, changes, reach, label_efficiency, learned_epsilon)
+    }
+)

@@ -1,0 +1,249 @@
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from s2gnn.experiments import BUDGETS, Records, load_task, make_experiment
+from s2gnn.experiments.hyperparameters import search_space
+from s2gnn.experiments.protocols import FAIR
+from s2gnn.experiments.records import RecordsFolder
+from s2gnn.experiments.run import Job, expected_seconds, missing_jobs, run_experiments, run_jobs
+from tests.experiments.made_records import append
+
+SHORT = replace(FAIR, epochs=3)
+
+
+def experiment(model="mlp", seeds=2, protocol=SHORT, **changes):
+    return make_experiment("digits", model, protocol, k=10, changes=changes, seeds=seeds)
+
+
+@dataclass
+class Listener:
+    """Keeps what a study reports, and stops it after `runs`."""
+
+    runs: int | None = None
+    said: list = field(default_factory=list)
+    seen: list = field(default_factory=list)
+
+    def say(self, text):
+        self.said.append(text)
+
+    def progress(self, progress):
+        self.seen.append(progress)
+        if progress.finished == self.runs:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture
+def listener():
+    return Listener()
+
+
+@pytest.fixture
+def records(tmp_path):
+    return RecordsFolder(tmp_path, "study")
+
+
+def scores(records):
+    return {(record.key, record.seed): record.metrics for record in records.read()}
+
+
+def test_every_run_is_kept_with_what_made_it(records, listener):
+    wanted = experiment()
+    assert run_experiments([wanted], records, listener) == []
+    for record, seed in zip(records.read(), wanted.seeds, strict=True):
+        assert (record.key, record.seed, record.experiment) == (wanted.key, seed, wanted.describe())
+        assert record.metrics == load_task(wanted).run(seed).metrics
+        assert record.budget == {"epochs": 3, "threads": torch.get_num_threads()}
+        assert record.versions["torch"] == torch.__version__
+    assert listener.said[0].startswith("2 runs to train, about ")
+    states = [(progress.description, progress.finished) for progress in listener.seen]
+    assert states == [(wanted.title, 0), ("done", 1), (wanted.title, 1), ("done", 2)]
+    assert listener.seen[-1].seconds_left == 0
+
+
+def test_an_interrupt_keeps_finished_runs_and_the_same_call_resumes(records, listener):
+    wanted = experiment(seeds=4)
+    interrupted = Listener(runs=2)
+    with pytest.raises(KeyboardInterrupt):
+        run_experiments([wanted], records, interrupted)
+    assert [record.seed for record in records.read()] == list(wanted.seeds[:2])
+    assert interrupted.said[-1] == "2 of 4 runs finished; rerun the command to resume"
+    run_experiments([wanted], records, listener)
+    assert listener.said[0].startswith("2 runs to train")
+    assert [record.seed for record in records.read()] == list(wanted.seeds)
+    finished = Listener()
+    run_experiments([wanted, wanted], records, finished, budget=BUDGETS["quick"])
+    assert (finished.said, finished.seen) == (["budget quick: all runs of 1 experiments are on record"], [])
+
+
+def test_processes_give_what_one_process_gives_and_a_failure_does_not_stop_the_others(records, tmp_path):
+    wanted = [experiment(lr=1e30, seeds=1), experiment("gcn"), experiment("label-spreading")]
+    queue, alone = missing_jobs(wanted, records), RecordsFolder(tmp_path / "alone", "study")
+    failures = run_jobs(queue, records, jobs=2, budget="quick")
+    assert run_jobs(queue, alone) == failures
+    (failure,) = failures
+    assert failure.startswith(f"digits knn mlp fair, seed {wanted[0].seeds[0]}: NonFiniteLossError: the ")
+    assert scores(records) == scores(alone)
+    assert {record.key for record in records.read()} == {wanted[1].key, wanted[2].key}
+    assert {record.budget["name"] for record in records.read()} == {"quick"}
+
+
+def test_a_run_that_cannot_be_timed_is_reported_when_it_is_its_turn(records, listener):
+    (failure,) = run_experiments([experiment(lr=1e30), experiment("gcn", seeds=1)], records, listener)
+    assert "NonFiniteLossError" in failure
+    assert [record.experiment["model"] for record in records.read()] == ["gcn"]
+
+
+def test_what_any_file_of_the_folder_has_is_not_run_again(records, tmp_path):
+    append(tmp_path / "earlier.jsonl", experiment(), [90.0])
+    assert [job.seed for job in missing_jobs([experiment(seeds=3)], records)] == list(experiment(seeds=3).seeds[1:])
+
+
+def test_the_first_seeds_of_every_experiment_come_before_the_next_of_any(records):
+    first, second = experiment(seeds=7), experiment("gcn", seeds=6)
+    queue = missing_jobs([first, second, first], records)
+    assert [job.experiment.model for job in queue] == ["mlp"] * 5 + ["gcn"] * 5 + ["mlp"] * 2 + ["gcn"]
+    assert [job.seed for job in queue[:5]] == list(first.seeds[:5])
+
+
+def test_no_run_starts_that_would_not_finish_in_time(records, listener, monkeypatch):
+    assert run_experiments([experiment()], records, listener, minutes=0) == []
+    assert listener.said[0].endswith(", stops after 0 min")
+    assert (records.read(), listener.said[-1]) == ([], "0 of 2 runs finished; rerun the command to resume")
+    queue = [replace(job, seconds=10.0) for job in missing_jobs([experiment(seeds=9)], records)]
+    now, left = [0.0], []
+    monkeypatch.setattr("s2gnn.experiments.run.time", SimpleNamespace(time=lambda: now[0]))
+
+    def each_run_takes_ten_seconds(progress):
+        now[0] += 10 * (progress.description != "done")
+        left.append(progress.seconds_left)
+
+    run_jobs(queue, records, end=45, on_progress=each_run_takes_ten_seconds)
+    assert len(records.read()) == 4
+    assert left == [90, 80, 80, 70, 70, 60, 60, 50]
+
+
+def test_a_run_that_took_longer_than_expected_sets_the_time_of_the_next(records, monkeypatch):
+    slow = SimpleNamespace(run=lambda seed: SimpleNamespace(seed=seed, metrics={"test_accuracy": 0.9}, seconds=100.0))
+    monkeypatch.setattr("s2gnn.experiments.run.load_task", lambda experiment: slow)
+    queue = [replace(job, seconds=1.0) for job in missing_jobs([experiment(seeds=3)], records)]
+    run_jobs(queue, records, end=time.time() + 50)
+    assert len(records.read()) == 1
+
+
+def seconds(wanted, records):
+    """Of one run."""
+    (timed,) = expected_seconds([Job(wanted, wanted.seeds[0])], records, threads=1)
+    return timed.seconds
+
+
+def test_the_time_of_a_run_comes_from_records_of_the_same_model_or_from_a_few_epochs(records):
+    assert 0 < seconds(experiment(), records) < 10
+    append(records.path, experiment(), [90.0], seconds=6.0)
+    assert seconds(experiment(protocol=FAIR, lr=0.02), records) == pytest.approx(500 * 6 / 3)
+    assert seconds(experiment(hidden_channels=16), records) != pytest.approx(6)
+
+
+def test_a_run_that_stopped_early_or_has_no_epochs_is_counted_as_such(records):
+    stops = experiment(protocol=replace(FAIR, epochs=40, patience=4))
+    append(records.path, stops, [90.0], seconds=16.0)  # its best epoch is the fourth
+    assert seconds(stops, records) == pytest.approx(40 * 16 / 8)
+    spreading = experiment("label-spreading", protocol=FAIR)
+    assert 0 < seconds(spreading, records) < 10
+    append(records.path, spreading, [90.0], seconds=2.5)
+    assert seconds(spreading, records) == pytest.approx(2.5)
+
+
+FULL = replace(BUDGETS["full"], seeds=2, epochs=3, trials=2)
+
+
+def test_a_search_comes_first_and_what_it_found_is_run(records, listener, tmp_path):
+    wanted = experiment("sign")
+    common = {"budget": FULL, "storage": tmp_path / "search.db"}
+    assert run_experiments([wanted], records, listener, minutes=0, **common) == []
+    assert listener.said[-1] == "digits knn sign fair: 0 of 2 trials; rerun the command to resume"
+    assert run_experiments([wanted], records, listener, **common) == []
+    said = "\n".join(listener.said)
+    assert "1 searches of 2 trials with 5 seeds: 2 trials left, about" in said
+    assert "; then the test seeds, about" in said
+    found = records.read()
+    assert [(record.seed, record.budget["name"]) for record in found] == [(seed, "full") for seed in wanted.seeds]
+    drawn = [search_space("sign").draw(0, index) for index in range(2)]
+    assert {**found[0].experiment["arguments"], **{n: found[0].experiment[n] for n in ("lr", "weight_decay")}} in drawn
+    run_experiments([wanted], records, listener, **common)
+    assert listener.said[-1] == "budget full: all runs of 1 experiments are on record"
+
+
+def test_a_search_that_fails_does_not_stop_the_others(records, listener, tmp_path, monkeypatch):
+    def failing(experiment):
+        task = load_task(experiment)
+        if experiment.model == "mlp":
+            monkeypatch.setattr(task, "fit", None)
+        return task
+
+    monkeypatch.setattr("s2gnn.experiments.search.load_task", failing)
+    wanted, budget = [experiment("mlp"), experiment("sign")], replace(FULL, trials=1, seeds=1)
+    (failure,) = run_experiments(wanted, records, listener, budget=budget, storage=tmp_path / "search.db")
+    assert failure.startswith("search of digits knn mlp fair: trial 0 of the search failed")
+    assert {record.experiment["model"] for record in records.read()} == {"sign"}
+
+
+# One process that has imported everything forks the runs, so that ten of them start at once.
+KILLED_RUNS = """
+import json, os, random, signal, sys, time
+from s2gnn.experiments.records import Records
+from s2gnn.experiments.run import missing_jobs, run_jobs
+from tests.experiments.test_run import KILLED
+
+def run(path):
+    process = os.fork()
+    if process == 0:
+        run_jobs(missing_jobs([KILLED], Records(path)), Records(path))
+        os._exit(0)
+    return process
+
+def done(path):
+    return len(Records(path).read())
+
+undisturbed, disturbed = sys.argv[1:]
+start = time.monotonic()
+os.waitpid(run(undisturbed), 0)
+seconds = time.monotonic() - start
+chance = random.Random(4)
+counts = [0]
+for _ in range(10):
+    process = run(disturbed)
+    target = counts[-1] + chance.choice([0, 1])
+    while done(disturbed) < target:
+        time.sleep(0.002)
+    time.sleep(chance.uniform(0, 0.04) * seconds)
+    os.kill(process, signal.SIGKILL)
+    assert os.WIFSIGNALED(os.waitpid(process, 0)[1]), "the run ended before it was killed"
+    counts.append(done(disturbed))
+os.waitpid(run(disturbed), 0)
+print(json.dumps(counts))
+"""
+KILLED = experiment("gcn", seeds=25, protocol=replace(FAIR, epochs=12))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_killed_ten_times_it_gives_the_records_of_an_undisturbed_run(tmp_path):
+    paths = [tmp_path / "undisturbed.jsonl", tmp_path / "disturbed.jsonl"]
+    command = [sys.executable, "-c", KILLED_RUNS, *map(str, paths)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    run = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert run.returncode == 0, run.stderr
+    counts = json.loads(run.stdout)
+    assert counts == sorted(counts)
+    assert len(set(counts)) > 4
+    first, second = (scores(Records(path)) for path in paths)
+    assert len(first) == 25
+    assert first == second
+    assert all(len(path.read_text().splitlines()) == 25 for path in paths)
