@@ -5,7 +5,7 @@ from sklearn.datasets import load_iris
 
 from s2gnn import S2GNNClassifier
 from s2gnn.estimator import TableModel, load_estimator, save_estimator
-from s2gnn.estimator.evidence import load_evidence
+from s2gnn.estimator.folder import read_folder
 from s2gnn.tables import encode_table, read_table
 from tests.cli.tables import iris_table
 from tests.pages import Outline
@@ -19,12 +19,11 @@ def test_from_a_table_to_a_report(s2gnn, tmp_path):
     assert json.loads(out)["report"] == str(tmp_path / "first.html")
     first = (tmp_path / "first.html").read_text()
     assert "Predicting species in iris.csv" in Outline(first).text
-    estimator, _ = load_estimator(tmp_path / "model")
-    evidence = load_evidence(tmp_path / "model", estimator)
-    assert [estimator.classes_[code] for code in evidence.targets] == truth[evidence.labelled].tolist()
-    assert evidence.missing["sepal width"] == 17
-    assert evidence.left_out == {"": "the names of the rows"}
-    assert evidence.hidden.answers.shape == (15, 3)
+    estimator, _, card = read_folder(tmp_path / "model")
+    assert [estimator.classes_[code] for code in estimator.targets_] == truth[estimator.labelled_].tolist()
+    assert card.missing["sepal width"] == 17
+    assert card.left_out == {"": "the names of the rows"}
+    assert estimator.evaluation_.answers.shape == (15, 3)
 
     code, out, err = s2gnn("report", tmp_path / "model")
     assert code == 0, err
@@ -42,7 +41,7 @@ def test_python_writes_the_same_folder_and_the_same_report(s2gnn, tmp_path):
     model = TableModel.fit(encode_table(read_table(tmp_path / "iris.csv"), "species"), random_state=4)
     evaluation = model.estimator.evaluate(2, seed=4)
     assert evaluation.scores[0].value == json.loads(out)["scores"][0]["value"]
-    model.save(tmp_path / "python" / "model", command=load_evidence_command(tmp_path / "cli" / "model"))
+    model.save(tmp_path / "python" / "model", command=read_folder(tmp_path / "cli" / "model")[2].command)
     for name in ("model.safetensors", "training.npz", "evidence.npz", "README.md", "estimator.json"):
         cli, python = ((tmp_path / folder / "model" / name).read_bytes() for folder in ("cli", "python"))
         assert cli == python, name
@@ -51,10 +50,6 @@ def test_python_writes_the_same_folder_and_the_same_report(s2gnn, tmp_path):
         assert s2gnn("report", tmp_path / folder / "model")[0] == 0
         pages.append((tmp_path / folder / "model" / "report.html").read_text())
     assert pages[0] == pages[1]
-
-
-def load_evidence_command(folder):
-    return load_evidence(folder, load_estimator(folder)[0]).command
 
 
 def test_an_estimator_of_arrays_is_reported_on(s2gnn, tmp_path):

@@ -1,5 +1,7 @@
 """Models of small tables, trained once, and their reports."""
 
+import copy
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -34,6 +36,19 @@ def regressor_folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("regressor")
     diabetes_table(place / "patients.csv")
     return fit(place / "patients.csv", "progression", place / "model")
+
+
+def changed(model, **attributes):
+    """The model with other attributes of its estimator."""
+    estimator = copy.copy(model.estimator)
+    for name, value in attributes.items():
+        setattr(estimator, name, value)
+    return replace(model, estimator=estimator)
+
+
+def as_of_an_early_release(model):
+    """The model as its folder would be read without evidence.npz."""
+    return replace(changed(model, labelled_=None, targets_=None, evaluation_=None), card=None)
 
 
 def reported(folder):

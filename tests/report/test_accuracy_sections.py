@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.stats import binomtest
@@ -14,6 +12,7 @@ from s2gnn.report.accuracy_sections import (
     residuals_section,
 )
 from s2gnn.report.baselines import CONSTANT, OURS, PERCEPTRON, SPREADING, Comparison, Method
+from tests.report.conftest import as_of_an_early_release, changed
 from tests.report.test_elements import plain
 
 SPECIES = ("setosa", "versicolor", "virginica")
@@ -48,14 +47,12 @@ def test_errors_of_values():
 
 
 def test_why_the_accuracy_was_not_measured(classifier, regressor):
-    evidence = classifier.model.evidence
-    few = replace(evidence, labelled=evidence.labelled[:3], targets=np.arange(3), hidden=None)
-    values = replace(regressor.model.evidence, targets=np.arange(3.0), hidden=None)
+    few = {"targets_": np.arange(3), "evaluation_": None}
     for model, why in [
-        (replace(classifier.model, evidence=None), "This folder contains no labels"),
-        (replace(classifier.model, evidence=few), "label at least two rows in each of two classes"),
-        (replace(classifier.model, evidence=replace(evidence, hidden=None)), "without --folds 0"),
-        (replace(regressor.model, evidence=values), "at least four are needed"),
+        (as_of_an_early_release(classifier.model), "This folder contains no labels"),
+        (changed(classifier.model, **few), "label at least two rows in each of two classes"),
+        (changed(classifier.model, evaluation_=None), "without --folds 0"),
+        (changed(regressor.model, **few), "at least four are needed"),
     ]:
         section = accuracy_section(model)
         assert section.key == "not measured"

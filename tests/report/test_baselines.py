@@ -1,4 +1,3 @@
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +8,7 @@ from sklearn.semi_supervised import LabelSpreading
 from s2gnn import Graph
 from s2gnn.report import baselines
 from s2gnn.report.baselines import CONSTANT, OURS, PERCEPTRON, SPREADING, compare
+from tests.report.conftest import changed
 
 
 def test_every_method_on_the_same_hidden_labels(classifier):
@@ -16,14 +16,14 @@ def test_every_method_on_the_same_hidden_labels(classifier):
     found = compare(classifier.model, progress.append)
     assert progress == pytest.approx([1 / 3, 2 / 3, 1])
     assert [method.name for method in found.methods] == [OURS, PERCEPTRON, SPREADING, CONSTANT]
-    evidence = classifier.model.evidence
-    truth = evidence.hidden.targets
+    estimator = classifier.model.estimator
+    truth = estimator.evaluation_.targets
     ours, *_, constant = found.methods
     assert found.n == 30
-    assert ours.score == pytest.approx(np.mean(evidence.hidden.answers.argmax(axis=1) == truth))
+    assert ours.score == pytest.approx(np.mean(estimator.evaluation_.answers.argmax(axis=1) == truth))
     assert all(method.low <= method.score <= method.high for method in found.methods)
     assert all(method.score > 0.6 for method in found.methods[:3])
-    assert constant.score == np.mean(truth == np.bincount(evidence.targets).argmax()) < 0.5
+    assert constant.score == np.mean(truth == np.bincount(estimator.targets_).argmax()) < 0.5
     assert constant.p < 0.05
 
 
@@ -45,19 +45,19 @@ def test_hidden_labels_play_no_part(classifier, monkeypatch):
     )
     compare(model)
     hidden = [rows for _, rows in seen if rows is not None]
-    np.testing.assert_array_equal(np.sort(np.concatenate(hidden)), model.evidence.hidden.rows)
+    np.testing.assert_array_equal(np.sort(np.concatenate(hidden)), model.estimator.evaluation_.rows)
     for (known, rows), (spread_from, _) in zip(seen[::2], seen[1::2], strict=True):
-        np.testing.assert_array_equal(known, np.setdiff1d(model.evidence.labelled, rows))
+        np.testing.assert_array_equal(known, np.setdiff1d(model.estimator.labelled_, rows))
         np.testing.assert_array_equal(known, spread_from)
 
 
 def test_label_spreading_is_scikit_learns(classifier):
-    model, evidence = classifier.model, classifier.model.evidence
-    adjacency = model.estimator.graph_.to_scipy().toarray()
+    model, estimator = classifier.model, classifier.model.estimator
+    adjacency = estimator.graph_.to_scipy().toarray()
     partial = np.full(150, -1)
-    partial[evidence.labelled] = evidence.targets
-    theirs = LabelSpreading(kernel=lambda *_: adjacency, max_iter=30).fit(model.estimator.features_, partial)
-    ours = baselines._spread(model, evidence.labelled, evidence.targets)
+    partial[estimator.labelled_] = estimator.targets_
+    theirs = LabelSpreading(kernel=lambda *_: adjacency, max_iter=30).fit(estimator.features_, partial)
+    ours = baselines._spread(model, estimator.labelled_, estimator.targets_)
     np.testing.assert_array_equal(ours, theirs.transduction_)
 
 
@@ -79,6 +79,4 @@ def test_the_p_value_is_mcnemars():
 
 
 def test_without_hidden_labels_there_is_nothing_to_compare(classifier):
-    model = classifier.model
-    assert compare(replace(model, evidence=None)) is None
-    assert compare(replace(model, evidence=replace(model.evidence, hidden=None))) is None
+    assert compare(changed(classifier.model, evaluation_=None)) is None

@@ -1,10 +1,9 @@
-import copy
 import re
-from dataclasses import replace
 
 import numpy as np
 
 from s2gnn.report.data_sections import data_section, graph_section, labelling_section, row_texts, summary
+from tests.report.conftest import as_of_an_early_release, changed
 from tests.report.test_elements import plain
 
 
@@ -23,9 +22,9 @@ def test_labels_missing_values_and_columns(classifier):
     assert re.search("size<small>small [0-9]+, large [0-9]+</small>.*<td>0</td>", section.figure)
     assert re.search("sepal width<small>.*</small>.*<td>17</td>", section.figure)
     assert '<th scope="row">(no name)</th><td>the names of the rows</td>' in section.figure
-    labels = np.bincount(classifier.model.evidence.targets)
+    labels = np.bincount(classifier.model.estimator.targets_)
     assert all(f"{name}</th><td>{n}</td>" in section.figure for name, n in zip(("setosa",), labels, strict=False))
-    older = data_section(replace(classifier.model, evidence=None))
+    older = data_section(as_of_an_early_release(classifier.model))
     assert "the number of missing values is not known" in older.finding
     assert "setosa</th><td>–</td>" in older.figure
 
@@ -37,7 +36,7 @@ def test_graph(classifier):
 
 
 def test_a_row_is_shown_with_its_label_and_prediction(classifier):
-    row = classifier.model.evidence.hidden.rows[:1]
+    row = classifier.model.estimator.evaluation_.rows[:1]
     (text,) = row_texts(classifier.model, row)
     lines = text.split("\n")
     assert lines[0] == f"Row {row[0] + 1}"
@@ -49,19 +48,17 @@ def with_confidence(model, confidence):
     """The model with these probabilities (N,) of the predicted classes."""
     rest = (1 - np.asarray(confidence)) / 2
     probabilities = np.stack([confidence, rest, rest], axis=1)
-    estimator = copy.copy(model.estimator)
-    estimator.answers_ = probabilities
-    return replace(model, estimator=estimator)
+    return changed(model, answers_=probabilities)
 
 
 def test_uncertain_rows_are_counted_among_the_unlabelled(classifier):
     model = classifier.model
     confidence = np.full(150, 0.9)
-    confidence[model.evidence.labelled[:2]] = 0.4
+    confidence[model.estimator.labelled_[:2]] = 0.4
     confidence[model.unlabelled[:3]] = 0.4, 0.594, 0.596  # the last one reads 60 %
-    mean = f"{100 * model.evidence.hidden.answers.max(axis=1).mean():.0f} %"
-    changed = with_confidence(model, confidence)
-    section = labelling_section(changed, np.arange(150))
+    mean = f"{100 * model.estimator.evaluation_.answers.max(axis=1).mean():.0f} %"
+    uncertain = with_confidence(model, confidence)
+    section = labelling_section(uncertain, np.arange(150))
     row = model.unlabelled[0] + 1
     assert section.key == f"row {row}"
     assert plain(section.finding) == (
@@ -69,16 +66,15 @@ def test_uncertain_rows_are_counted_among_the_unlabelled(classifier):
         "unlabelled rows, 2 (2 %) are predicted with less than 60 % confidence. The hidden labels, with a mean "
         f"confidence of {mean}, belong to other rows."
     )
-    older = labelling_section(replace(changed, evidence=None), np.arange(150))
+    older = labelling_section(as_of_an_early_release(uncertain), np.arange(150))
     assert plain(older.finding).endswith("Of the 150 rows, 4 (3 %) are predicted with less than 60 % confidence.")
     sure = labelling_section(with_confidence(model, np.full(150, 0.9)), np.arange(150))
     assert plain(sure.finding).endswith("All 120 unlabelled rows are predicted with at least 60 % confidence.")
 
 
 def test_nothing_to_label(classifier):
-    model = classifier.model
-    evidence = replace(model.evidence, labelled=np.arange(150))
-    assert labelling_section(replace(model, evidence=evidence), np.arange(150)).finding == "Every row is labelled."
+    model = changed(classifier.model, labelled_=np.arange(150))
+    assert labelling_section(model, np.arange(150)).finding == "Every row is labelled."
 
 
 def test_uncertain_values(regressor):

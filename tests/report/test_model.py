@@ -5,7 +5,7 @@ import pytest
 
 from s2gnn import InputError
 from s2gnn.estimator import load_estimator, save_estimator
-from s2gnn.estimator.evidence import EVIDENCE
+from s2gnn.estimator.folder import EVIDENCE
 from s2gnn.report.model import load_model
 from tests.cli.tables import IRIS
 
@@ -51,7 +51,7 @@ def test_an_older_folder_has_no_labels(classifier_folder, tmp_path):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / EVIDENCE).unlink()
     model = load_model(tmp_path)
-    assert model.evidence is None
+    assert model.card is None
     assert len(model.unlabelled) == 150
     assert len(model.rows_to_label) == 12
 

@@ -6,11 +6,12 @@ import pytest
 import scipy.sparse as sp
 
 from s2gnn import Graph, S2GNNClassifier
-from s2gnn.estimator.evaluation import Evaluation
+from s2gnn.estimator import Evaluation, ModelCard
 from s2gnn.report.columns import Column
 from s2gnn.report.model import ReportedModel
 from s2gnn.report.page import model_layout, report_page, report_sections
 from tests.pages import Outline
+from tests.report.conftest import as_of_an_early_release
 
 SECTIONS = ["data", "graph", "accuracy", "calibration", "comparison", "next", "noise", "branches", "training"]
 
@@ -46,7 +47,7 @@ def test_a_regressor(regressor):
 
 
 def test_an_older_folder(classifier):
-    model = replace(classifier.model, evidence=None)
+    model = as_of_an_early_release(classifier.model)
     sections = report_sections(model, classifier.layout, None, classifier.stability)
     text = report_page(model, classifier.layout, sections)
     check_self_contained(text)
@@ -58,8 +59,8 @@ def test_an_older_folder(classifier):
 def test_texts_of_the_table_are_escaped(classifier):
     evil = '</title><script>alert("x")</script><img src=x onerror=alert(1)>\n&'
     columns = tuple(replace(column, name=evil) for column in classifier.model.columns)
-    evidence = replace(classifier.model.evidence, source=evil, command=evil, left_out={evil: evil}, missing={evil: 1})
-    model = replace(classifier.model, label=evil, columns=columns, evidence=evidence)
+    card = ModelCard(source=evil, command=evil, left_out={evil: evil}, missing={evil: 1})
+    model = replace(classifier.model, label=evil, columns=columns, card=card)
     model.__dict__["classes"] = (evil, "b", "c")
     sections = report_sections(model, classifier.layout, classifier.comparison, classifier.stability)
     page = Outline(report_page(model, classifier.layout, sections))
@@ -69,7 +70,7 @@ def test_texts_of_the_table_are_escaped(classifier):
 
 
 @pytest.fixture
-def large(classifier):
+def large():
     """A model of 100,000 rows, hardly trained."""
     n, k, rng = 100_000, 6, np.random.default_rng(0)
     offsets = sp.diags_array([rng.uniform(0.1, 1, n - step) for step in range(1, k)], offsets=range(1, k))
@@ -79,10 +80,10 @@ def large(classifier):
     y[labelled] = labelled * 10 // n
     estimator = S2GNNClassifier("precomputed", alpha=1, hidden_channels=4, max_epochs=1, n_networks=1, random_state=0)
     estimator.fit(X, y, adjacency=graph)
-    hidden = Evaluation(labelled, np.zeros(2_000, dtype=int), rng.dirichlet(np.ones(10), size=2_000), y[labelled])
-    parts = {"missing": {}, "labelled": labelled, "targets": y[labelled], "hidden": hidden}
+    answers = rng.dirichlet(np.ones(10), size=2_000)
+    estimator.evaluation_ = Evaluation(labelled, np.zeros(2_000, dtype=int), answers, y[labelled])
     columns = tuple(Column(f"a column of some length {index}", index) for index in range(12))
-    return ReportedModel("large", estimator, "label", columns, replace(classifier.model.evidence, **parts))
+    return ReportedModel("large", estimator, "label", columns, ModelCard())
 
 
 def test_a_hundred_thousand_rows_are_a_page_of_less_than_five_megabytes(large, classifier):

@@ -1,7 +1,9 @@
-"""A fitted estimator as plain data, weights and arrays, and back."""
+"""A fitted estimator as JSON, weights and arrays, and back; nothing that is read is executed or unpickled."""
 
+import io
+import json
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,8 +16,9 @@ from safetensors.torch import load, save
 from sklearn.utils.validation import check_is_fitted
 
 from s2gnn.errors import InputError
-from s2gnn.estimator.archive import packed, unpacked
+from s2gnn.estimator.card import Estimator, ModelCard
 from s2gnn.estimator.classifier import S2GNNClassifier
+from s2gnn.estimator.evaluation import Evaluation
 from s2gnn.estimator.features import DIGEST_SIZE, Scaling, SeenRows
 from s2gnn.estimator.new_rows import freeze
 from s2gnn.estimator.regressor import S2GNNRegressor
@@ -24,33 +27,33 @@ from s2gnn.graphs import Graph
 from s2gnn.learning import History
 from s2gnn.nn import S2GNN, S2GNNConfig
 
-Estimator = S2GNNClassifier | S2GNNRegressor
 CLASSES: Mapping[str, type[Estimator]] = {"S2GNNClassifier": S2GNNClassifier, "S2GNNRegressor": S2GNNRegressor}
-LONGEST_REASON = 200
+ATTACHMENTS: Mapping[str, type[Attachment]] = {"gaussian": GaussianAttachment, "learned": LearnedAttachment}
 _MATRICES = tuple(f"{name}_{part}" for name in ("features", "graph") for part in ("data", "indices", "indptr", "shape"))
 ARRAYS = (
     "logits", "centre", "width", "digests", "groups", "features", "graph", *_MATRICES,
     "classes", "classes_were_objects", "target", "feature_names",
 )  # fmt: skip
-ATTACHMENTS: Mapping[str, type[Attachment]] = {"gaussian": GaussianAttachment, "learned": LearnedAttachment}
+EVIDENCE_ARRAYS = ("description", "labelled", "targets", "hidden", "folds", "answers")
+EVIDENCE_VERSION = 1
+DAMAGE = (
+    SafetensorError, KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, OverflowError,
+    MemoryError, OSError, EOFError, zipfile.BadZipFile,
+)  # fmt: skip
+"""What reading damaged or forged content may raise."""
 
 
 @dataclass(frozen=True)
 class Content:
-    """An estimator as it is stored.
+    """An estimator as it is stored."""
 
-    Attributes:
-        description: JSON: class, parameters, sizes, how new rows are joined, histories.
-        weights: of all networks, safetensors.
-        training: arrays of the training rows, NPZ without pickles.
-    """
-
-    description: Mapping[str, Any]
-    weights: bytes
-    training: bytes
+    description: Mapping[str, Any]  # JSON: class, parameters, sizes, how new rows are joined, histories
+    weights: bytes  # of all networks, safetensors
+    training: bytes  # arrays of the training rows, NPZ
+    evidence: bytes | None  # labels, evaluation and origin for the report, NPZ; folders of early releases have none
 
 
-def content_of(estimator: Any) -> Content:
+def content_of(estimator: Any, card: ModelCard) -> Content:
     """What is stored of a fitted estimator."""
     name = type(estimator).__name__
     if CLASSES.get(name) is not type(estimator):
@@ -62,12 +65,13 @@ def content_of(estimator: Any) -> Content:
     parameters = {key: _plain(key, value) for key, value in estimator.get_params(deep=False).items()}
     if callable(estimator.graph):
         parameters["graph"] = "precomputed"
+    kinds = {kind: name for name, kind in ATTACHMENTS.items()}
     description = {
         "class": name,
         "parameters": parameters,
         "network": asdict(estimator.networks_[0].config),
         "n_networks": len(estimator.networks_),
-        "attachment": None if attachment is None else {"kind": _kind(attachment), **asdict(attachment)},
+        "attachment": None if attachment is None else {"kind": kinds[type(attachment)], **asdict(attachment)},
         "histories": [asdict(history) for history in estimator.history_],
         "kept_epochs": list(estimator.kept_epochs_),
         "n_labelled": estimator.n_labelled_,
@@ -87,31 +91,18 @@ def content_of(estimator: Any) -> Content:
         **_stored_matrix("graph", estimator.graph_.to_scipy()),
     }
     if isinstance(estimator, S2GNNClassifier):
-        arrays |= _stored_labels(estimator.classes_)
+        arrays |= _stored_classes(estimator.classes_)
     else:
         arrays["target"] = np.array([estimator.target_mean_, estimator.target_scale_])
     if hasattr(estimator, "feature_names_in_"):
         arrays["feature_names"] = estimator.feature_names_in_.astype(np.str_)
-    return Content(description, save(state), packed(arrays))
+    return Content(description, save(state), _packed(arrays), _stored_evidence(estimator, card))
 
 
-def estimator_of(content: Content) -> Estimator:
-    """The estimator that was stored; InputError if the parts are damaged or do not fit together."""
-    try:
-        return _rebuilt(content)
-    except InputError:
-        raise
-    except (
-        SafetensorError, KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, OverflowError,
-        MemoryError, OSError, EOFError, zipfile.BadZipFile,
-    ) as error:  # fmt: skip
-        reason = " ".join(str(error).split())[:LONGEST_REASON]
-        raise InputError(f"its parts are damaged or do not fit together ({type(error).__name__}: {reason})") from error
-
-
-def _rebuilt(content: Content) -> Estimator:
+def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
+    """The estimator that was stored, and what its evidence keeps of the card; one of `DAMAGE` if that fails."""
     description = content.description
-    arrays = unpacked(content.training, ARRAYS)
+    arrays = _unpacked(content.training, ARRAYS)
     estimator = CLASSES[description["class"]]()
     estimator.set_params(**{name: _parameter(value) for name, value in description["parameters"].items()})
     graph = Graph(_matrix("graph", arrays))
@@ -136,15 +127,16 @@ def _rebuilt(content: Content) -> Estimator:
     estimator.kept_epochs_ = tuple(description["kept_epochs"])
     _require(len(estimator.history_) == len(estimator.kept_epochs_) == n_networks, "histories of other networks")
     estimator.n_labelled_ = int(description["n_labelled"])
-    estimator.labelled_ = estimator.targets_ = estimator.evaluation_ = None  # older folders do not have them
     if isinstance(estimator, S2GNNClassifier):
-        estimator.classes_ = _labels(arrays)
-        _require(estimator.classes_.shape == (config.out_channels,), f"{len(estimator.classes_)} classes")
+        classes = arrays["classes"]
+        estimator.classes_ = classes.astype(object) if "classes_were_objects" in arrays else classes
+        _require(classes.shape == (config.out_channels,), f"{len(classes)} classes")
     else:
         estimator.target_mean_, estimator.target_scale_ = arrays["target"].astype(np.float64).tolist()
     estimator.frozen_networks_, _ = freeze(estimator.networks_, features, graph)
     estimator.logits_, estimator.answers_ = logits, estimator._answers(logits)
-    return estimator
+    estimator.labelled_ = estimator.targets_ = estimator.evaluation_ = None
+    return estimator, None if content.evidence is None else _restore_evidence(estimator, content.evidence)
 
 
 def _networks(weights: bytes, config: S2GNNConfig, n_networks: int) -> tuple[S2GNN, ...]:
@@ -165,6 +157,82 @@ def _networks(weights: bytes, config: S2GNNConfig, n_networks: int) -> tuple[S2G
     return tuple(networks)
 
 
+def _stored_evidence(estimator: Estimator, card: ModelCard) -> bytes | None:
+    """Labels, evaluation and origin; `None` if the estimator was loaded from a folder without labels."""
+    if estimator.labelled_ is None:
+        return None
+    origin = {
+        "version": EVIDENCE_VERSION,
+        "source": card.source,
+        "missing": dict(card.missing),
+        "left_out": dict(card.left_out),
+        "command": card.command or "",
+        "commit": card.commit,
+        "versions": dict(card.versions),
+    }
+    arrays = {"description": np.array(json.dumps(origin)), "labelled": estimator.labelled_}
+    arrays["targets"] = np.asarray(estimator.targets_)
+    hidden = estimator.evaluation_
+    if hidden is not None:
+        arrays |= {"hidden": hidden.rows, "folds": hidden.folds, "answers": hidden.answers}
+    return _packed(arrays)
+
+
+def _restore_evidence(estimator: Estimator, content: bytes) -> ModelCard:
+    """Give the estimator its labels and evaluation; the result has the origin of the model."""
+    arrays = _unpacked(content, EVIDENCE_ARRAYS)
+    origin = json.loads(str(arrays["description"]))
+    if origin["version"] != EVIDENCE_VERSION:
+        raise InputError(
+            f"its evidence has version {origin['version']!r}, but this release reads version {EVIDENCE_VERSION}"
+        )
+    n, classes = estimator.graph_.n_nodes, getattr(estimator, "classes_", None)
+    labelled = _rows(arrays["labelled"], n)
+    targets = arrays["targets"].astype(np.float64 if classes is None else np.int64)
+    known = np.isfinite(targets) if classes is None else np.isin(targets, range(len(classes)))
+    fits = targets.shape == labelled.shape and len(labelled) == estimator.n_labelled_ and bool(known.all())
+    _require(fits, "labels of another model")
+    estimator.labelled_, estimator.targets_ = labelled, targets
+    if "hidden" in arrays:
+        rows, folds = _rows(arrays["hidden"], n), arrays["folds"].astype(np.int64)
+        answers = arrays["answers"].astype(np.float64)
+        shapes = folds.shape == rows.shape and answers.shape == (len(rows), estimator.answers_.shape[1])
+        fits = shapes and bool(np.isin(rows, labelled).all() and np.isfinite(answers).all())
+        _require(fits, "an evaluation of another model")
+        estimator.evaluation_ = Evaluation(rows, folds, answers, targets[np.searchsorted(labelled, rows)])
+    return ModelCard(
+        source=str(origin["source"]),
+        missing={str(name): int(count) for name, count in origin["missing"].items()},
+        left_out={str(name): str(reason) for name, reason in origin["left_out"].items()},
+        command=str(origin["command"]) or None,
+        commit=None if origin["commit"] is None else str(origin["commit"]),
+        versions={str(name): str(version) for name, version in origin["versions"].items()},
+    )
+
+
+def _rows(stored: NDArray[Any], n: int) -> NDArray[np.int64]:
+    """Distinct rows of 0..n−1 in ascending order."""
+    _require(stored.ndim == 1 and stored.dtype.kind in "iu" and len(stored) > 0, "a list that is not of rows")
+    rows = stored.astype(np.int64)
+    _require(bool((np.diff(rows) > 0).all()) and rows[0] >= 0 and rows[-1] < n, f"rows outside 0..{n - 1}")
+    return rows
+
+
+def _packed(arrays: Mapping[str, Any]) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
+
+
+def _unpacked(content: bytes, names: Collection[str]) -> dict[str, NDArray[Any]]:
+    """The named arrays of an NPZ archive; not compressed ones, because a small file could expand to any size."""
+    with zipfile.ZipFile(io.BytesIO(content)) as members:
+        if any(member.compress_type != zipfile.ZIP_STORED for member in members.infolist()):
+            raise InputError("it contains a compressed array, which is not allowed")
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        return {name: archive[name] for name in names if name in archive.files}
+
+
 def _stored_matrix(name: str, matrix: Any) -> dict[str, Any]:
     """A dense array, or the arrays of a CSR matrix, under names that begin with `name`."""
     if not sp.issparse(matrix):
@@ -182,7 +250,7 @@ def _matrix(name: str, arrays: Mapping[str, NDArray[Any]]) -> Any:
     return matrix
 
 
-def _stored_labels(classes: NDArray[Any]) -> dict[str, Any]:
+def _stored_classes(classes: NDArray[Any]) -> dict[str, Any]:
     """Classes as an array without objects; Python objects must be text, booleans or numbers."""
     if classes.dtype.kind != "O":
         return {"classes": classes}
@@ -192,11 +260,6 @@ def _stored_labels(classes: NDArray[Any]) -> dict[str, Any]:
     ):
         raise InputError("the labels are neither text nor numbers, so they cannot be saved: convert them before fit")
     return {"classes": plain, "classes_were_objects": np.array(True)}
-
-
-def _labels(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    classes = arrays["classes"]
-    return classes.astype(object) if "classes_were_objects" in arrays else classes
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -210,10 +273,6 @@ def _plain(name: str, value: Any) -> Any:
 
 def _parameter(stored: Any) -> Any:
     return dict(stored["pairs"]) if isinstance(stored, dict) else stored
-
-
-def _kind(attachment: Attachment) -> str:
-    return next(name for name, kind in ATTACHMENTS.items() if isinstance(attachment, kind))
 
 
 def _attachment(stored: Mapping[str, Any] | None) -> Attachment | None:
@@ -230,4 +289,4 @@ def _attachment(stored: Mapping[str, Any] | None) -> Attachment | None:
 
 def _require(fits: bool, found: str) -> None:
     if not fits:
-        raise InputError(f"its parts do not fit together, such as {found}")
+        raise InputError(f"it has {found}")

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from s2gnn.errors import InputError
-from s2gnn.estimator.archive import MODEL_FOLDER, read_plain_file
-from s2gnn.estimator.card import ModelCard, card_page
-from s2gnn.estimator.content import CLASSES, Content, content_of, estimator_of
-from s2gnn.estimator.evidence import EVIDENCE, evidence_of, load_evidence
+from s2gnn.estimator.card import Estimator, ModelCard, card_page
+from s2gnn.estimator.content import CLASSES, DAMAGE, Content, content_of, estimator_of
 from s2gnn.files import write_atomically
 
 FORMAT = "s2gnn-estimator"
@@ -19,20 +17,18 @@ VERSION = 2  # since normalisation, residual connections and a learned ε
 READABLE = (1, VERSION)
 WEIGHTS = "model.safetensors"
 TRAINING = "training.npz"
+EVIDENCE = "evidence.npz"
 DESCRIPTION = "estimator.json"
 CARD = "README.md"
 REPORT = "report.html"
 FILES = (WEIGHTS, TRAINING, DESCRIPTION, CARD, EVIDENCE, REPORT)
 LARGEST_DESCRIPTION = 2**26  # bytes
+LONGEST_REASON = 200
+MODEL_FOLDER = "a folder written by s2gnn fit or save_estimator"
 
 
 def save_estimator(
-    estimator: Any,
-    folder: str | Path,
-    extra: Mapping[str, Any] | None = None,
-    files: Mapping[str, bytes] | None = None,
-    *,
-    card: ModelCard | None = None,
+    estimator: Any, folder: str | Path, extra: Mapping[str, Any] | None = None, *, card: ModelCard | None = None
 ) -> None:
     """Write a fitted `S2GNNClassifier` or `S2GNNRegressor` into `folder`, which appears whole or not at all.
 
@@ -45,12 +41,14 @@ def save_estimator(
         estimator: fitted; call its `evaluate` before to have scores on the card and in the report.
         folder: new or empty, or an existing model folder, which is replaced.
         extra: JSON that `load_estimator` returns.
-        files: further files by name, which must not contain folders.
         card: what `README.md` and the report say about data and command.
     """
     folder, card = Path(folder), card or ModelCard()
-    _check_target(folder)
-    content = content_of(estimator)
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise InputError(f"{folder} is a file or a symlink, but a model is saved into a folder")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / DESCRIPTION).is_file():
+        raise InputError(f"{folder} holds files that are not a model: choose a new folder")
+    content = content_of(estimator, card)
     description = {
         "format": FORMAT,
         "version": VERSION,
@@ -62,19 +60,13 @@ def save_estimator(
         text = json.dumps(description, indent=1, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"extra, or a parameter of the estimator, cannot be stored as JSON: {error}") from error
-    written = {
+    files = {
         WEIGHTS: content.weights,
         TRAINING: content.training,
         DESCRIPTION: f"{text}\n".encode(),
         CARD: card_page(card, estimator).encode(),
     }
-    evidence = evidence_of(estimator, card)
-    if evidence is not None:
-        written[EVIDENCE] = evidence.stored()
-    for name in files or {}:
-        if name in written or Path(name).name != name or name in ("", ".", ".."):
-            raise InputError(f"{name!r} cannot be a further file of a model folder: use a plain name that is not taken")
-    _write_folder(folder, {**written, **(files or {})})
+    _write_folder(folder, files if content.evidence is None else files | {EVIDENCE: content.evidence})
 
 
 def load_estimator(folder: str | Path) -> tuple[Any, dict[str, Any]]:
@@ -86,34 +78,42 @@ def load_estimator(folder: str | Path) -> tuple[Any, dict[str, Any]]:
     Raises:
         InputError: if the folder holds no such model, or its files are damaged or do not belong together.
     """
-    folder = Path(folder)
+    estimator, extra, _ = read_folder(Path(folder))
+    return estimator, extra
+
+
+def read_folder(folder: Path) -> tuple[Estimator, dict[str, Any], ModelCard | None]:
+    """`load_estimator` with what the folder keeps of the card: origin, command and versions.
+
+    The card is `None` for folders of early releases, which have no labels either.
+    """
     description = _read_description(folder)
-    digests = description.get("sha256")
+    digests, extra = description.get("sha256"), description.get("extra")
     read = {}
     for name in (WEIGHTS, TRAINING):
-        read[name] = read_plain_file(folder, name)
+        read[name] = _read_plain_file(folder, name)
         if not isinstance(digests, dict) or _sha256(read[name]) != digests.get(name):
             raise InputError(
                 f"{folder / name} is damaged or belongs to another model: its sha256 is not that of {DESCRIPTION}"
             )
-    extra = description.get("extra")
     if not isinstance(extra, dict):
         raise InputError(f"{folder / DESCRIPTION} is damaged: its extra is not an object")
-    content = Content(description, read[WEIGHTS], read[TRAINING])
+    evidence = _read_plain_file(folder, EVIDENCE) if (folder / EVIDENCE).exists() else None
     try:
-        estimator = estimator_of(content)
-    except InputError as error:
-        raise InputError(f"{folder} does not hold an estimator that this version can rebuild: {error}") from error
-    evidence = load_evidence(folder, estimator)
-    if evidence is not None:
-        estimator.labelled_, estimator.targets_ = evidence.labelled, evidence.targets
-        estimator.evaluation_ = evidence.hidden
-    return estimator, extra
+        estimator, card = estimator_of(Content(description, read[WEIGHTS], read[TRAINING], evidence))
+    except DAMAGE as error:
+        kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+        reason = " ".join(f"{kind}{error}".split())[:LONGEST_REASON]
+        raise InputError(
+            f"{folder} is not a model that this release can load, because its files are damaged or do not fit "
+            f"together ({reason})"
+        ) from error
+    return estimator, extra, card
 
 
 def _read_description(folder: Path) -> dict[str, Any]:
     path = folder / DESCRIPTION
-    text = read_plain_file(folder, DESCRIPTION, LARGEST_DESCRIPTION)
+    text = _read_plain_file(folder, DESCRIPTION, LARGEST_DESCRIPTION)
     try:
         description = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -128,11 +128,22 @@ def _read_description(folder: Path) -> dict[str, Any]:
     return description
 
 
-def _check_target(folder: Path) -> None:
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise InputError(f"{folder} is a file or a symlink, but a model is saved into a folder")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / DESCRIPTION).is_file():
-        raise InputError(f"{folder} holds files that are not a model: choose a new folder")
+def _read_plain_file(folder: Path, name: str, largest: int | None = None) -> bytes:
+    """The bytes of a plain file in `folder`; a symlink, which may point anywhere, is refused."""
+    path = folder / name
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a folder: give {MODEL_FOLDER}")
+    if path.is_symlink() or not path.is_file():
+        raise InputError(f"{path} is missing or not a plain file: give {MODEL_FOLDER}")
+    try:
+        size = path.stat().st_size
+        if largest is not None and size > largest:
+            raise InputError(f"{path} has {size:,} bytes, but one written by save_estimator has at most {largest:,}")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except (MemoryError, OverflowError) as error:
+        raise InputError(f"{path} has {size:,} bytes, which do not fit into memory") from error
 
 
 def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -15,8 +15,7 @@ from s2gnn.errors import InputError
 from s2gnn.estimator.card import Estimator, ModelCard
 from s2gnn.estimator.classifier import S2GNNClassifier
 from s2gnn.estimator.evaluation import CardScore, classification_scores, regression_scores
-from s2gnn.estimator.evidence import load_evidence
-from s2gnn.estimator.folder import load_estimator, save_estimator
+from s2gnn.estimator.folder import read_folder, save_estimator
 from s2gnn.estimator.regressor import S2GNNRegressor
 from s2gnn.graphs import Graph
 from s2gnn.tables import EncodedTable, Table, TableEncoder, Task
@@ -182,47 +181,35 @@ class TableModel:
             InputError: if the folder holds no such model, or its files are damaged.
         """
         folder = Path(folder)
-        estimator, extra = load_estimator(folder)
-        model = table_model(estimator, extra, folder)
-        if model is None:
+        estimator, extra, card = read_folder(folder)
+        if extra.get(EXTRA) is None:
             raise InputError(
                 f"{folder} holds an estimator without the columns of a table: use s2gnn.estimator.load_estimator"
             )
-        return model
+        return cls.restored(estimator, extra[EXTRA], card, folder)
+
+    @classmethod
+    def restored(cls, estimator: Estimator, described: Any, card: ModelCard | None, folder: Path) -> TableModel:
+        """The model of the parts that `read_folder` read from a folder."""
+        try:
+            label, task, columns = described["label"], described["task"], described["columns"]
+            encoder = TableEncoder.from_state(columns)
+            if (
+                not isinstance(label, str)
+                or task not in get_args(Task)
+                or encoder.n_features != estimator.n_features_in_
+                or isinstance(estimator, S2GNNClassifier) != (task == "classify")
+            ):
+                raise InputError("label, task or columns do not belong to the estimator")
+        except (KeyError, TypeError, InputError) as error:
+            raise InputError(f"{folder} is damaged: {error}") from error
+        card = card or ModelCard()
+        return cls(estimator, encoder, label, task, card.source, card.missing, card.left_out)
 
 
 def reasons(left_out: Mapping[str, str]) -> str:
     """The columns that are left out, each with its reason."""
     return ", ".join(f"{name or '(no name)'} ({reason})" for name, reason in left_out.items())
-
-
-def table_model(estimator: Estimator, extra: Mapping[str, Any], folder: Path) -> TableModel | None:
-    """The model that `TableModel.save` wrote into a folder, from what `load_estimator` returned.
-
-    `None` if the estimator was saved without the columns of a table.
-
-    Raises:
-        InputError: if the description of the columns is damaged.
-    """
-    described = extra.get(EXTRA)
-    if described is None:
-        return None
-    try:
-        label, task, columns = described["label"], described["task"], described["columns"]
-        encoder = TableEncoder.from_state(columns)
-        known = isinstance(label, str) and task in get_args(Task)
-        if (
-            not known
-            or encoder.n_features != estimator.n_features_in_
-            or isinstance(estimator, S2GNNClassifier) != (task == "classify")
-        ):
-            raise InputError("label, task or columns do not belong to the estimator")
-    except (KeyError, TypeError, InputError) as error:
-        raise InputError(f"{folder} is damaged: {error}") from error
-    evidence = load_evidence(folder, estimator)
-    if evidence is None:
-        return TableModel(estimator, encoder, label, task)
-    return TableModel(estimator, encoder, label, task, evidence.source, evidence.missing, evidence.left_out)
 
 
 def _listed(names: Sequence[str]) -> str:

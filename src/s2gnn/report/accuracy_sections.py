@@ -28,22 +28,23 @@ ACCURACY = ("accuracy", "How accurate is it?")
 
 def accuracy_section(model: ReportedModel) -> Section:
     """The accuracy on hidden labels and the most frequent errors, or why it was not measured."""
-    if model.hidden is None:
+    hidden = model.estimator.evaluation_
+    if hidden is None:
         reading = (
             "Accuracy on the rows a model was trained on says nothing about other rows. With hidden labels, this page "
             "also compares the model with simpler methods."
         )
         return Section(*ACCURACY, "not measured", _why_not_measured(model), reading)
-    truth, predicted = model.hidden.targets, model.hidden.predicted
     if model.classes is None:
-        return residuals_section(truth, predicted)
-    return confusion_section(model.classes, confusion_matrix(truth, predicted, labels=range(len(model.classes))))
+        return residuals_section(hidden.targets, hidden.predicted)
+    labels = range(len(model.classes))
+    return confusion_section(model.classes, confusion_matrix(hidden.targets, hidden.predicted, labels=labels))
 
 
 def _why_not_measured(model: ReportedModel) -> str:
-    if model.evidence is None:
+    targets = model.estimator.targets_
+    if targets is None:
         return "This folder contains no labels. Fit the model again to measure the accuracy."
-    targets = model.evidence.targets
     if model.classes is not None and np.sum(np.bincount(targets) >= 2) < 2:
         return "There are too few labels to hide some and predict them: label at least two rows in each of two classes."
     if len(targets) < 4:

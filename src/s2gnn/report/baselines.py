@@ -61,18 +61,18 @@ def compare(model: ReportedModel, on_progress: Callable[[float], None] = lambda 
     Returns:
         `None` if no labels were hidden.
     """
-    evidence, hidden, classifies = model.evidence, model.hidden, model.classes is not None
-    if evidence is None or hidden is None:
+    hidden, labelled, all_targets = model.estimator.evaluation_, model.estimator.labelled_, model.estimator.targets_
+    if hidden is None or labelled is None or all_targets is None:
         return None
-    truth = hidden.targets
-    constant = np.full(len(truth), _constant(evidence.targets, classifies))
+    truth, classifies = hidden.targets, model.classes is not None
+    constant = np.full(len(truth), _constant(all_targets, classifies))
     predicted = {OURS: hidden.predicted, PERCEPTRON: constant.copy(), SPREADING: constant.copy()}
     folds = np.unique(hidden.folds)
     for number, fold in enumerate(folds):
         members = hidden.folds == fold
         rows = hidden.rows[members]
-        given = ~np.isin(evidence.labelled, rows)
-        known, targets = evidence.labelled[given], evidence.targets[given]
+        given = ~np.isin(labelled, rows)
+        known, targets = labelled[given], all_targets[given]
         predicted[PERCEPTRON][members] = _mlp(model, known, targets, rows)
         predicted[SPREADING][members] = _spread(model, known, targets)[rows]
         on_progress((number + 1) / len(folds))

@@ -1,6 +1,7 @@
 """The sections on the table, the graph and the rows to label next."""
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,7 +32,7 @@ def summary(model: ReportedModel) -> str:
     what = kind if model.label is None else f"“{model.label}”, {kind},"
     graph = "the given graph" if model.estimator.graph == "precomputed" else "a graph that connects similar rows"
     labelled = counted(model.estimator.n_labelled_, "labelled row")
-    source = f" of {model.evidence.source}" if model.evidence and model.evidence.source else ""
+    source = f" of {model.card.source}" if model.card and model.card.source else ""
     return (
         f"This model predicts {what} from {counted(len(model.columns), 'column')}. It was trained on {labelled} among "
         f"the {model.n_rows:,} rows{source}, using {graph}."
@@ -42,8 +43,8 @@ def data_section(model: ReportedModel) -> Section:
     """Rows, labels, missing values, and the columns that differ most between predictions."""
     n, n_columns, n_labelled = model.n_rows, len(model.columns), model.estimator.n_labelled_
     missing = "the number of missing values is not known"
-    if model.evidence is not None:
-        n_missing = sum(model.evidence.missing.values())
+    if model.card is not None:
+        n_missing = sum(model.card.missing.values())
         missing = "no values are missing"
         if n_missing:
             share = f"{percent(n_missing / (n * n_columns))}; numbers are replaced by the median"
@@ -70,7 +71,7 @@ def data_section(model: ReportedModel) -> Section:
 def _column_tables(model: ReportedModel) -> str:
     features = model.estimator.features_
     features = sp.csc_array(features) if sp.issparse(features) else features
-    missing = {} if model.evidence is None else model.evidence.missing
+    missing = {} if model.card is None else model.card.missing
     rows = []
     for index in model.informative_columns[:MAX_COLUMNS]:
         column = model.columns[index]
@@ -85,15 +86,15 @@ def _column_tables(model: ReportedModel) -> str:
         if len(model.columns) > len(rows):
             more += f", {len(rows) - COLUMNS_SHOWN:,} of them listed"
         shown += elements.details(more, table("More columns", header, rows[COLUMNS_SHOWN:], kind="columns"))
-    if model.evidence is not None and model.evidence.left_out:
-        reasons = [(name or "(no name)", why) for name, why in model.evidence.left_out.items()]
+    if model.card is not None and model.card.left_out:
+        reasons = [(name or "(no name)", why) for name, why in model.card.left_out.items()]
         left = counted(len(reasons), "column was", "columns were") + " not used"
         shown += elements.details(left, table(left, ("column", "reason"), reasons, kind="reasons"))
     return shown
 
 
 def _values_chart(model: ReportedModel) -> str:
-    known = None if model.evidence is None else model.evidence.targets
+    known = model.estimator.targets_
     description = "Histogram of the predicted values" if known is None else "Histograms of known and predicted values"
     return inline_svg(values_figure(known, model.predictions[:, 0]), "quantities", description)
 
@@ -101,8 +102,8 @@ def _values_chart(model: ReportedModel) -> str:
 def _class_table(model: ReportedModel, classes: tuple[str, ...]) -> str:
     predicted = np.bincount(model.groups, minlength=len(classes)).tolist()
     labelled = ["–"] * len(classes)
-    if model.evidence is not None:
-        labelled = [f"{count:,}" for count in np.bincount(model.evidence.targets, minlength=len(classes))]
+    if model.estimator.targets_ is not None:
+        labelled = [f"{count:,}" for count in np.bincount(model.estimator.targets_, minlength=len(classes))]
     rows = [
         (Html(marker_svg(index) + escaped(name)), labels, share_bar(count / max(predicted), f"{count:,}"))
         for index, (name, labels, count) in enumerate(zip(classes, labelled, predicted, strict=True))
@@ -124,7 +125,7 @@ def graph_section(model: ReportedModel, layout: GraphLayout) -> Section:
     if components > 1:
         finding += f". The graph has {components:,} connected components, between which no information flows"
     shown = "Colour shows the predicted value" if model.classes is None else "Colour and shape show the predicted class"
-    ringed = "" if model.evidence is None else "; points with a ring are labelled"
+    ringed = "" if model.estimator.labelled_ is None else "; points with a ring are labelled"
     reading = f"Each point is a row, close to the rows it is connected to. {shown}{ringed}."
     if layout.sampled:
         reading += (
@@ -166,15 +167,16 @@ def row_texts(model: ReportedModel, rows: NDArray[np.int64]) -> list[str]:
     """What the graph shows of each of `rows` (n,): number, prediction, label and values, a line each."""
     names, values = row_values(model, rows)
     texts = {row: [f"Row {row + 1:,}", f"predicted: {_prediction(model, row)}"] for row in rows.tolist()}
-    if model.evidence is not None:
-        known = {"label": (model.evidence.labelled, model.evidence.targets)}
-        if model.hidden is not None:
-            known["predicted while hidden"] = (model.hidden.rows, model.hidden.predicted)
-        for what, (known_rows, targets) in known.items():
-            for row, target in zip(known_rows.tolist(), targets.tolist(), strict=True):
-                if row in texts:
-                    text = f"{target:.4g}" if model.classes is None else shortened(model.classes[target])
-                    texts[row].append(f"{what}: {text}")
+    known: dict[str, tuple[NDArray[np.int64], NDArray[Any]]] = {}
+    if model.estimator.labelled_ is not None and model.estimator.targets_ is not None:
+        known["label"] = (model.estimator.labelled_, model.estimator.targets_)
+    if model.estimator.evaluation_ is not None:
+        known["predicted while hidden"] = (model.estimator.evaluation_.rows, model.estimator.evaluation_.predicted)
+    for what, (known_rows, targets) in known.items():
+        for row, target in zip(known_rows.tolist(), targets.tolist(), strict=True):
+            if row in texts:
+                text = f"{target:.4g}" if model.classes is None else shortened(model.classes[target])
+                texts[row].append(f"{what}: {text}")
     for row, line in zip(rows.tolist(), values, strict=True):
         texts[row] += [f"{name}: {value}" for name, value in zip(names, line, strict=True)]
     return ["\n".join(texts[row]) for row in rows.tolist()]
@@ -221,14 +223,15 @@ def labelling_section(model: ReportedModel, drawn: NDArray[np.int64]) -> Section
 
 def _uncertain_share(model: ReportedModel) -> str:
     rows = model.unlabelled
-    which = counted(len(rows), "row" if model.evidence is None else "unlabelled row")
+    which = counted(len(rows), "row" if model.estimator.labelled_ is None else "unlabelled row")
     uncertain = int(np.sum(model.predictions[rows].max(axis=1).round(2) < UNCERTAIN))
     if not uncertain:
         return f"All {which} are predicted with at least {percent(UNCERTAIN)} confidence."
     share = percent(uncertain / len(rows))
     text = f"Of the {which}, {uncertain:,} ({share}) are predicted with less than {percent(UNCERTAIN)} confidence."
-    if model.hidden is not None:
-        confidence = percent(float(model.hidden.answers.max(axis=1).mean()))
+    hidden = model.estimator.evaluation_
+    if hidden is not None:
+        confidence = percent(float(hidden.answers.max(axis=1).mean()))
         text += f" The hidden labels, with a mean confidence of {confidence}, belong to other rows."
     return text
 

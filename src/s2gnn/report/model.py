@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from s2gnn.estimator import S2GNNClassifier, S2GNNRegressor
-from s2gnn.estimator.evaluation import Evaluation
-from s2gnn.estimator.evidence import Evidence, load_evidence
-from s2gnn.estimator.folder import load_estimator
-from s2gnn.estimator.table_model import table_model
+from s2gnn.estimator import ModelCard, S2GNNClassifier, TableModel
+from s2gnn.estimator.card import Estimator
+from s2gnn.estimator.folder import read_folder
+from s2gnn.estimator.table_model import EXTRA
 from s2gnn.report.columns import Column, columns_of, quantile_groups, variance_explained
 
 QUANTILES = 5  # intervals of predicted values that stand in for classes
@@ -24,17 +23,17 @@ class ReportedModel:
 
     Attributes:
         name: of its folder.
-        estimator: fitted.
+        estimator: fitted; folders of early releases have neither its labels nor its evaluation.
         label: the predicted column; `None` if the model was not fitted on a table.
         columns: that it is predicted from.
-        evidence: labels, evaluation and origin of the model; `None` if the folder has none.
+        card: the origin of the model; `None` for folders of early releases.
     """
 
     name: str
-    estimator: S2GNNClassifier | S2GNNRegressor
+    estimator: Estimator
     label: str | None
     columns: tuple[Column, ...]
-    evidence: Evidence | None
+    card: ModelCard | None
 
     @property
     def n_rows(self) -> int:
@@ -51,11 +50,6 @@ class ReportedModel:
     def predictions(self) -> NDArray[np.float64]:
         """Class probabilities of the rows (N, C), or their values (N, 1)."""
         return self.estimator.answers_
-
-    @property
-    def hidden(self) -> Evaluation | None:
-        """The evaluation on hidden labels; `None` if no labels were hidden."""
-        return None if self.evidence is None else self.evidence.hidden
 
     @cached_property
     def groups(self) -> NDArray[np.int64]:
@@ -78,7 +72,7 @@ class ReportedModel:
     def unlabelled(self) -> NDArray[np.int64]:
         """The rows without a label; all rows if the labels are not known."""
         rows = np.arange(self.n_rows)
-        return rows if self.evidence is None else np.setdiff1d(rows, self.evidence.labelled)
+        return rows if self.estimator.labelled_ is None else np.setdiff1d(rows, self.estimator.labelled_)
 
     @cached_property
     def uncertainty(self) -> NDArray[np.float64] | None:
@@ -114,8 +108,9 @@ def load_model(folder: Path) -> ReportedModel:
     Raises:
         InputError: if the folder does not contain a model, or its files are damaged.
     """
-    estimator, extra = load_estimator(folder)
-    model = table_model(estimator, extra, folder)
-    label, encoder = (None, None) if model is None else (model.label, model.encoder)
-    evidence = load_evidence(folder, estimator)
-    return ReportedModel(folder.resolve().name, estimator, label, columns_of(estimator, encoder), evidence)
+    estimator, extra, card = read_folder(folder)
+    label, encoder = None, None
+    if extra.get(EXTRA) is not None:
+        model = TableModel.restored(estimator, extra[EXTRA], card, folder)
+        label, encoder = model.label, model.encoder
+    return ReportedModel(folder.resolve().name, estimator, label, columns_of(estimator, encoder), card)

@@ -78,7 +78,7 @@ def report_sections(
     model: ReportedModel, layout: GraphLayout, comparison: Comparison | None, stability: NoiseStability | None
 ) -> tuple[Section, ...]:
     """The sections in the order of the page; calibration and comparison only if there are hidden labels."""
-    estimator, hidden = model.estimator, model.hidden
+    estimator, hidden = model.estimator, model.estimator.evaluation_
     on_hidden_labels = []
     if hidden is not None and model.classes is not None:
         bins = calibration_bins(hidden.answers.max(axis=1), hidden.predicted == hidden.targets)
@@ -102,7 +102,7 @@ def report_page(model: ReportedModel, layout: GraphLayout, sections: Sequence[Se
     """The page."""
     title = f"Report on {model.name}"
     if model.label is not None:
-        source = model.evidence.source if model.evidence is not None else ""
+        source = model.card.source if model.card is not None else ""
         title = f"Predicting {model.label}" + (f" in {source}" if source else "")
     links = "\n".join(
         f'<li><a href="#{section.anchor}"><b>{escaped(section.title)}</b> {escaped(section.key)}</a></li>'
@@ -130,7 +130,7 @@ def _section(section: Section) -> str:
 
 
 def _footer(model: ReportedModel, layout: GraphLayout) -> str:
-    rows, evidence = layout.rows, model.evidence
+    rows, card = layout.rows, model.card
     names = listed([f"“{name}”" for name in row_values(model, rows[:1])[0]])
     paragraphs = [
         f"This page contains {counted(len(rows), 'row')} of the table: their numbers (1 is the first row below the "
@@ -138,9 +138,9 @@ def _footer(model: ReportedModel, layout: GraphLayout) -> str:
         "offline and loads nothing.",
         "Hidden labels were predicted by models trained without them. The saved model was trained on all labels.",
     ]
-    if evidence is not None:
-        versions = ", ".join(f"{name} {version}" for name, version in evidence.versions.items())
-        code = "" if evidence.commit is None else f", commit {evidence.commit}"
-        command = f"by “{evidence.command}”" if evidence.command else "from Python"
+    if card is not None:
+        versions = ", ".join(f"{name} {version}" for name, version in card.versions.items())
+        code = "" if card.commit is None else f", commit {card.commit}"
+        command = f"by “{card.command}”" if card.command else "from Python"
         paragraphs.append(f"The model was trained {command} ({versions}{code}).")
     return "\n".join(f"<p>{escaped(text)}</p>" for text in paragraphs)
