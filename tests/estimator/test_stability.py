@@ -87,7 +87,7 @@ def test_a_graph_without_room_for_more_edges_is_measured_without_them():
     assert [noise.kind for noise in found.noises] == ["weights"] * 5 + ["dropped"] * 5
     content = stability_content(found, "model", "10 rows")
     assert "noise on its edges (weights at 10 dB, 10 % dropped) changes" in content["verdict"]
-    assert len(stability_layout(content).blocks) == len(draw_stability(content).axes) == 2
+    assert len(stability_layout(found, "model", "10 rows").blocks) == len(draw_stability(found, "model").axes) == 2
 
 
 def test_a_verdict_needs_moderate_noise():
@@ -99,19 +99,19 @@ def test_a_verdict_needs_moderate_noise():
 def test_the_report(classifier):
     found = estimator_stability(classifier, None, NAMES, seeds=(0, 1))
     content = stability_content(found, "model", "150 rows")
-    layout = stability_layout(content)
+    layout = stability_layout(found, "model", "150 rows")
     text = render(layout, "markdown")
     assert layout.notes[0] == content["verdict"]
     assert [len(block.rows) for block in layout.blocks] == [5, 5, 5]
     worst = found.flips[4]
     assert f"| weights at 5 dB | {100 * worst.mean():.2f} ± {100 * worst.std():.2f} |" in text
     assert f"Without noise: accuracy {100 * found.clean_score:.1f} %." in text
-    panels = draw_stability(content).axes
+    panels = draw_stability(found, "model").axes
     assert [axes.get_ylabel() for axes in panels if axes.get_ylabel()] == ["classes changed (%)", "accuracy (%)"]
     assert all(axes.get_xlabel() for axes in panels)
-    unscored = stability_content(estimator_stability(classifier, seeds=(0,)), "model", "150 rows")
-    assert len(draw_stability(unscored).axes) == 3
-    assert "accuracy" not in render(stability_layout(unscored), "text")
+    unscored = estimator_stability(classifier, seeds=(0,))
+    assert len(draw_stability(unscored, "model").axes) == 3
+    assert "accuracy" not in render(stability_layout(unscored, "model", "150 rows"), "text")
 
 
 def test_labels_of_other_rows_are_refused(classifier):

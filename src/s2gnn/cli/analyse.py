@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 from matplotlib.figure import Figure
 
-from s2gnn.analysis import edge_noises
 from s2gnn.cli.output import AsJson, check_results_folder, command_line
 from s2gnn.data import CATALOGUE, Kind, dataset_graph, load_dataset
 from s2gnn.data.catalogue import dataset_info, graph_title
@@ -61,16 +60,15 @@ def stability(
         X, truth, looked_at = _rows_of(loaded, table)
     labels, known = (None, None) if truth is None else truth
     with progress_bar("noise on the edges", shown=not as_json) as show:
-        found = estimator_stability(
-            estimator,
-            X,
-            labels,
-            known,
-            seeds=range(seeds),
-            on_draw=lambda draw: show(draw / (seeds * len(edge_noises()))),
-        )
+        found = estimator_stability(estimator, X, labels, known, seeds=range(seeds), on_progress=show)
+    name = str(model)
     _finish(
-        "stability", stability_content(found, str(model), looked_at), stability_layout, draw_stability, out, as_json
+        "stability",
+        stability_content(found, name, looked_at),
+        lambda _: stability_layout(found, name, looked_at),
+        lambda _: draw_stability(found, name),
+        out,
+        as_json,
     )
 
 

@@ -1,8 +1,8 @@
 """How robust a fitted estimator is: the effect of edge noise on its answers, as numbers, a table and a figure."""
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -49,7 +49,7 @@ def estimator_stability(
     *,
     noises: Sequence[EdgeNoise] | None = None,
     seeds: Sequence[int] = range(10),
-    on_draw: Callable[[int], None] | None = None,
+    on_progress: Callable[[float], None] = lambda _: None,
 ) -> NoiseStability:
     """Measure a fitted `S2GNNClassifier` or `S2GNNRegressor` with noise on the edges of its training graph.
 
@@ -61,19 +61,17 @@ def estimator_stability(
         X: the rows (Q, M) to predict; the training rows by default.
         truth: their labels or values (Q,), for the score: the accuracy, or the mean absolute error.
         known: the rows that `truth` holds for, (Q,); all by default.
-        noises: see `edge_noise_stability`; by default those of `edge_noises()` that the graph has room for.
-        seeds: see `edge_noise_stability`.
-        on_draw: see `edge_noise_stability`.
+        noises: by default those of `edge_noises()` that the graph has room for.
+        seeds: one for each draw of every noise.
+        on_progress: called with the share of the draws that is done.
     """
     classifies = isinstance(estimator, S2GNNClassifier)
-    if noises is None and estimator.graph_.n_edges:
-        noises = [noise for noise in edge_noises() if noise.fits(estimator.graph_)]
+    if noises is None:
+        noises = [noise for noise in edge_noises() if noise.fits(estimator.graph_)] or edge_noises()
 
     def answers(graph: Graph) -> NDArray[np.float64]:
         other = on_graph(estimator, graph)
-        if classifies:
-            return np.asarray(other.label_distributions_ if X is None else other.predict_proba(X))
-        return np.asarray(other.transduction_ if X is None else other.predict(X))[:, None]
+        return np.asarray(other.answers_ if X is None else other._predicted(X))
 
     clean = answers(estimator.graph_)
     rows = np.ones(len(clean), dtype=np.bool_) if known is None else known
@@ -93,7 +91,7 @@ def estimator_stability(
         None if truth is None else score,
         noises=noises,
         seeds=seeds,
-        on_draw=on_draw,
+        on_draw=lambda draw: on_progress(draw / (len(seeds) * len(noises))),
     )
 
 
@@ -124,37 +122,32 @@ def verdict(found: NoiseStability) -> str:
     """One sentence on how robust a model is."""
     name, worst = robustness(found)
     rows = [row for row, noise in enumerate(found.noises) if noise in MODERATE]
-    noises = _names([found.noises[row] for row in rows])
     effect = f"changes at most {worst:.1f} % of the predicted classes"
     if found.flips is None:
         effect = f"moves the predictions by at most {worst:.1f} % of their spread"
+    if found.scores is not None and found.clean_score is not None:
+        scores = found.scores[rows].mean(axis=1)
+        worst_score = _score_text(found, scores.max() if found.flips is None else scores.min())
+        clean = _score_text(found, found.clean_score)
+        effect += f"; the {_score_name(found)} is {clean} without it and at worst {worst_score} with it"
     called = "sensitive to its graph" if name == "sensitive" else name
-    return f"The model is {called}: noise on its edges ({noises}) {effect}{_score(found, rows)}."
+    return f"The model is {called}: noise on its edges ({_names([found.noises[row] for row in rows])}) {effect}."
 
 
 def _names(noises: Sequence[EdgeNoise]) -> str:
     return ", ".join(noise.label for noise in noises)
 
 
-def _score(found: NoiseStability, rows: list[int]) -> str:
-    """The worst mean score of the noises in `rows`, next to that without noise."""
-    if found.scores is None or found.clean_score is None:
-        return ""
-    means = found.scores[rows].mean(axis=1)
-    if found.flips is None:
-        return f"; the mean absolute error is {found.clean_score:.4g} without it and at worst {means.max():.4g} with it"
-    clean, worst = 100 * found.clean_score, 100 * means.min()
-    return f"; the accuracy is {clean:.1f} % without it and at worst {worst:.1f} % with it"
+def _score_name(found: NoiseStability) -> str:
+    return "mean absolute error" if found.flips is None else "accuracy"
+
+
+def _score_text(found: NoiseStability, score: float) -> str:
+    return f"{score:.4g}" if found.flips is None else f"{100 * score:.1f} %"
 
 
 def stability_content(found: NoiseStability, model: str, looked_at: str) -> dict[str, Any]:
-    """The numbers as JSON has them.
-
-    Args:
-        found: measured.
-        model: its name.
-        looked_at: the rows that were predicted, in a few words.
-    """
+    """The numbers as JSON has them; `looked_at` describes the rows that were predicted."""
     return {
         "model": model,
         "looked_at": looked_at,
@@ -175,68 +168,63 @@ def stability_content(found: NoiseStability, model: str, looked_at: str) -> dict
     }
 
 
-def stability_layout(content: Mapping[str, Any]) -> Table:
-    """One block for each kind of noise, one row for each strength; the verdict is the first note."""
-    scored, classifies = content["score"] is not None, content["task"] == "classify"
-    header = ["noise"]
-    header += ["classes changed (%)", "change of probabilities (%)"] if classifies else ["change (% of the spread)"]
-    header += [_score_name(content)] if scored else []
-    blocks = [
-        Block(title, tuple(_row(row, content) for row in content["rows"] if row["kind"] == kind))
-        for kind, title in _titles(content).items()
+class _Shown(NamedTuple):
+    """A measure as it is shown."""
+
+    title: str
+    values: NDArray[np.float64]  # (noises, draws)
+    mean: str  # format
+    deviation: str  # format
+
+
+def _shown(found: NoiseStability) -> list[_Shown]:
+    """The effect on the predictions, first as it is judged; the score, if there is one, last."""
+    changes, flips, scores = found.changes, found.flips, found.scores
+    if flips is None:
+        shown = [_Shown("change (% of the spread)", 100 * changes, ".2f", ".2f")]
+        return shown if scores is None else [*shown, _Shown("mean absolute error", scores, ".4g", ".2g")]
+    shown = [
+        _Shown("classes changed (%)", 100 * flips, ".2f", ".2f"),
+        _Shown("change of probabilities (%)", 100 * changes, ".2f", ".2f"),
     ]
+    return shown if scores is None else [*shown, _Shown("accuracy (%)", 100 * scores, ".1f", ".1f")]
+
+
+def stability_layout(found: NoiseStability, model: str, looked_at: str) -> Table:
+    """One block for each kind of noise, one row for each strength; the verdict is the first note."""
+    shown, blocks = _shown(found), []
+    for kind in dict.fromkeys(noise.kind for noise in found.noises):  # a complete graph has no room for more edges
+        rows = [
+            (noise.label, *(f"{m.values[row].mean():{m.mean}} ± {m.values[row].std():{m.deviation}}" for m in shown))
+            for row, noise in enumerate(found.noises)
+            if noise.kind == kind
+        ]
+        blocks.append(Block(TITLES[kind], tuple(tuple(map(Cell, row)) for row in rows)))
+    clean = ""
+    if found.clean_score is not None:
+        clean = f"Without noise: {_score_name(found)} {_score_text(found, found.clean_score)}. "
     note = (
-        f"Mean ± standard deviation over {len(content['seeds'])} draws of the noise, on {content['looked_at']}. "
-        + (f"Without noise: {_score_text(content['score'], content)}. " if scored else "")
-        + "At a ratio of s dB the noise on the weights has 10^(−s/20) times their size. The networks are not "
-        "retrained."
+        f"Mean ± standard deviation over {len(found.seeds)} draws of the noise, on {looked_at}. {clean}At a ratio of s "
+        "dB the noise on the weights has 10^(−s/20) times their size. The networks are not retrained."
     )
-    return Table(f"Edge noise on {content['model']}", tuple(header), tuple(blocks), (content["verdict"], note))
+    header = ("noise", *(measure.title for measure in shown))
+    return Table(f"Edge noise on {model}", header, tuple(blocks), (verdict(found), note))
 
 
-def _titles(content: Mapping[str, Any]) -> dict[str, str]:
-    """The kinds of noise that were measured; a complete graph has no room for more edges."""
-    return {kind: TITLES[kind] for kind in dict.fromkeys(row["kind"] for row in content["rows"])}
-
-
-def _row(row: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[Cell, ...]:
-    texts = [EdgeNoise(row["kind"], row["level"]).label]
-    shown = [("flips", 100.0)] if content["task"] == "classify" else []
-    shown.append(("changes", 100.0))
-    texts += [f"{factor * np.mean(row[key]):.2f} ± {factor * np.std(row[key]):.2f}" for key, factor in shown]
-    if row["scores"] is not None:
-        factor, form, spread = (100.0, ".1f", ".1f") if content["task"] == "classify" else (1.0, ".4g", ".2g")
-        mean, deviation = factor * np.mean(row["scores"]), factor * np.std(row["scores"])
-        texts.append(f"{mean:{form}} ± {deviation:{spread}}")
-    return tuple(map(Cell, texts))
-
-
-def _score_name(content: Mapping[str, Any]) -> str:
-    return "accuracy (%)" if content["task"] == "classify" else "mean absolute error"
-
-
-def _score_text(value: float, content: Mapping[str, Any]) -> str:
-    return f"accuracy {100 * value:.1f} %" if content["task"] == "classify" else f"mean absolute error {value:.4g}"
-
-
-def draw_stability(content: Mapping[str, Any]) -> Figure:
+def draw_stability(found: NoiseStability, model: str) -> Figure:
     """A row of panels for the predictions that change, and one for the score if there is any."""
-    noises = [EdgeNoise(row["kind"], row["level"]) for row in content["rows"]]
-    classifies, scored = content["task"] == "classify", content["score"] is not None
+    shown, scored = _shown(found), found.clean_score is not None
+    kinds = dict.fromkeys(noise.kind for noise in found.noises)
     figure = Figure(figsize=(7.2, 4.4 if scored else 2.5), layout="constrained")
-    titles = _titles(content).values()
-    grid = figure.subplots(1 + scored, len(titles), sharey="row", squeeze=False)
-    key, what = ("flips", "classes changed (%)") if classifies else ("changes", "change (% of the spread)")
-    changes = [[100 * value for value in row[key]] for row in content["rows"]]
-    draw_noise_row(grid[0], noises, [Curve("with noise", changes)], what)
-    for axes, title in zip(grid[0], titles, strict=True):
-        axes.set_title(title, fontsize=9)
-    if scored:
-        factor = 100 if classifies else 1
-        scores = [[factor * value for value in row["scores"]] for row in content["rows"]]
-        draw_noise_row(grid[1], noises, [Curve("with noise", scores)], _score_name(content), low=None)
+    grid = figure.subplots(1 + scored, len(kinds), sharey="row", squeeze=False)
+    draw_noise_row(grid[0], found.noises, [Curve("with noise", shown[0].values)], shown[0].title)
+    for axes, kind in zip(grid[0], kinds, strict=True):
+        axes.set_title(TITLES[kind], fontsize=9)
+    if found.clean_score is not None:
+        clean = found.clean_score * (1 if found.flips is None else 100)
+        draw_noise_row(grid[1], found.noises, [Curve("with noise", shown[-1].values)], shown[-1].title, low=None)
         for axes in grid[1]:
-            axes.axhline(factor * content["score"], color="0.4", linestyle="--", linewidth=1, label="without noise")
+            axes.axhline(clean, color="0.4", linestyle="--", linewidth=1, label="without noise")
         grid[1][0].legend(frameon=False, fontsize=7)
-    figure.suptitle(f"Edge noise on {content['model']}", fontsize=10)
+    figure.suptitle(f"Edge noise on {model}", fontsize=10)
     return figure

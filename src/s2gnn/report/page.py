@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from s2gnn.analysis import NoiseStability, branch_shares, edge_noises
+from s2gnn.analysis import NoiseStability, branch_shares
 from s2gnn.estimator.stability import estimator_stability
 from s2gnn.files import write_atomically
 from s2gnn.progress import progress_bar
@@ -64,14 +64,8 @@ def edge_stability(
     graph = model.estimator.graph_
     if graph.n_edges == 0 or (model.classes is None and np.ptp(model.predictions) == 0):
         return None
-    noises = [noise for noise in edge_noises() if noise.fits(graph)]
     draws = next((draws for draws, most in MAX_ROWS_FOR_DRAWS.items() if model.n_rows <= most), 1)
-    return estimator_stability(
-        model.estimator,
-        noises=noises,
-        seeds=range(draws),
-        on_draw=lambda draw: on_progress(draw / (draws * len(noises))),
-    )
+    return estimator_stability(model.estimator, seeds=range(draws), on_progress=on_progress)
 
 
 def report_sections(
