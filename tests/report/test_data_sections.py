@@ -56,15 +56,13 @@ def test_uncertain_rows_are_counted_among_the_unlabelled(classifier):
     confidence = np.full(150, 0.9)
     confidence[model.estimator.labelled_[:2]] = 0.4
     confidence[model.unlabelled[:3]] = 0.4, 0.594, 0.596  # the last one reads 60 %
-    mean = f"{100 * model.estimator.evaluation_.answers.max(axis=1).mean():.0f} %"
     uncertain = with_confidence(model, confidence)
     section = labelling_section(uncertain, np.arange(150))
     row = model.unlabelled[0] + 1
     assert section.key == f"row {row}"
     assert plain(section.finding) == (
         f"The model is least certain about row {row}: “setosa” with 40 % or “versicolor” with 30 %. Of the 120 "
-        "unlabelled rows, 2 (2 %) are predicted with less than 60 % confidence. The hidden labels, with a mean "
-        f"confidence of {mean}, belong to other rows."
+        "unlabelled rows, 2 (2 %) are predicted with less than 60 % confidence."
     )
     older = labelling_section(as_of_an_early_release(uncertain), np.arange(150))
     assert plain(older.finding).endswith("Of the 150 rows, 4 (3 %) are predicted with less than 60 % confidence.")

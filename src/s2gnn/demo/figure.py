@@ -12,6 +12,7 @@ from s2gnn.analysis import branch_shares
 from s2gnn.demo.comparison import Comparison
 from s2gnn.nn import S2GNN
 from s2gnn.pictures import bare, save_png
+from s2gnn.report.figures import draw_branches
 
 # Paul Tol's muted scheme, distinguishable with colour-blindness, plus a dark brown for the tenth class.
 COLOURS = (
@@ -65,18 +66,9 @@ def _draw_graph(axes: Axes, comparison: Comparison) -> None:
 
 
 def _draw_branches(axes: Axes, model: S2GNN) -> None:
-    shares = branch_shares(model)
-    n_layers, n_branches = shares.shape
-    width = 0.8 / n_layers
-    for layer, share in enumerate(shares):
-        offsets = np.arange(n_branches) + (layer - (n_layers - 1) / 2) * width
-        axes.bar(offsets, 100 * share, width * 0.92, color=COLOURS[2 * layer], label=f"layer {layer + 1}")
-    axes.axhline(100 / n_branches, color="0.4", linewidth=1, linestyle="--", label="equal shares")
-    labels = ["0\n(no graph)", "1\n(GCN-like)", *map(str, range(2, n_branches))]
-    axes.set_xticks(range(n_branches), labels)
+    draw_branches(axes, branch_shares(model), ("0\n(no graph)", "1\n(GCN-like)"))
     axes.set_xlabel("Hadamard power ρ of the branch")
     axes.set_ylabel("share of the fusion weights (%)")
     axes.set_title("learned weight of each branch", fontsize=10)
-    axes.margins(y=0.15)
-    axes.legend(frameon=False, loc="upper right", ncols=n_layers + 1)
+    axes.legend(frameon=False, loc="upper right", ncols=3)
     bare(axes)

@@ -68,16 +68,9 @@ class Evaluation:
 def hidden_folds(
     rows: NDArray[np.int64], strata: NDArray[np.int64] | None, n_folds: int, seed: int
 ) -> list[NDArray[np.int64]]:
-    """The positions in `rows` (n,) that each fold hides, each class spread evenly over the folds.
+    """The positions in the labelled `rows` (n,) that each fold hides; none if hiding one may leave too few labels.
 
-    Args:
-        rows: labelled rows.
-        strata: their classes (n,); `None` for quantities.
-        n_folds: number of folds; at most the number of labels.
-        seed: draws the folds.
-
-    Returns:
-        No fold if hiding one may leave too few labels.
+    Each class of `strata` (n,), which is `None` for quantities, is spread evenly over the folds.
     """
     if len(rows) < 4 if strata is None else np.sum(np.bincount(strata) >= 2) < 2:
         return []
@@ -107,7 +100,7 @@ def regression_scores(truth: NDArray[Any], predicted: NDArray[Any], how: str) ->
 
 
 def score_text(score: CardScore) -> str:
-    """A score for people; an accuracy in percent."""
+    """A score as text; an accuracy in percent."""
     factor, form, unit = (100, ".1f", " %") if score.name == "accuracy" else (1, ".4g", "")
     margin = "" if score.half_width is None else f" ± {factor * score.half_width:{form}}"
     return f"{factor * score.value:{form}}{margin}{unit}"

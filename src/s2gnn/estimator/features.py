@@ -16,15 +16,10 @@ DIGEST_SIZE = 16
 
 @dataclass(frozen=True)
 class Scaling:
-    """(x − centre) / width in every column.
+    """(x − centre) / width in every column."""
 
-    Attributes:
-        centre: (M,); zeros for sparse features, which stay sparse.
-        width: (M,), positive.
-    """
-
-    centre: NDArray[np.float64]
-    width: NDArray[np.float64]
+    centre: NDArray[np.float64]  # (M,); zeros for sparse features, which stay sparse
+    width: NDArray[np.float64]  # (M,), positive
 
     @classmethod
     def of(cls, X: Any, *, standardise: bool) -> "Scaling":

@@ -18,17 +18,11 @@ from s2gnn.operators.shifts import hadamard_factors
 
 @dataclass(frozen=True)
 class FrozenDegrees:
-    """What the operator keeps of the training rows: the factors m and c of `HadamardFactors`.
-
-    Attributes:
-        epsilon: ε of the operator.
-        m: the largest entry of each row of A + εI, (N,).
-        c: (Σ_j (ā_ij / m_i)^ρ)^-1/2, (N, α).
-    """
+    """What the operator keeps of the training rows: the factors m and c of `HadamardFactors`."""
 
     epsilon: float
-    m: NDArray[np.float64]
-    c: NDArray[np.float64]
+    m: NDArray[np.float64]  # the largest entry of each row of A + εI, (N,)
+    c: NDArray[np.float64]  # (Σ_j (ā_ij / m_i)^ρ)^-1/2, (N, α)
 
     @classmethod
     def of(cls, graph: Graph, alpha: int, epsilon: float) -> "FrozenDegrees":
@@ -66,16 +60,10 @@ class FrozenDegrees:
 
 @dataclass(frozen=True)
 class FrozenNetwork:
-    """A trained network with what it needs of the training rows to answer for new ones.
+    """A trained network with what it needs of the training rows to answer for new ones."""
 
-    Attributes:
-        network: in evaluation mode.
-        hidden: the training rows as its layers after the first see them, each (N, hidden).
-        degrees: of the training rows.
-    """
-
-    network: S2GNN
-    hidden: tuple[NDArray[np.float32], ...]
+    network: S2GNN  # in evaluation mode
+    hidden: tuple[NDArray[np.float32], ...]  # the training rows as its layers after the first see them, (N, hidden)
     degrees: FrozenDegrees
 
 
@@ -97,12 +85,9 @@ def freeze(networks: Sequence[S2GNN], X: Any, graph: Graph) -> tuple[tuple[Froze
 
 @torch.no_grad()
 def logits_of_new(networks: Sequence[FrozenNetwork], X: Any, new: Any, edges: sp.csr_array) -> NDArray[np.float64]:
-    """The logits for `new` rows (Q, M), joined to training rows X (N, M) by `edges` (Q, N).
+    """The logits (number of networks, Q, C) for `new` rows (Q, M), joined to training rows X (N, M) by `edges` (Q, N).
 
     In float64, so that an answer does not depend on the other rows of a call.
-
-    Returns:
-        (number of networks, Q, C).
     """
     logits = []
     known: FrozenDegrees | None = None

@@ -33,38 +33,23 @@ AUTO_FRACTION_ROWS = 200
 
 @dataclass(frozen=True)
 class Objective:
-    """What the networks are trained to predict.
+    """What the networks are trained to predict; `loss` and `class_weight` are those of `s2gnn.learning.fit`."""
 
-    Attributes:
-        y: classes 0..C−1, (N,), or numbers, (N, outputs) or (N,); values at unlabelled rows are ignored.
-        labelled: the rows whose `y` is known.
-        n_outputs: width of the network's output.
-        loss: see `fit`.
-        class_weight: see `fit`.
-    """
-
-    y: NDArray[Any]
-    labelled: NDArray[np.int64]
-    n_outputs: int
+    y: NDArray[Any]  # classes 0..C−1, (N,), or numbers, (N, outputs) or (N,); ignored at unlabelled rows
+    labelled: NDArray[np.int64]  # the rows whose y is known
+    n_outputs: int  # width of the network's output
     loss: LossName = "cross-entropy"
     class_weight: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)
 class Ensemble(Generic[Network]):
-    """Trained networks.
+    """Trained networks."""
 
-    Attributes:
-        networks: in evaluation mode.
-        logits: of all rows, (number of networks, N, outputs).
-        histories: one for each network.
-        kept_epochs: the epoch, counted from 0, whose weights each network has.
-    """
-
-    networks: tuple[Network, ...]
-    logits: NDArray[np.float64]
-    histories: tuple[History, ...]
-    kept_epochs: tuple[int, ...]
+    networks: tuple[Network, ...]  # in evaluation mode
+    logits: NDArray[np.float64]  # of all rows, (number of networks, N, outputs)
+    histories: tuple[History, ...]  # one for each network
+    kept_epochs: tuple[int, ...]  # the epoch, counted from 0, whose weights each network has
 
 
 def train_ensemble(
@@ -161,7 +146,7 @@ def weight_decay_for(wanted: WeightDecay, n_labelled: int) -> float:
 
 
 def number_of_networks(wanted: NetworkCount, n_rows: int) -> int:
-    """The number of networks for a table of `n_rows`; "auto" is 3, and 1 beyond 20,000 rows."""
+    """The number of networks for a table; "auto" is 3, and 1 beyond 20,000 rows."""
     if wanted == "auto":
         return AUTO_NETWORKS if n_rows <= AUTO_NETWORKS_ROWS else 1
     return positive_integer(wanted, "n_networks")

@@ -22,17 +22,11 @@ SMALLEST_LEARNED_WEIGHT = 1e-4
 
 @dataclass(frozen=True)
 class GaussianAttachment:
-    """The k nearest training rows, with weights factor · exp(−d²/σ²).
-
-    Attributes:
-        k: number of neighbours.
-        sigma: the width that the training graph was built with.
-        factor: 1 on a k-NN graph; on other graphs, gives a typical row the weighted degree of the training rows.
-    """
+    """The k nearest training rows, with weights factor · exp(−d²/σ²)."""
 
     k: int
-    sigma: float
-    factor: float = 1.0
+    sigma: float  # the width that the training graph was built with
+    factor: float = 1.0  # on a graph that is not k-NN, gives a typical row the weighted degree of the training rows
 
     def edges(self, X: Any, degrees: NDArray[np.float64], new: Any) -> sp.csr_array:
         """The weights of the edges from `new` rows (Q, M) to training rows X (N, M), (Q, N)."""
@@ -53,14 +47,10 @@ class LearnedAttachment:
     .. math:: s = \frac{G_m + \sqrt{G_m^2 + 2m}}{2m}, \qquad G_m = \sum_{j \le m} g_j, \qquad g_m < s \le g_{m+1}.
 
     For a training row, this gives the weights that it already has.
-
-    Attributes:
-        candidates: number of nearest training rows that may become neighbours.
-        theta: the factor of squared distances that the training graph was learned with.
     """
 
-    candidates: int
-    theta: float
+    candidates: int  # number of nearest training rows that may become neighbours
+    theta: float  # the factor of squared distances that the training graph was learned with
 
     def edges(self, X: Any, degrees: NDArray[np.float64], new: Any) -> sp.csr_array:
         """The weights of the edges from `new` rows (Q, M) to training rows X (N, M), (Q, N)."""
@@ -73,11 +63,9 @@ Attachment = GaussianAttachment | LearnedAttachment
 
 
 def learned_weights(scaled: NDArray[np.float64], degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The weights of `LearnedAttachment`, (Q, m).
+    """The weights of `LearnedAttachment`, (Q, m), from θ z and the degrees of each new row's candidates, (Q, m).
 
-    Args:
-        scaled: θ z of the candidates of each new row, (Q, m).
-        degrees: of these candidates, (Q, m); one of degree zero, which no edge reached in training, gets none.
+    A candidate of degree zero, which no edge reached in training, gets none.
     """
     half = np.divide(0.5, degrees, out=np.full(degrees.shape, -np.inf), where=degrees > 0)
     g = scaled - half  # infinite where the degree is zero
@@ -104,18 +92,9 @@ def _rows(indices: NDArray[np.int64], weights: NDArray[np.float64], n: int) -> s
 def training_graph(
     kind: str | Callable[[Any], Any], X: Any, k: int, adjacency: Any = None, *, progress: bool = False
 ) -> tuple[Graph, Attachment | None]:
-    """The graph of the rows of `X` (N, M), and how new rows are joined to it.
+    """The graph of the rows of `X` (N, M), and how new rows are joined to it; see `S2GNNClassifier` for `kind` and `k`.
 
-    Args:
-        kind: "knn", "smooth", "precomputed" for the graph `adjacency`, or a function that makes a `Graph` or a SciPy
-            sparse matrix (N, N) of `X`.
-        X: features as the network sees them.
-        k: number of neighbours; at most the number of other rows.
-        adjacency: `Graph` or SciPy sparse matrix (N, N), for "precomputed" only.
-        progress: show a bar while neighbours are searched or a graph is learned.
-
-    Returns:
-        The attachment is `None` if the rows of a given graph have equal features.
+    The attachment is `None` if the rows of a given graph have equal features.
     """
     if not callable(kind) and kind not in KINDS:
         raise InputError(f"graph is {kind!r}, but it must be one of {', '.join(KINDS)}, or a function of the features")

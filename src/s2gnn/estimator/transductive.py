@@ -1,9 +1,12 @@
-"""What the classifier and the regressor share: `fit` on all rows of a table, answers for new rows, evaluation."""
+"""What the classifier and the regressor share: `fit` on all rows of a table, answers for new rows, evaluation.
+
+`fit` reads as the algorithm: check, scale, build the graph, train the networks, turn their outputs into answers.
+"""
 
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +21,7 @@ from s2gnn.estimator.new_rows import freeze, logits_of_new
 from s2gnn.estimator.training import (
     Ensemble,
     Fraction,
+    Network,
     NetworkCount,
     Objective,
     WeightDecay,
@@ -29,7 +33,7 @@ from s2gnn.estimator.training import (
 from s2gnn.estimator.training_graph import training_graph
 from s2gnn.graphs.features import checked_features
 from s2gnn.learning import FitConfig
-from s2gnn.nn import S2GNN, GraphNetwork, S2GNNConfig
+from s2gnn.nn import S2GNN, S2GNNConfig
 from s2gnn.nn.conv import NormName
 from s2gnn.nn.epsilon import EpsilonName
 from s2gnn.nn.fusion import FusionName
@@ -37,9 +41,7 @@ from s2gnn.nn.inputs import NetworkInput
 from s2gnn.operators import GraphOperator
 from s2gnn.progress import progress_bar
 
-VALUES_AT_ONCE = 2**21
-
-Network = TypeVar("Network", bound=GraphNetwork)
+VALUES_AT_ONCE = 2**21  # of intermediate results for new rows
 
 
 @dataclass(kw_only=True, eq=False, repr=False)  # writes the constructor, from which scikit-learn reads the parameters
@@ -84,9 +86,15 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
                 unlabelled rows; for a classifier also −1.
             adjacency: with graph="precomputed", the `Graph` or SciPy sparse matrix (N, N).
         """
-        X = self._checked(X, y, reset=True)
+        if y is None:
+            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        X = self._checked(X, reset=True)
+        check_consistent_length(X, y)
         rows, targets = self._known_targets(y)
-        self._check_training_parameters(len(rows), X.shape[0])
+        # Wrong parameters are refused before the graph is built, which may take minutes.
+        self._fit_config(len(rows))
+        check_fraction(self.validation_fraction)
+        number_of_networks(self.n_networks, X.shape[0])
         if adjacency is None and not varies(X):
             raise InputError("every column of X is constant, so that rows cannot be distinguished: add features")
         self.seen_rows_ = SeenRows.of(X)
@@ -149,14 +157,7 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         objective: Objective,
         n_networks: int,
     ) -> Ensemble[Network]:
-        """Train networks of any kind with this estimator's training parameters and seeds.
-
-        Args:
-            make: gives a new network.
-            prepare: what the networks are called with.
-            objective: what to learn.
-            n_networks: number of networks.
-        """
+        """Train networks of any kind with this estimator's training parameters and seeds; see `train_ensemble`."""
         config = self._fit_config(len(objective.labelled))
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_networks).tolist()
         with progress_bar("training", shown=bool(self.verbose)) as show:
@@ -178,12 +179,6 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
             patience=self.patience,
             monitor="loss",
         )
-
-    def _check_training_parameters(self, n_labelled: int, n_rows: int) -> None:
-        """Raise for a wrong parameter before the graph is built, which may take minutes."""
-        self._fit_config(n_labelled)
-        check_fraction(self.validation_fraction)
-        number_of_networks(self.n_networks, n_rows)
 
     def evaluate(self, folds: int = 5, *, evaluated: int | None = None, seed: int = 0) -> Evaluation | None:
         """Predict the known labels while they are hidden: cross-validation on the graph of all rows.
@@ -224,14 +219,10 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         self.evaluation_ = Evaluation(self.labelled_[done], fold_of[done], answers[done], self.targets_[done])
         return self.evaluation_
 
-    def _checked(self, X: Any, y: Any = None, *, reset: bool) -> Any:
-        """`X` (N, M) as a float64 array or CSR matrix, checked by scikit-learn's rules; in fit also against `y`."""
-        if reset and y is None:
-            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        """`X` (N, M) as a float64 array or CSR matrix, checked by scikit-learn's rules; `fit` resets its width."""
         minimum = 2 if reset else 1
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_min_samples=minimum)
-        if reset:
-            check_consistent_length(X, y)
         return checked_features(X)
 
     def seen_in_training(self, X: Any, rows: NDArray[np.int64] | None = None) -> NDArray[np.bool_]:
@@ -248,24 +239,21 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         groups = self.seen_rows_.find(X)
         answers = self.seen_rows_.means(self.answers_)[groups]
         new = np.flatnonzero(groups < 0)
-        if len(new) and self.attachment_ is None:
+        if not len(new):
+            return answers
+        if self.attachment_ is None:
             raise InputError(
                 f"row {new[0]} of X was not in the training table, whose rows all have the same features, so that it "
                 "cannot be joined to the precomputed graph: fit again on a graph that has it as an unlabelled row"
             )
-        at_once = self._rows_at_once()
+        config = self.networks_[0].config
+        width = max(config.in_channels, config.hidden_channels, config.out_channels)
+        at_once = max(1, VALUES_AT_ONCE // ((config.alpha + 1) * width))
         with progress_bar("predicting", shown=bool(self.verbose)) as show:
             for start in range(0, len(new), at_once):
                 rows = new[start : start + at_once]
                 scaled = in_form_of(self.scaling_.apply(X[rows]), self.features_)
-                assert self.attachment_ is not None
                 edges = self.attachment_.edges(self.features_, self.graph_.degrees, scaled)
                 answers[rows] = self._answers(logits_of_new(self.frozen_networks_, self.features_, scaled, edges))
                 show((start + len(rows)) / len(new))
         return answers
-
-    def _rows_at_once(self) -> int:
-        """The number of new rows whose intermediate results fit into memory."""
-        config = self.networks_[0].config
-        width = max(config.in_channels, config.hidden_channels, config.out_channels)
-        return max(1, VALUES_AT_ONCE // ((config.alpha + 1) * width))

@@ -221,26 +221,24 @@ def comparison_section(found: Comparison) -> Section:
     form = percent if found.classifies else number_text
     scores = ", ".join(f"{method.name} {form(method.score)}" for method in found.methods)
     finding = f"{measure} on the same {counted(found.n, labels)}: {scores}."
-    better: list[str] = []
-    worse: list[str] = []
-    level: list[str] = []
+    results: dict[str, list[str]] = {"better": [], "worse": [], "level": []}
     for method in others:
-        name = "the MLP" if method.name == PERCEPTRON else method.name
-        if method.name == CONSTANT:
-            continue
-        if method.p is None or method.p >= SIGNIFICANT:
-            level.append(name)
-        else:
-            (better if (ours.score > method.score) == found.classifies else worse).append(name)
+        if method.name != CONSTANT:
+            decided = method.p is not None and method.p < SIGNIFICANT
+            wins = (ours.score > method.score) == found.classifies
+            results["level" if not decided else "better" if wins else "worse"].append(
+                "the MLP" if method.name == PERCEPTRON else method.name
+            )
+    better, worse, level = results.values()
+    key = "no clear difference"
     if better:
         finding += f" {OURS} is significantly better than {listed(better)}."
+        key = f"beats {better[0] if level else 'both'}"
     if worse:
         finding += f" It is significantly worse than {listed(worse)}: use the simpler method."
+        key = "a simpler method wins"
     if level:
         finding += f" The difference to {listed(level)} may be chance."
-    key = "a simpler method wins" if worse else "no clear difference"
-    if better and not worse:
-        key = f"beats {better[0] if level else 'both'}"
     reading = (
         f"Points are scores, lines are 95 % intervals{'' if found.classifies else '; further left is better'}. The "
         f"MLP, a small neural network, sees each row by itself, without the graph; label spreading {spreading}; the "

@@ -20,21 +20,13 @@ OURS, PERCEPTRON, SPREADING, CONSTANT = "S2-GNN", "MLP", "label spreading", "con
 
 @dataclass(frozen=True)
 class Method:
-    """One method on the hidden labels.
-
-    Attributes:
-        name: of the method.
-        score: accuracy, or mean absolute error.
-        low: lower end of the 95 % interval of the score.
-        high: upper end.
-        p: p-value of the difference to S2-GNN; `None` for S2-GNN itself.
-    """
+    """One method on the hidden labels."""
 
     name: str
-    score: float
-    low: float
-    high: float
-    p: float | None
+    score: float  # accuracy, or mean absolute error
+    low: float  # lower end of its 95 % interval
+    high: float  # upper end
+    p: float | None  # p-value of the difference to S2-GNN; `None` for S2-GNN itself
 
 
 @dataclass(frozen=True)
@@ -52,14 +44,7 @@ def compare(model: ReportedModel, on_progress: Callable[[float], None] = lambda 
     The MLP has the width, depth (at least two layers), training and number of the model's networks and sees only the
     features. Label spreading sees only the graph; for values it gives the mean of the known ones, weighted by what
     reaches a row from each. The constant is the most frequent class, or the median, of all labels, because hiding a
-    label makes its class rarer among the others.
-
-    Args:
-        model: to compare with.
-        on_progress: called with the fraction of the folds done.
-
-    Returns:
-        `None` if no labels were hidden.
+    label makes its class rarer among the others. The result is `None` if no labels were hidden.
     """
     hidden, labelled, all_targets = model.estimator.evaluation_, model.estimator.labelled_, model.estimator.targets_
     if hidden is None or labelled is None or all_targets is None:

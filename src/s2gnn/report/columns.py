@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from s2gnn.estimator import S2GNNClassifier, S2GNNRegressor
+from s2gnn.estimator.card import Estimator
 from s2gnn.tables import TableEncoder
 
 HISTOGRAM_BINS = 16
@@ -18,21 +18,13 @@ CATEGORIES_NAMED = 3
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the table and the features it was encoded as.
-
-    Attributes:
-        name: of the column.
-        first: index of its first feature.
-        categories: the category of each of its features; `None` for a numeric column, which has one feature.
-        mean: subtracted from a numeric column.
-        scale: a numeric column was divided by it.
-    """
+    """A column of the table and the features it was encoded as."""
 
     name: str
-    first: int
-    categories: tuple[str, ...] | None = None
-    mean: float = 0.0
-    scale: float = 1.0
+    first: int  # index of its first feature
+    categories: tuple[str, ...] | None = None  # of each of its features; `None` for numbers, which are one feature
+    mean: float = 0.0  # subtracted from numbers
+    scale: float = 1.0  # numbers were divided by it
 
     @property
     def features(self) -> slice:
@@ -64,22 +56,20 @@ class Column:
         return text + (f" and {more:,} more" if more > 0 else ""), [count for _, count in counts[:HISTOGRAM_BINS]]
 
 
-def columns_of(estimator: S2GNNClassifier | S2GNNRegressor, encoder: TableEncoder | None) -> tuple[Column, ...]:
+def columns_of(estimator: Estimator, encoder: TableEncoder | None) -> tuple[Column, ...]:
     """The columns that `encoder` encodes; without one, a column for every feature of `estimator`."""
     if encoder is None:
         scaling = estimator.scaling_
         names = getattr(estimator, "feature_names_in_", [f"x{index}" for index in range(estimator.n_features_in_)])
         scales = zip(names, scaling.centre.tolist(), scaling.width.tolist(), strict=True)
         return tuple(Column(str(name), index, None, mean, scale) for index, (name, mean, scale) in enumerate(scales))
-    state = encoder.state()
     columns = [
-        Column(numeric["column"], index, None, numeric["mean"], numeric["scale"])
-        for index, numeric in enumerate(state["numeric"])
+        Column(name, index, None, scale.mean, scale.scale) for index, (name, scale) in enumerate(encoder.scales.items())
     ]
     first = len(columns)
-    for categorical in state["categorical"]:
-        columns.append(Column(categorical["column"], first, tuple(categorical["categories"])))
-        first += len(categorical["categories"])
+    for name, categories in encoder.categories.items():
+        columns.append(Column(name, first, categories))
+        first += len(categories)
     return tuple(columns)
 
 

@@ -228,12 +228,7 @@ def _uncertain_share(model: ReportedModel) -> str:
     if not uncertain:
         return f"All {which} are predicted with at least {percent(UNCERTAIN)} confidence."
     share = percent(uncertain / len(rows))
-    text = f"Of the {which}, {uncertain:,} ({share}) are predicted with less than {percent(UNCERTAIN)} confidence."
-    hidden = model.estimator.evaluation_
-    if hidden is not None:
-        confidence = percent(float(hidden.answers.max(axis=1).mean()))
-        text += f" The hidden labels, with a mean confidence of {confidence}, belong to other rows."
-    return text
+    return f"Of the {which}, {uncertain:,} ({share}) are predicted with less than {percent(UNCERTAIN)} confidence."
 
 
 def _rows_to_label_table(model: ReportedModel, drawn: NDArray[np.int64]) -> str:

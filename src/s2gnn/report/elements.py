@@ -16,25 +16,15 @@ class Html(str):
 
 @dataclass(frozen=True)
 class Section:
-    """One section of the page.
+    """One section of the page."""
 
-    Attributes:
-        anchor: its id.
-        title: its heading.
-        key: the result in a few words.
-        finding: the result in a sentence or two.
-        reading: how to read the figure.
-        figure: HTML; may be empty.
-        wide: the figure takes the full width of the page.
-    """
-
-    anchor: str
+    anchor: str  # its id
     title: str
-    key: str
-    finding: str
-    reading: str
-    figure: str = ""
-    wide: bool = False
+    key: str  # the result in a few words
+    finding: str  # the result in a sentence or two
+    reading: str  # how to read the figure
+    figure: str = ""  # HTML
+    wide: bool = False  # the figure takes the full width of the page
 
 
 def percent(share: float) -> str:

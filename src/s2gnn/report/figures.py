@@ -35,27 +35,27 @@ MARKERS = {  # by matplotlib's name, as an SVG path of 12 × 12
 INSTRUCTIONS = "graph-help"  # id of the text that explains how to use the graph
 
 
-def _chart(height: float = SIZE[1]) -> tuple[Figure, Axes]:
+def _chart(x: str, y: str, height: float = SIZE[1]) -> tuple[Figure, Axes]:
+    """An empty chart with the labels of its axes."""
     figure = Figure(figsize=(SIZE[0], height), layout="constrained", facecolor="none")
     axes = figure.subplots()
     axes.set_facecolor("none")
     bare(axes)
-    return figure, axes
-
-
-def _finished(figure: Figure, axes: Axes, x: str, y: str, *, legend: bool = False) -> Figure:
     axes.set_xlabel(x, color=QUIET)
     axes.set_ylabel(y, color=QUIET)
     axes.tick_params(color=LINE, labelcolor=QUIET)
     axes.spines[["left", "bottom"]].set_color(LINE)
-    if legend:
-        axes.legend(frameon=False, labelcolor=INK, fontsize=9, handlelength=1.6)
+    return figure, axes
+
+
+def _with_legend(figure: Figure) -> Figure:
+    figure.axes[0].legend(frameon=False, labelcolor=INK, fontsize=9, handlelength=1.6)
     return figure
 
 
 def loss_figure(histories: Sequence[History], kept_epochs: Sequence[int]) -> Figure:
     """Training loss of every network and, if there is one, validation loss."""
-    figure, axes = _chart()
+    figure, axes = _chart("epoch", "loss (lower is better)")
     validated = any(history.val_loss for history in histories)
     lines = [("train_loss", LIGHT[0], "training")] + validated * [("val_loss", LIGHT[2], "validation")]
     for name, colour, label in lines:
@@ -69,12 +69,12 @@ def loss_figure(histories: Sequence[History], kept_epochs: Sequence[int]) -> Fig
         chosen = [history.val_loss[epoch] for history, epoch in zip(histories, kept_epochs, strict=True)]
         axes.plot(np.add(kept_epochs, 1), chosen, "o", color=LIGHT[2], markersize=5, label="kept", linestyle="none")
     axes.set_ylim(bottom=0)
-    return _finished(figure, axes, "epoch", "loss (lower is better)", legend=validated)
+    return _with_legend(figure) if validated else figure
 
 
 def calibration_figure(confidence: Values, accuracy: Values, low: Values, high: Values) -> Figure:
     """Accuracy over confidence in B bins, with the intervals of the accuracy, all (B,); the diagonal is perfect."""
-    figure, axes = _chart()
+    figure, axes = _chart("confidence (%)", "accuracy (%)")
     axes.plot([0, 100], [0, 100], color=QUIET, linewidth=1, linestyle="--", label="perfectly calibrated")
     reach = np.maximum([accuracy - low, high - accuracy], 0.0)
     axes.errorbar(
@@ -83,12 +83,12 @@ def calibration_figure(confidence: Values, accuracy: Values, low: Values, high: 
     )  # fmt: skip
     start = max(0.0, 10 * np.floor(10 * min(confidence.min(), low.min())) - 2)
     axes.set(xlim=(start, 102), ylim=(start, 102))
-    return _finished(figure, axes, "confidence (%)", "accuracy (%)", legend=True)
+    return _with_legend(figure)
 
 
 def residuals_figure(truth: Values, predicted: Values) -> Figure:
     """Predicted over true values (n,); the diagonal is perfect."""
-    figure, axes = _chart()
+    figure, axes = _chart("true value", "predicted value")
     shown = np.random.default_rng(0).permutation(len(truth))[:MAX_POINTS]
     ends = [min(truth.min(), predicted.min()), max(truth.max(), predicted.max())]
     axes.plot(ends, ends, color=QUIET, linewidth=1, linestyle="--", label="perfect prediction")
@@ -96,12 +96,12 @@ def residuals_figure(truth: Values, predicted: Values) -> Figure:
         truth[shown], predicted[shown], "o", color=LIGHT[0], markersize=4, alpha=0.6, linestyle="none",
         label="a hidden value",
     )  # fmt: skip
-    return _finished(figure, axes, "true value", "predicted value", legend=True)
+    return _with_legend(figure)
 
 
 def values_figure(known: Values | None, predicted: Values) -> Figure:
     """Histograms of the known values, if there are any, and of all predicted ones."""
-    figure, axes = _chart(2.6)
+    figure, axes = _chart("value", "share of the rows (%)", 2.6)
     shown = [(predicted, LIGHT[0], "predicted, all rows")]
     if known is not None:
         shown.insert(0, (known, LIGHT[2], "known"))
@@ -109,12 +109,13 @@ def values_figure(known: Values | None, predicted: Values) -> Figure:
     for values, colour, label in shown:
         shares = np.full(len(values), 100 / len(values))
         axes.hist(values, edges, weights=shares, histtype="step", color=colour, linewidth=1.6, label=label)
-    return _finished(figure, axes, "value", "share of the rows (%)", legend=True)
+    return _with_legend(figure)
 
 
 def comparison_figure(found: Comparison) -> Figure:
     """The score of every method with its interval."""
-    figure, axes = _chart(2.3)
+    score = "accuracy on hidden labels (%)" if found.classifies else "mean absolute error (lower is better)"
+    figure, axes = _chart(score, "", 2.3)
     factor = 100 if found.classifies else 1
     heights = np.arange(len(found.methods))[::-1]
     for height, method in zip(heights, found.methods, strict=True):
@@ -125,32 +126,35 @@ def comparison_figure(found: Comparison) -> Figure:
     axes.set_ylim(-0.6, len(heights) - 0.4)
     axes.grid(axis="x", color=LINE, linewidth=0.8)
     axes.set_axisbelow(True)
-    score = "accuracy on hidden labels (%)" if found.classifies else "mean absolute error (lower is better)"
-    finished = _finished(figure, axes, score, "")
     axes.tick_params(axis="y", length=0, labelcolor=INK)
     axes.spines["left"].set_visible(False)
-    return finished
+    return figure
 
 
 def branches_figure(shares: Values) -> Figure:
     """The share of each branch in each layer, (layers, α + 1), as bars."""
-    figure, axes = _chart()
+    figure, axes = _chart("branch (higher: strong edges count more)", "share of the weight (%)")
+    draw_branches(axes, shares, ("0\nrow itself", "1\nneighbours"))
+    return _with_legend(figure)
+
+
+def draw_branches(axes: Axes, shares: Values, first_labels: tuple[str, str]) -> None:
+    """Bars of the share of each branch in each layer, (layers, α + 1); `first_labels` are those of branches 0 and 1."""
     n_layers, n_branches = shares.shape
     width = 0.8 / n_layers
     for layer, share in enumerate(shares):
         offsets = np.arange(n_branches) + (layer - (n_layers - 1) / 2) * width
-        colour = LIGHT[layer % len(LIGHT)]
-        axes.bar(offsets, 100 * share, width * 0.9, color=colour, label=f"layer {layer + 1}")
+        axes.bar(offsets, 100 * share, width * 0.9, color=LIGHT[layer % len(LIGHT)], label=f"layer {layer + 1}")
     axes.axhline(100 / n_branches, color=QUIET, linewidth=1, linestyle="--", label="equal shares")
     higher = [f"{branch}\n" for branch in range(2, n_branches)]  # two lines, to align all numbers
-    axes.set_xticks(range(n_branches), ["0\nrow itself", "1\nneighbours", *higher])
+    axes.set_xticks(range(n_branches), [*first_labels, *higher])
     axes.margins(y=0.25)
-    return _finished(figure, axes, "branch (higher: strong edges count more)", "share of the weight (%)", legend=True)
 
 
 def noise_figure(found: NoiseStability) -> Figure:
     """The predictions that change over the strength of each noise."""
-    figure, axes = _chart()
+    changed = "predictions that change (%)" if found.flips is not None else "change (% of the spread)"
+    figure, axes = _chart("strength of the noise (%)", changed)
     values = 100 * (found.changes if found.flips is None else found.flips)
     for (kind, label), colour, marker in zip(NOISES.items(), (LIGHT[0], LIGHT[2], LIGHT[1]), "osD", strict=True):
         rows = [row for row, noise in enumerate(found.noises) if noise.kind == kind]
@@ -163,8 +167,7 @@ def noise_figure(found: NoiseStability) -> Figure:
             axes.fill_between(strengths, *ends, color=colour, alpha=0.15, linewidth=0)
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_locator(MaxNLocator(6))
-    changed = "predictions that change (%)" if found.flips is not None else "change (% of the spread)"
-    return _finished(figure, axes, "strength of the noise (%)", changed, legend=True)
+    return _with_legend(figure)
 
 
 def noise_strength(kind: str, level: float) -> float:
@@ -198,10 +201,10 @@ def graph_svg(
 
     Args:
         layout: of the graph.
-        groups: the class of each point, or the interval of its value, (m,).
+        groups: the class of each point or, if `ordered`, the interval of its value, (m,).
         labelled: the points whose row has a label, (m,).
         texts: about the rows, (m,).
-        ordered: whether the groups are intervals of values.
+        ordered: see `groups`.
     """
     top = max(float(layout.positions[:, 1].max()), 0.2)
     figure = Figure(figsize=(GRAPH_WIDTH, GRAPH_WIDTH * (top + 0.06) / 1.06), facecolor="none")

@@ -20,21 +20,13 @@ PERPLEXITY = 15.0
 
 @dataclass(frozen=True)
 class GraphLayout:
-    """A graph laid out in the plane.
+    """A graph laid out in the plane."""
 
-    Attributes:
-        rows: the drawn rows, ascending, (m,).
-        positions: of these in a rectangle of width 1, (m, 2).
-        pairs: the drawn edges, by index into `rows`, (E, 2).
-        sampled: whether each row represents those around it.
-        complete: whether every edge of the graph is drawn.
-    """
-
-    rows: NDArray[np.int64]
-    positions: NDArray[np.float64]
-    pairs: NDArray[np.int64]
-    sampled: bool
-    complete: bool
+    rows: NDArray[np.int64]  # drawn, ascending, (m,)
+    positions: NDArray[np.float64]  # of these in a rectangle of width 1, (m, 2)
+    pairs: NDArray[np.int64]  # the drawn edges, by index into `rows`, (E, 2)
+    sampled: bool  # each row represents those around it
+    complete: bool  # every edge of the graph is drawn
 
 
 def lay_out(graph: Graph, wanted: NDArray[np.int64], limit: int = MAX_ROWS) -> GraphLayout:
@@ -43,11 +35,6 @@ def lay_out(graph: Graph, wanted: NDArray[np.int64], limit: int = MAX_ROWS) -> G
     A graph with more than `limit` nodes is sampled: the first of the `wanted` nodes, up to a third of the limit, and
     random others. Every node belongs to the closest sampled one along the edges; two sampled nodes are connected if
     nodes that belong to them are, and each keeps its strongest edges.
-
-    Args:
-        graph: N nodes.
-        wanted: nodes that should be drawn, most wanted first.
-        limit: maximum number of nodes.
     """
     adjacency, rows = graph.to_scipy(), np.arange(graph.n_nodes)
     sampled = graph.n_nodes > limit

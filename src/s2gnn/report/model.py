@@ -19,21 +19,13 @@ ROWS_TO_LABEL = 12
 
 @dataclass(frozen=True)
 class ReportedModel:
-    """A model to report on.
+    """A model to report on."""
 
-    Attributes:
-        name: of its folder.
-        estimator: fitted; folders of early releases have neither its labels nor its evaluation.
-        label: the predicted column; `None` if the model was not fitted on a table.
-        columns: that it is predicted from.
-        card: the origin of the model; `None` for folders of early releases.
-    """
-
-    name: str
-    estimator: Estimator
-    label: str | None
-    columns: tuple[Column, ...]
-    card: ModelCard | None
+    name: str  # of its folder
+    estimator: Estimator  # folders of early releases have neither its labels nor its evaluation
+    label: str | None  # the predicted column; `None` if the model was not fitted on a table
+    columns: tuple[Column, ...]  # that it is predicted from
+    card: ModelCard | None  # the origin of the model; `None` for folders of early releases
 
     @property
     def n_rows(self) -> int:
