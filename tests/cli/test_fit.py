@@ -33,11 +33,10 @@ def test_from_a_table_to_a_model_and_predictions(s2gnn, tmp_path):
     assert code == 0, err
     for text in ["150", "15 (setosa: ", *IRIS, "size", "(no name) (the names of the rows)", "knn", "edges", "accuracy"]:
         assert text in out
-    assert "learning from 15 labels on 150 rows with 6 features" in err
-    assert re.search(r"(MiB|GiB) of memory", err)
+    assert "training on 15 labelled of 150 rows with 6 features; expected peak memory " in err
     for bar in ("finding neighbours", "training", "predicting hidden labels"):
         assert re.search(rf"^{bar} .* 100% ", err, re.MULTILINE), bar
-    assert re.search(r"^memory +(\d+ MiB|\d+\.\d GiB) at most$", out, re.MULTILINE)
+    assert re.search(r"^peak memory +(\d+ MiB|\d+\.\d GiB)$", out, re.MULTILINE)
     predicted = rows_of(tmp_path / "p.csv")
     assert len(predicted) == 135
     assert list(predicted[0]) == ["row", "", *IRIS, "size", "species", "predicted_species", "probability"]
@@ -89,7 +88,7 @@ def test_quantities_and_a_learned_graph(s2gnn, tmp_path):
         "--out", tmp_path / "model", "--predictions", tmp_path / "p.tsv",
     )  # fmt: skip
     assert code == 0, err
-    for text in ["quantities", "smooth, k = 8", "mean absolute error", "R²"]:
+    for text in ["regression", "smooth, k = 8", "mean absolute error", "R²"]:
         assert text in out
     lines = (tmp_path / "p.tsv").read_text().splitlines()
     assert lines[0].split("\t")[-2:] == ["progression", "predicted_progression"]
@@ -202,13 +201,10 @@ def test_the_folder_one_is_in_is_not_replaced(s2gnn, tmp_path, monkeypatch, out)
     ("table", "arguments", "message"),
     [
         ("iris.csv", ["--label", "speices"], "iris.csv has no column 'speices': did you mean 'species'?"),
-        ("iris.csv", ["--features", "petal lenght"], "has no column 'petal lenght': did you mean 'petal length'?"),
-        ("iris.csv", ["--features", "size,species"], "the column 'species' is both the label and a feature"),
         ("iris.csv", ["--features", "size,"], "a feature of iris.csv has an empty name"),
         ("iris.csv", ["--task", "regress"], "column 'species' of iris.csv is 'versicolor' in row"),
         ("iris.csv", ["--edges", "e.csv", "--k", "3"], "--edges gives the graph: omit --graph and --k"),
         ("iris.csv", ["--edges", "e.csv"], "e.csv is not a file"),
-        ("iris.csv", ["--id", "name"], "iris.csv has no column 'name'"),
         ("iris.csv", ["--id", "species"], "the column 'species' is both the label and the identifier"),
         ("iris.csv", ["--id", "size", "--features", "size"], "is both the identifier of the rows and a feature"),
         ("iris.csv", ["--out", "iris.csv"], "iris.csv is a file or a symlink, but a model is a folder"),
@@ -217,17 +213,10 @@ def test_the_folder_one_is_in_is_not_replaced(s2gnn, tmp_path, monkeypatch, out)
         ("iris.csv", ["--predictions", "iris.csv/p.csv"], "cannot be written"),
         ("iris.csv", ["--predictions", "iris.csv"], "iris.csv is the table itself, which predictions would replace"),
         ("iris.csv", ["--predictions", "model/p.csv"], "model/p.csv lies in the model folder"),
-        ("missing.csv", [], "missing.csv is not a file"),
-        (".", [], "is a folder: give a .csv, .tsv or .npz table"),
-        ("empty.csv", [], "empty.csv is not a table: it needs a header line and at least one row"),
         ("binary.csv", [], "binary.csv is not a table: it is not text in UTF-8"),
-        ("broken.npz", [], "broken.npz is not an .npz archive"),
-        ("no-label.csv", [], "column 'species' of no-label.csv is empty in every row"),
         ("one-class.csv", [], "every labelled row of one-class.csv is 'x' in column 'species': a classifier needs"),
         ("constant.csv", [], "constant.csv has no column to learn from besides 'species' ('a': the same number in"),
-        ("text.csv", ["--features", "a"], "column 'a' of text.csv is inf in row 2, not a finite number"),
         ("large.csv", [], "column 'a' of large.csv is 1e+300 in row 2, too large to compute with"),
-        ("names.csv", [], "is different in each of 3 labelled rows: names and numbers of rows are no classes"),
         ("predicted.csv", ["--predictions", "p.csv"], "predicted.csv already has a column 'probability'"),
     ],
 )
@@ -235,15 +224,10 @@ def test_bad_input_is_one_sentence_and_exit_code_2(s2gnn, tmp_path, monkeypatch,
     monkeypatch.chdir(tmp_path)
     iris_table(tmp_path / "iris.csv")
     for name, content in {
-        "empty.csv": b"",
         "binary.csv": bytes(range(256)),
-        "broken.npz": b"PK nothing",
-        "no-label.csv": b"a,species\n1,\n2,\n",
         "one-class.csv": b"a,species\n1,x\n2,x\n3,\n",
         "constant.csv": b"a,species\n1,x\n1,y\n1,\n",
-        "text.csv": b"a,species\n1,x\ninf,y\n3,\n",
         "large.csv": b"a,species\n1,x\n1e300,y\n3,\n",
-        "names.csv": b"a,species\n1,x\n2,y\n3,z\n",
         "predicted.csv": b"a,species,probability\n1,x,1\n2,y,1\n4,,1\n",
     }.items():
         (tmp_path / name).write_bytes(content)
@@ -270,7 +254,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"},
         preexec_fn=heed_interrupts,
     )  # fmt: skip
-    assert b"learning from" in process.stderr.readline()
+    assert b"training on" in process.stderr.readline()
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)

@@ -25,11 +25,9 @@ def test_the_peak_is_that_of_this_process():
 def test_too_little_memory_is_said_before(monkeypatch):
     monkeypatch.setattr(memory, "peak_bytes", lambda: 2**30)
     monkeypatch.setattr(memory, "available_bytes", lambda: 4 * 2**30)
-    assert memory.expected_text(2**31) == "with at most about 3.0 GiB of memory, 4.0 GiB more is available"
+    assert memory.expected_text(2**31) == "expected peak memory 3.0 GiB (4.0 GiB more is available)"
     text = memory.expected_text(5 * 2**30)
-    assert text == (
-        "with at most about 6.0 GiB of memory, but only 4.0 GiB more is available: use fewer columns or rows"
-    )
+    assert text == ("expected peak memory 6.0 GiB, but only 4.0 GiB more is available: use fewer columns or rows")
 
 
 def test_training_needs_more_for_more_rows_columns_and_networks():

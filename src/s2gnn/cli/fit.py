@@ -107,10 +107,10 @@ def fit(
         check_names_free(data, label)
     encoded = encode_table(data, label, features=names(features), task=task, identifier=identifier)
     given = None if edges is None else read_edges(edges, data, identifier)
-    chosen = {name: value for name, value in {"graph": graph, "k": k}.items() if value is not None}
+    parameters = {name: value for name, value in {"graph": graph, "k": k}.items() if value is not None}
     if not as_json:
-        print(_announcement(encoded, chosen), file=sys.stderr, flush=True)
-    model = TableModel.fit(encoded, given, random_state=seed, verbose=not as_json, **chosen)
+        print(_announcement(encoded, parameters), file=sys.stderr, flush=True)
+    model = TableModel.fit(encoded, given, random_state=seed, verbose=not as_json, **parameters)
     evaluation = model.estimator.evaluate(folds, seed=seed) if folds >= 2 else None
     model.estimator.set_params(verbose=False)
     model.save(out, command_line())
@@ -152,7 +152,7 @@ def _announcement(table: EncodedTable, parameters: dict[str, Any]) -> str:
     kind = S2GNNClassifier if table.task == "classify" else S2GNNRegressor
     memory = expected_text(training_bytes(n, n_features, kind(**parameters)))
     features = "1 feature" if n_features == 1 else f"{n_features:,} features"
-    return f"learning from {pd.notna(table.y).sum():,} labels on {n:,} rows with {features}, {memory}"
+    return f"training on {pd.notna(table.y).sum():,} labelled of {n:,} rows with {features}; {memory}"
 
 
 def _print(summary: dict[str, Any]) -> None:
@@ -161,23 +161,22 @@ def _print(summary: dict[str, Any]) -> None:
     if len(labels) > CLASSES_SHOWN:
         counts += f", … {len(labels):,} classes"
     scores = [CardScore(**score) for score in summary["scores"]]
-    rows = [
-        ("rows", f"{summary['rows']:,}"),
-        ("labelled rows", f"{summary['labelled_rows']:,} ({counts})"),
-        ("predicts", {"classify": "classes", "regress": "quantities"}[summary["task"]]),
-        ("numbers", ", ".join(summary["numeric"]) or "–"),
-        ("categories", ", ".join(summary["categorical"]) or "–"),
-        ("left out", reasons(summary["left_out"]) or "–"),
-        ("features", f"{summary['features']:,}"),
-        ("graph", f"{summary['graph']}: {summary['edges']:,} edges"),
-        *((score.name, f"{score_text(score)}, {score.how}") for score in scores),
-        *([] if scores else [("score", "not measured")]),
-        ("time", duration(summary["seconds"])),
-        *([] if summary["peak_bytes"] is None else [("memory", f"{size_text(summary['peak_bytes'])} at most")]),
-        ("model", summary["model"]),
-        *((name, summary[name]) for name in ("predictions", "report") if summary[name] is not None),
-    ]
+    facts = {
+        "rows": f"{summary['rows']:,}",
+        "labelled rows": f"{summary['labelled_rows']:,} ({counts})",
+        "task": {"classify": "classification", "regress": "regression"}[summary["task"]],
+        "numeric columns": ", ".join(summary["numeric"]),
+        "categorical columns": ", ".join(summary["categorical"]),
+        "columns left out": reasons(summary["left_out"]),
+        "features": f"{summary['features']:,}",
+        "graph": f"{summary['graph']}: {summary['edges']:,} edges",
+        **({score.name: f"{score_text(score)}, {score.how}" for score in scores} or {"score": "not measured"}),
+        "time": duration(summary["seconds"]),
+        "peak memory": summary["peak_bytes"] and size_text(summary["peak_bytes"]),
+        **{name: summary[name] for name in ("model", "predictions", "report")},
+    }
     width = shutil.get_terminal_size().columns
-    for name, text in rows:
-        start = f"{name:{INDENT}s}"
-        print(textwrap.fill(text, width, initial_indent=start, subsequent_indent=" " * INDENT, break_long_words=False))
+    for name, text in facts.items():
+        if text:
+            start, indent = f"{name:{INDENT}s}", " " * INDENT
+            print(textwrap.fill(text, width, initial_indent=start, subsequent_indent=indent, break_long_words=False))

@@ -14,7 +14,7 @@ MEASURABLE = sys.platform != "win32"
 
 
 def size_text(n_bytes: int) -> str:
-    """A number of bytes for people."""
+    """A number of bytes as text."""
     return f"{n_bytes / 2**30:.1f} GiB" if n_bytes >= 2**29 else f"{max(1, round(n_bytes / 2**20))} MiB"
 
 
@@ -25,14 +25,13 @@ def measured_peak() -> int | None:
 
 def expected_text(further: int) -> str:
     """The expected peak memory if `further` bytes are allocated, and how much is available."""
-    needed = further + (measured_peak() or 0)
-    said = f"with at most about {size_text(needed)} of memory"
+    expected = f"expected peak memory {size_text(further + (measured_peak() or 0))}"
     if sys.platform != "linux":
-        return said
+        return expected
     available = available_bytes()
     if further > available:
-        return f"{said}, but only {size_text(available)} more is available: use fewer columns or rows"
-    return f"{said}, {size_text(available)} more is available"
+        return f"{expected}, but only {size_text(available)} more is available: use fewer columns or rows"
+    return f"{expected} ({size_text(available)} more is available)"
 
 
 def training_bytes(n: int, n_features: int, estimator: Any) -> int:

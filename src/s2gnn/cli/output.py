@@ -1,7 +1,6 @@
 """What the commands share: checks of output paths, writing predictions, and printing."""
 
 import csv
-import errno
 import shlex
 import sys
 import tempfile
@@ -28,14 +27,9 @@ def check_writable(path: Path, suffix: str) -> None:
     """Refuse a path that cannot be written, before the work starts."""
     if path.suffix.lower() != suffix:
         raise InputError(f"{path} does not end in {suffix}: give a file name that does")
-    try:
-        if path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, "Is a directory")
-        if path.exists():
-            path.open("ab").close()
-        _try_to_write_beside(path)
-    except OSError as error:
-        raise _unwritable(path, error) from error
+    if path.is_dir():
+        raise InputError(f"{path} cannot be written (Is a directory): choose another place")
+    _try_to_write(path)
 
 
 def check_folder_writable(folder: Path, mark: str, model_files: Collection[str]) -> None:
@@ -54,10 +48,7 @@ def check_folder_writable(folder: Path, mark: str, model_files: Collection[str])
         raise InputError(f"{folder} holds files other than a model, such as {others[0]}: choose a new folder")
     if folder.is_dir() and (folder.is_mount() or Path.cwd().is_relative_to(folder.resolve())):
         raise InputError(f"{folder} is a mount point or the current folder, which cannot be replaced: choose another")
-    try:
-        _try_to_write_beside(folder)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
+    _try_to_write(folder)
 
 
 def check_predictions_file(path: Path, table: Path, model: Path) -> None:
@@ -94,21 +85,18 @@ def check_results_folder(folder: Path) -> None:
     """Refuse a folder for results that is a file or cannot be made, before the work starts."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file, but results are written into a folder: choose another name")
+    _try_to_write(folder / "results")
+
+
+def _try_to_write(path: Path) -> None:
+    """Open `path` if it is a file, and write a temporary file into the nearest existing folder above it."""
     try:
-        _try_to_write_beside(folder / "results")
+        if path.is_file():
+            path.open("ab").close()
+        with tempfile.TemporaryFile(dir=next(parent for parent in path.absolute().parents if parent.exists())):
+            pass
     except OSError as error:
-        raise _unwritable(folder, error) from error
-
-
-def _try_to_write_beside(path: Path) -> None:
-    """Write a temporary file into the nearest existing folder above `path`."""
-    parent = next(parent for parent in path.absolute().parents if parent.exists())
-    with tempfile.TemporaryFile(dir=parent):
-        pass
-
-
-def _unwritable(path: Path, error: OSError) -> InputError:
-    return InputError(f"{path} cannot be written ({error.strerror}): choose another place")
+        raise InputError(f"{path} cannot be written ({error.strerror}): choose another place") from error
 
 
 def command_line() -> str:

@@ -19,7 +19,7 @@ from s2gnn.tables import read_table
 
 app = typer.Typer()
 
-ROWS_ANNOUNCED = 10_000  # fewer are predicted in no time
+ROWS_ANNOUNCED = 10_000  # fewer take no time
 
 
 @app.command()
@@ -50,7 +50,7 @@ def predict(
     verbose = data.n_rows >= ROWS_ANNOUNCED and not as_json
     if verbose:
         memory = expected_text(prediction_bytes(data.n_rows, loaded))
-        print(f"predicting {data.n_rows:,} rows, {memory}", file=sys.stderr, flush=True)
+        print(f"predicting {data.n_rows:,} rows; {memory}", file=sys.stderr, flush=True)
     loaded.estimator.set_params(verbose=verbose)
     prediction = loaded.predict(data)
     scores = loaded.scores(data, prediction, f"the labelled rows of {table}")
@@ -77,17 +77,15 @@ def predict(
         cost = duration(seconds) if peak is None else f"{duration(seconds)}, {size_text(peak)} of memory"
         lines.insert(0, f"{data.n_rows:,} rows predicted: {out} ({cost})")
     if n_learned:
-        unknown = loaded.estimator.labelled_ is None
-        why = "were in training, perhaps with their label" if unknown else "had a label in training"
-        lines.append(f"{_rows(n_learned)} of these {why}: their accuracy does not carry over to new rows")
+        maybe = "may have been" if loaded.estimator.labelled_ is None else "were"
+        lines.append(f"{n_learned:,} of these labels {maybe} used in training: scores on them do not hold for new rows")
         lines += [f"without them, {line}" for line in _score_lines(others)]
     for line in lines:
         print(line, file=sys.stderr if out is None else sys.stdout)
 
 
 def _score_lines(scores: Sequence[CardScore]) -> list[str]:
-    return [f"{score.name}: {score_text(score)}, on {_rows(score.rows)} with a label" for score in scores]
-
-
-def _rows(number: int) -> str:
-    return "1 row" if number == 1 else f"{number:,} rows"
+    return [
+        f"{score.name}: {score_text(score)} on {score.rows:,} labelled row{'' if score.rows == 1 else 's'}"
+        for score in scores
+    ]

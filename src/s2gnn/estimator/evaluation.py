@@ -14,7 +14,7 @@ from s2gnn.learning.metrics import bootstrap_confidence
 
 # Beyond, only one fold is hidden, because each takes as long as training itself.
 ROWS_FOR_EVERY_FOLD = 20_000
-HIDDEN = "predicted from the other labels while they were hidden"
+HIDDEN = "cross-validated on hidden labels"
 
 
 @dataclass(frozen=True)
@@ -81,13 +81,18 @@ def hidden_folds(
     return [order[fold::n_folds] for fold in range(n_folds)]
 
 
+def wilson_interval(correct: int, n: int) -> tuple[float, float]:
+    """The 95 % interval of an accuracy, which holds for few rows and for accuracies of 1."""
+    interval = binomtest(correct, n).proportion_ci(method="wilson")
+    return float(interval.low), float(interval.high)
+
+
 def classification_scores(truth: NDArray[Any], predicted: NDArray[Any], how: str) -> tuple[CardScore, ...]:
-    """The accuracy on rows with labels (n,); the interval is Wilson's, which holds for few rows and for scores of 1."""
+    """The accuracy on rows with labels (n,)."""
     correct = int(np.sum(truth == predicted))
     accuracy = correct / len(truth)
-    interval = binomtest(correct, len(truth)).proportion_ci(method="wilson")
-    half_width = max(accuracy - interval.low, interval.high - accuracy)
-    return (CardScore("accuracy", accuracy, float(half_width), len(truth), how),)
+    low, high = wilson_interval(correct, len(truth))
+    return (CardScore("accuracy", accuracy, max(accuracy - low, high - accuracy), len(truth), how),)
 
 
 def regression_scores(truth: NDArray[Any], predicted: NDArray[Any], how: str) -> tuple[CardScore, ...]:

@@ -104,13 +104,9 @@ class TableModel:
     def scores(
         self, table: Table, prediction: pd.DataFrame, how: str, among: NDArray[np.bool_] | None = None
     ) -> tuple[CardScore, ...]:
-        """The scores of a prediction on the rows of a table that have a label; none if no row has one.
+        """The scores of a `prediction` by `predict` on the rows `among` a table's that have a label; none without any.
 
-        Args:
-            table: with the labels.
-            prediction: of its rows, by `predict`.
-            how: on which rows and how, for people.
-            among: the rows that count, (n,); all by default.
+        `how` describes the rows in the scores.
         """
         found = self.truth(table)
         if found is None:

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 from sklearn.metrics import confusion_matrix
 
-from s2gnn.report.baselines import CONSTANT, OURS, PERCEPTRON, Comparison, wilson_interval
+from s2gnn.estimator.evaluation import wilson_interval
+from s2gnn.report.baselines import CONSTANT, OURS, PERCEPTRON, Comparison
 from s2gnn.report.columns import number_text
 from s2gnn.report.elements import Html, Section, counted, listed, percent, points, table
 from s2gnn.report.figures import calibration_figure, comparison_figure, residuals_figure

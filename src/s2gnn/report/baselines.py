@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from scipy.stats import binomtest, wilcoxon
 
+from s2gnn.estimator.evaluation import wilson_interval
 from s2gnn.estimator.training import Objective
 from s2gnn.learning.classical import LabelSpreading
 from s2gnn.learning.metrics import bootstrap_confidence
@@ -128,9 +129,3 @@ def _mean_error(truth: NDArray[Any], predicted: NDArray[Any], ours: NDArray[Any]
     low, high = max(found.mean - found.half_width, 0.0), found.mean + found.half_width
     p = 1.0 if np.array_equal(errors, reference) else float(wilcoxon(reference, errors).pvalue)
     return found.mean, low, high, None if predicted is ours else p
-
-
-def wilson_interval(correct: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of an accuracy."""
-    interval = binomtest(correct, n).proportion_ci(method="wilson")
-    return float(interval.low), float(interval.high)

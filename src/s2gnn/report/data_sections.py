@@ -47,7 +47,8 @@ def data_section(model: ReportedModel) -> Section:
         n_missing = sum(model.card.missing.values())
         missing = "no values are missing"
         if n_missing:
-            share = f"{percent(n_missing / (n * n_columns))}; numbers are replaced by the median"
+            numbers = any(model.card.missing.get(column.name) for column in model.columns if column.categories is None)
+            share = percent(n_missing / (n * n_columns)) + ("; numbers are replaced by the median" if numbers else "")
             missing = f"{counted(n_missing, 'value is', 'values are')} missing ({share})"
     groups = "low and high predictions" if model.classes is None else "the predicted classes"
     finding = (

@@ -1,5 +1,6 @@
 """Which columns of a table are features, and of what kind."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -64,20 +65,16 @@ def choose_columns(
 
 
 def _check_names(table: Table, names: Sequence[str] | None, label: str, without: Sequence[str]) -> None:
-    table.column(label)
-    for name in without:
+    features = list(names or [])
+    for name in (label, *without):
         table.column(name)
-    table.check_named(names or [])
-    if label in without:
-        raise InputError(f"the column {label!r} is both the label and the identifier of the rows: name another")
-    for name in names or []:
-        if name in without:
-            raise InputError(f"the column {name!r} is both the identifier of the rows and a feature: remove one")
-    if label in (names or []):
-        raise InputError(f"the column {label!r} is both the label and a feature: remove it from the features")
-    if names is not None and len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"the column {twice!r} is listed twice among the features: list it once")
+    table.check_named(features)
+    roles = {"the label": [label], "the identifier of the rows": without, "a feature": features}
+    for role, other in itertools.combinations(roles, 2):
+        if both := [name for name in roles[role] if name in roles[other]]:
+            raise InputError(f"the column {both[0]!r} is both {role} and {other}: it can only be one of them")
+    if twice := [name for name in features if features.count(name) > 1]:
+        raise InputError(f"the column {twice[0]!r} is listed twice among the features: list it once")
 
 
 def _reason_to_leave_out(table: Table, name: str, *, is_numeric: bool, requested: bool) -> str | None:
@@ -113,8 +110,8 @@ def categories(column: Column) -> list[str]:
 
 def as_categories(column: Column) -> Column:
     """A column as names of categories (N,), without surrounding blanks; "" where the value is missing."""
-    absent: Column = np.where(missing(column), "", stripped(column))
-    return absent
+    names: Column = np.where(missing(column), "", stripped(column))
+    return names
 
 
 def _counts_rows(numbers: Column) -> bool:
