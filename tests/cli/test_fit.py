@@ -206,7 +206,6 @@ def test_the_folder_one_is_in_is_not_replaced(s2gnn, tmp_path, monkeypatch, out)
         ("iris.csv", ["--edges", "e.csv", "--k", "3"], "--edges gives the graph: omit --graph and --k"),
         ("iris.csv", ["--edges", "e.csv"], "e.csv is not a file"),
         ("iris.csv", ["--id", "species"], "the column 'species' is both the label and the identifier"),
-        ("iris.csv", ["--id", "size", "--features", "size"], "is both the identifier of the rows and a feature"),
         ("iris.csv", ["--out", "iris.csv"], "iris.csv is a file or a symlink, but a model is a folder"),
         ("iris.csv", ["--out", "iris.csv/model"], "cannot be written"),
         ("iris.csv", ["--predictions", "p.xlsx"], "p.xlsx does not end in .csv or .tsv"),

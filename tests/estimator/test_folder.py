@@ -254,12 +254,6 @@ def test_weights_that_are_not_finite_are_refused(folder):
     refused(folder, "weights that are not finite")
 
 
-def test_a_network_of_another_shape_is_refused(folder):
-    description = json.loads((folder / "estimator.json").read_text())
-    change(folder, network={**description["network"], "hidden_channels": 65})
-    refused(folder, "size mismatch")
-
-
 @pytest.mark.parametrize("name", ["training.npz", "evidence.npz"])
 def test_links_are_refused(folder, tmp_path, name):
     secret = tmp_path / "elsewhere"

@@ -6,7 +6,7 @@ import pytest
 
 from s2gnn import InputError
 from s2gnn.estimator import TableModel, load_estimator, save_estimator
-from s2gnn.tables import encode_table, read_table
+from s2gnn.tables import Table, encode_table, read_table
 from tests.cli.tables import diabetes_table, iris_table
 
 QUICK = {"max_epochs": 30, "n_networks": 1, "random_state": 0}
@@ -67,35 +67,20 @@ def test_scores_are_of_the_rows_that_have_a_label(flowers, patients):
     assert r2.value == pytest.approx(1 - np.sum(residuals**2) / np.sum((truth[1::2] - truth[1::2].mean()) ** 2))
 
 
-def test_a_table_without_labels_has_no_scores(flowers, tmp_path):
+def test_scores_need_labels_and_an_unknown_class_is_wrong(flowers):
     model, table, _ = flowers
-    names = [name for name in table.columns if name not in ("", "species")]
-    lines = [",".join(str(table.column(name)[0]) for name in names)]
-    for path, header, end in ((tmp_path / "a.csv", names, ""), (tmp_path / "b.csv", [*names, "species"], ",?")):
-        path.write_text("\n".join([",".join(header), *(line + end for line in lines)]))
-        new = read_table(path)
-        assert model.scores(new, model.predict(new), "") == ()
+    frame = table.to_frame().iloc[:1].drop(columns="species")
+    for changes, values in (({}, []), ({"species": "?"}, []), ({"species": "rose"}, [0.0])):
+        new = Table.from_frame(frame.assign(**changes))
+        assert [score.value for score in model.scores(new, model.predict(new), "")] == values
 
 
-def test_a_label_that_is_none_of_the_classes_is_wrongly_predicted(flowers, tmp_path):
-    model, table, _ = flowers
-    names = [name for name in table.columns if name != "species"]
-    (tmp_path / "t.csv").write_text(
-        "\n".join([",".join([*names, "species"]), ",".join([*(str(table.column(n)[0]) for n in names), "rose"])])
-    )
-    new = read_table(tmp_path / "t.csv")
-    (score,) = model.scores(new, model.predict(new), "")
-    assert score.value == 0
-
-
-def test_numbers_as_classes_are_the_same_with_and_without_a_fraction(tmp_path):
+def test_numbers_as_classes_are_the_same_with_and_without_a_fraction():
     """A data frame writes 1 as 1.0 in a column with missing labels, and as 1 in one without."""
     x = np.random.default_rng(0).normal(size=40) + np.repeat([0, 8], 20)
     labels = ["0.0", "", "0.0", ""] * 5 + ["1.0", "", "1.0", ""] * 5
-    (tmp_path / "t.csv").write_text("x,y\n" + "\n".join(f"{a},{b}" for a, b in zip(x, labels, strict=True)))
-    (tmp_path / "new.csv").write_text("x,y\n0.1,0\n7.9,1\n")
-    model = fitted(read_table(tmp_path / "t.csv"), "y")
-    new = read_table(tmp_path / "new.csv")
+    model = fitted(pd.DataFrame({"x": x, "y": labels}), "y")
+    new = Table.from_frame(pd.DataFrame({"x": [0.1, 7.9], "y": ["0", "1"]}))
     assert model.predict(new)["predicted_y"].tolist() == ["0", "1"]
     assert model.scores(new, model.predict(new), "")[0].value == 1
 

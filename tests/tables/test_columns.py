@@ -52,12 +52,8 @@ def test_texts_that_hardly_two_rows_share_are_left_out():
     assert columns.categorical == ("week",)
     assert columns.left_out == {"date": "20 distinct texts in 30 rows"}
     assert choose_columns(table, ["date"], label="kind").categorical == ("date",)
-    few = table_of(size=[f"size {i}" for i in range(10)], kind=["a", "b"] * 5)
-    assert choose_columns(few, label="kind").categorical == ("size",)
-
-
-def test_a_missing_value_is_a_category_beside_one_text():
-    assert choose_columns(table_of(a=["x", "", "x"], y=[1, 2, 3]), label="y").categorical == ("a",)
+    few = table_of(size=[f"size {i}" for i in range(10)], a=["x", ""] * 5, kind=["a", "b"] * 5)
+    assert choose_columns(few, label="kind").categorical == ("size", "a")  # a missing value is a category
 
 
 def test_row_names_without_a_header_are_no_feature():
@@ -70,19 +66,15 @@ def test_row_names_without_a_header_are_no_feature():
     [
         (["colour", "wieght"], r"t.csv has no column 'wieght': did you mean 'weight'\? Its columns are"),
         (["colour", "kind"], "both the label and a feature"),
+        (["id"], "both the identifier of the rows and a feature"),
         (["colour", "colour"], "'colour' is listed twice"),
-        (["constant"], r"has no column to learn from besides 'kind' \('constant': the same number in every row"),
+        (["constant"], r"has no column to learn from besides 'kind' .*'constant': the same number in every row"),
     ],
 )
 def test_unusable_choices(names, message):
-    table = table_of(colour=["red", "blue"], weight=[1, 2.5], constant=[1, 1], kind=["a", "b"])
+    table = table_of(colour=["red", "blue"], weight=[1, 2.5], constant=[1, 1], kind=["a", "b"], id=["x", "y"])
     with pytest.raises(InputError, match=message):
-        choose_columns(table, names, label="kind")
-
-
-def test_a_wrong_label_names_the_nearest_column():
-    with pytest.raises(InputError, match=r"no column 'Speces': did you mean 'species'\?"):
-        choose_columns(table_of(a=[1, 2], species=["x", "y"]), label="Speces")
+        choose_columns(table, names, label="kind", without=["id"])
 
 
 def test_too_many_categories():

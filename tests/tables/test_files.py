@@ -1,12 +1,11 @@
 import re
 import tracemalloc
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 from s2gnn import InputError, data
-from s2gnn.tables import Table, files, read_table, table_text
+from s2gnn.tables import Table, read_table, table_text
 from s2gnn.tables.files import LARGE_FILE, ROWS_AT_ONCE
 from s2gnn.tables.table import as_text
 
@@ -30,16 +29,12 @@ def test_delimiters_headers_and_empty_lines(tmp_path, name, text):
     assert table.features(["b"]).tolist() == [[2.5], [400.0]]
 
 
-def test_quoted_values_may_hold_the_delimiter(tmp_path):
-    (tmp_path / "t.csv").write_text('name,a\n"x, y",1\n')
-    assert read_table(tmp_path / "t.csv").column("name").tolist() == ["x, y"]
-
-
-def test_row_names_of_data_frames_are_no_feature(tmp_path):
-    (tmp_path / "t.csv").write_text('"","a"\n"1",2.5\n"2",3\n')
+def test_quoted_values_and_row_names_of_data_frames(tmp_path):
+    (tmp_path / "t.csv").write_text('"","name","a"\n"1","x, y",2.5\n"2","z",3\n')
     table = read_table(tmp_path / "t.csv")
-    assert list(table.columns) == ["", "a"]
-    assert table.features().tolist() == [[2.5], [3.0]]
+    assert list(table.columns) == ["", "name", "a"]
+    assert table.column("name").tolist() == ["x, y", "z"]
+    assert table.features(without=["name"]).tolist() == [[2.5], [3.0]]
 
 
 def test_fractions_with_a_comma_between_semicolons(tmp_path):
@@ -70,20 +65,6 @@ def test_a_bar_for_large_files_only(tmp_path, capsys):
     assert capsys.readouterr().err == ""
     read_table(tmp_path / "t.csv", progress=True)
     assert re.match(r"reading the table .* 100% ", capsys.readouterr().err)
-
-
-def test_the_bar_follows_the_file(tmp_path, monkeypatch):
-    shares = []
-
-    @contextmanager
-    def told(_, *, shown):
-        assert not shown
-        yield shares.append
-
-    monkeypatch.setattr(files, "progress_bar", told)
-    (tmp_path / "t.csv").write_text("a,b\n" + f"1,{'x' * 100}\n" * (4 * ROWS_AT_ONCE))
-    read_table(tmp_path / "t.csv")
-    np.testing.assert_allclose(shares, [0.25, 0.5, 0.75, 1], atol=0.02)
 
 
 def test_one_long_text_does_not_pad_the_others(tmp_path):

@@ -27,9 +27,9 @@ from s2gnn.cli.output import (
 )
 from s2gnn.errors import InputError
 from s2gnn.estimator import CardScore, S2GNNClassifier, S2GNNRegressor, TableModel
+from s2gnn.estimator.card import reasons
 from s2gnn.estimator.evaluation import score_text
 from s2gnn.estimator.folder import DESCRIPTION, FILES, REPORT
-from s2gnn.estimator.table_model import reasons
 from s2gnn.report import write_report
 from s2gnn.tables import EncodedTable, Task, encode_table, read_edges, read_table
 

@@ -24,13 +24,12 @@ class ModelCard:
         features: the columns that it is predicted from, in the order of the table.
         scores: as measured; those of the estimator's `evaluation_` by default.
         command: that trained the model; `None` if it was not a command.
-        notes: further paragraphs, such as warnings.
         commit: of the code that trained it; `None` outside a checkout.
         versions: of the packages that trained it.
         use: what the model is for and how to use it.
         source: name of the table, for the report.
         missing: the number of missing values of each feature, by name, for the report.
-        left_out: the reason for each column of the table that is not learned from, for the report.
+        left_out: the reason for each column of the table that is not learned from.
     """
 
     title: str = "An S2-GNN model"
@@ -39,7 +38,6 @@ class ModelCard:
     features: tuple[str, ...] = ()
     scores: tuple[CardScore, ...] = ()
     command: str | None = None
-    notes: tuple[str, ...] = ()
     commit: str | None = field(default_factory=provenance.commit)
     versions: Mapping[str, str] = field(default_factory=provenance.versions)
     use: str = "`s2gnn.estimator.load_estimator(folder)` returns the fitted estimator."
@@ -53,7 +51,9 @@ def card_page(card: ModelCard, estimator: Estimator) -> str:
     evaluation = estimator.evaluation_
     scores = card.scores or (() if evaluation is None else evaluation.scores)
     parts = [f"# {_line(card.title)}", card.use.strip(), "## Scores", _scores(scores)]
-    parts += ["## Data", card.data.strip(), *(note.strip() for note in card.notes)]
+    parts += ["## Data", card.data.strip()]
+    if card.left_out:
+        parts.append(f"Columns left out: {reasons(card.left_out)}.")
     parts += ["## Graph", graph_text(estimator), "## Model", _facts(card, estimator), "## Origin"]
     if card.command is not None:
         parts.append(f"```\n{card.command.replace('```', '')}\n```")
@@ -65,6 +65,11 @@ def card_page(card: ModelCard, estimator: Estimator) -> str:
         "contains the features and labels of the training rows: share it only with those who may see them."
     )
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
+
+
+def reasons(left_out: Mapping[str, str]) -> str:
+    """The columns that are left out, each with its reason."""
+    return ", ".join(f"{name or '(no name)'} ({reason})" for name, reason in left_out.items())
 
 
 def _facts(card: ModelCard, estimator: Estimator) -> str:

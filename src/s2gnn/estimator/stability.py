@@ -112,8 +112,6 @@ def limits(found: NoiseStability) -> tuple[float, float]:
 def robustness(found: NoiseStability) -> tuple[Robustness, float]:
     """How robust a model is, by the effect of the worst of `MODERATE` noise, and that effect."""
     moderate = [effect for noise, effect in effects(found).items() if noise in MODERATE]
-    if not moderate:
-        raise InputError(f"a model is judged by {_names(MODERATE)}, but only {_names(found.noises)} were measured")
     worst, (few, more) = max(moderate), limits(found)
     return "robust" if worst <= few else "fairly robust" if worst <= more else "sensitive", worst
 
@@ -131,11 +129,8 @@ def verdict(found: NoiseStability) -> str:
         clean = _score_text(found, found.clean_score)
         effect += f"; the {_score_name(found)} is {clean} without it and at worst {worst_score} with it"
     called = "sensitive to its graph" if name == "sensitive" else name
-    return f"The model is {called}: noise on its edges ({_names([found.noises[row] for row in rows])}) {effect}."
-
-
-def _names(noises: Sequence[EdgeNoise]) -> str:
-    return ", ".join(noise.label for noise in noises)
+    noises = ", ".join(found.noises[row].label for row in rows)
+    return f"The model is {called}: noise on its edges ({noises}) {effect}."
 
 
 def _score_name(found: NoiseStability) -> str:

@@ -156,7 +156,6 @@ class TableModel:
             f"{others}Columns learned from: {columns}.",
             target=self.label,
             features=(*self.encoder.numeric, *self.encoder.categorical),
-            notes=(f"Columns left out: {reasons(self.left_out)}.",) if self.left_out else (),
             use=f"This model predicts {what}, for every row of a table that has the columns below. {limit}\n\n"
             "```\ns2gnn predict FOLDER table.csv --out predictions.csv\n```",
             source=self.source,
@@ -201,11 +200,6 @@ class TableModel:
             raise InputError(f"{folder} is damaged: {error}") from error
         card = card or ModelCard()
         return cls(estimator, encoder, label, task, card.source, card.missing, card.left_out)
-
-
-def reasons(left_out: Mapping[str, str]) -> str:
-    """The columns that are left out, each with its reason."""
-    return ", ".join(f"{name or '(no name)'} ({reason})" for name, reason in left_out.items())
 
 
 def _listed(names: Sequence[str]) -> str:
