@@ -128,7 +128,7 @@ def test_quantities(s2gnn, tmp_path):
     assert list(lines[0])[-2:] == ["progression", "predicted_progression"]
     assert np.corrcoef([float(line["predicted_progression"]) for line in lines], truth)[0, 1] > 0.4
     assert "mean absolute error: " in err
-    assert "on 100 rows with a label" in err
+    assert "on 100 labelled rows" in err
 
 
 @pytest.mark.parametrize(
