@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from s2gnn.errors import InputError
-from s2gnn.learning import FitConfig, History, fit, predict_logits, seeded
+from s2gnn.learning import FitConfig, History, seeded, train_network
 from s2gnn.learning.targets import LossName
 from s2gnn.nn import GraphNetwork
 from s2gnn.nn.arguments import positive_integer
@@ -66,7 +66,7 @@ def train_ensemble(
 
     Args:
         make: gives a new network.
-        prepare: what the networks are called with, made once by the first of them.
+        prepare: what all networks are called with, made once by a network that is then discarded.
         objective: what to learn.
         config: how to train.
         seeds: one for each network.
@@ -74,36 +74,36 @@ def train_ensemble(
         on_progress: called with the share of the epochs that is done.
     """
     strata = None if objective.loss == "squared-error" else objective.y[objective.labelled]
-    inputs: tuple[NetworkInput, GraphOperator | None] | None = None
-    networks, logits, histories, kept_epochs = [], [], [], []
+    with seeded(seeds[0]):  # constructors draw random numbers; the caller's generator stays unchanged
+        x, op = prepare(make())
+    trained = []
     for number, seed in enumerate(seeds):
-        with seeded(seed):  # the constructor draws random numbers; the caller's generator stays unchanged
-            network = make()
-        inputs = inputs or prepare(network)
-        x, op = inputs
         train, val = hold_out(objective.labelled, strata, validation_fraction, np.random.default_rng(seed))
 
         def report(epoch: int, number: int = number) -> None:
             on_progress((number + (epoch + 1) / config.epochs) / len(seeds))
 
-        result = fit(
-            network,
-            x,
-            op,
-            objective.y,
-            train,
-            val,
-            config=config,
-            seed=seed,
-            loss=objective.loss,
-            class_weight=objective.class_weight,
-            on_epoch=report,
+        trained.append(
+            train_network(
+                make,
+                x,
+                op,
+                objective.y,
+                train,
+                val,
+                config=config,
+                seed=seed,
+                loss=objective.loss,
+                class_weight=objective.class_weight,
+                on_epoch=report,
+            )
         )
-        networks.append(network)
-        logits.append(predict_logits(network, x, op).double().numpy())
-        histories.append(result.history)
-        kept_epochs.append(result.best_epoch)
-    return Ensemble(tuple(networks), np.stack(logits), tuple(histories), tuple(kept_epochs))
+    return Ensemble(
+        tuple(cast(Network, one.network) for one in trained),
+        np.stack([one.logits.double().numpy() for one in trained]),
+        tuple(one.result.history for one in trained),
+        tuple(one.result.best_epoch for one in trained),
+    )
 
 
 def hold_out(
