@@ -3,7 +3,7 @@
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from s2gnn.errors import InputError
 
@@ -105,8 +105,3 @@ def dataset_info(name: str) -> DatasetInfo:
     if name not in CATALOGUE:
         raise InputError(f"there is no data set {name!r}: choose from {', '.join(CATALOGUE)}")
     return CATALOGUE[name]
-
-
-# The names in `studies`, until these have moved to `experiments`.
-Entry: TypeAlias = DatasetInfo
-entry = dataset_info
