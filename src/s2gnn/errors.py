@@ -2,7 +2,7 @@
 
 
 class InputError(ValueError):
-    """What was given cannot be used; the text names the offending value and how to mend it."""
+    """What was given cannot be used; the text names the offending value and how to fix it."""
 
 
 class NonFiniteLossError(ArithmeticError):
@@ -30,12 +30,12 @@ class IdleProcessesWarning(UserWarning):
 
 
 class LabelsWarning(UserWarning):
-    """Labels may have been meant in another way than they are read."""
+    """Labels may have been meant differently from how they are read."""
 
 
 class TornFileWarning(UserWarning):
-    """A file can be read, but as if a part of it were missing."""
+    """A file can be read, but part of it seems to be missing."""
 
 
 class DamagedRecordsWarning(UserWarning):
-    """A file of records has a line that is none, such as one torn by a crash."""
+    """A file of records has an invalid line, e.g. truncated by a crash."""

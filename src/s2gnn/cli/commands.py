@@ -54,7 +54,7 @@ class _Deferred(TyperCommand):
 
 
 def load(name: str) -> Any:
-    """The command of a module: its group of sub-commands, or the one of its own name."""
+    """The command of a module: its group of sub-commands, or the command with its name."""
     with ending_at_once():
         module = import_module(f"s2gnn.cli.{name}")
     group = typer.main.get_group(module.app)

@@ -78,7 +78,7 @@ def run_experiments(
     Args:
         experiments: each with its seeds.
         records: where results are looked up and appended.
-        listener: is told of estimates and progress.
+        listener: receives estimates and progress.
         jobs: number of processes.
         minutes: start no run that would not finish by then.
         budget: of the study; `None` for single experiments.
@@ -139,7 +139,7 @@ def _searched(
     listener: Listener,
     failures: list[str],
 ) -> list[Experiment]:
-    """The experiments with the hyperparameters that a search found; those with an unfinished search are left out."""
+    """The experiments with the hyperparameters that a search found; those with an unfinished search are omitted."""
     module = search_module()
     config = module.SearchConfig("random", trials)
     timed = expected_seconds([Job(each, each.seeds[0]) for each in wanted], records, threads_per_run(jobs))
@@ -162,7 +162,7 @@ def _searched(
         if result.finished < config.trials:
             listener.say(f"{each.title}: {result.finished} of {config.trials} trials; rerun the command to resume")
         elif result.best is None:
-            listener.say(f"{each.title}: none of {config.trials} trials could be trained; it is left out")
+            listener.say(f"{each.title}: none of {config.trials} trials could be trained; skipped")
         else:
             found.append(result.experiment)
     return found
