@@ -186,7 +186,7 @@ def test_nothing_in_a_folder_is_executed(folder, tmp_path):
     refused(tmp_path / "nowhere", "nowhere is not a folder")
     assert not trap.exists()
     pickle.loads(pickle.dumps(Trap(trap)))
-    assert trap.exists(), "the trap works, so that its silence above says something"
+    assert trap.exists(), "the trap works, so the checks above mean something"
 
 
 def test_further_arrays_and_files_are_not_looked_at(iris, classifier, folder, tmp_path, monkeypatch):

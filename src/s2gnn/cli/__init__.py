@@ -40,21 +40,21 @@ def main() -> None:
 @contextmanager
 def _warnings_in_a_line() -> Iterator[None]:
     """Print a warning as one line of standard error, and each text once."""
-    said: set[str] = set()
+    printed: set[str] = set()
 
-    def say(message: Warning | str, *_: Any, **__: Any) -> None:
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
         text = " ".join(str(message).split())
-        if text not in said:
-            said.add(text)
+        if text not in printed:
+            printed.add(text)
             print(f"warning: {text}", file=sys.stderr)
 
     with warnings.catch_warnings():
-        warnings.showwarning = say
+        warnings.showwarning = show
         yield
 
 
 def _flush_output() -> None:
-    """Write what is still in the buffer of standard output; when that fails, drop it, lest it fail again at exit."""
+    """Write what is left in the buffer of standard output; if that fails, drop it, so that exiting does not fail again."""
     try:
         print(end="", flush=True)
     except OSError:

@@ -122,7 +122,7 @@ def _graph(given: str, kind: Kind | None, k: int | None) -> tuple[Graph, str | N
         known = ", ".join(name for name, found in CATALOGUE.items() if found.task == "nodes")
         raise InputError(f"{given} is neither a file nor a data set: give a graph file, or one of {known}")
     if kind is not None or k is not None:
-        raise InputError(f"--kind and --k are for a data set, but {given} is a graph already: leave them out")
+        raise InputError(f"--kind and --k are for a data set, but {given} is a graph already: omit them")
     return load_graph(given), None
 
 

@@ -1,4 +1,4 @@
-"""The model card: a page that says what a saved model is, what it was trained on and how good it is."""
+"""The model card: a page that describes a saved model, its training data and its scores."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ Estimator = S2GNNClassifier | S2GNNRegressor
 
 @dataclass(frozen=True)
 class ModelCard:
-    """What the author says about a model; sizes, parameters and the graph are taken from the estimator.
+    """The author's description of a model; sizes, parameters and the graph are taken from the estimator.
 
     Attributes:
         title: the heading of the card.

@@ -202,7 +202,7 @@ def _worst_confidence(bins: Sequence[Bin]) -> str:
     for bin in bins:
         alike.setdefault(percent(min(bin.confidence, 1.0)), []).append(bin)
     merged = {text: _total(members) for text, members in alike.items()}
-    p_values = {text: binomtest(round(hit * n), n, said).pvalue for text, (said, hit, n) in merged.items()}
+    p_values = {text: binomtest(round(hit * n), n, confidence).pvalue for text, (confidence, hit, n) in merged.items()}
     worst = min(p_values, key=lambda text: p_values[text])
     if len(merged) < 2 or p_values[worst] >= SIGNIFICANT / len(merged):
         return ""

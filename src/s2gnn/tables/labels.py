@@ -29,7 +29,7 @@ def task_of(table: Table, label: str) -> Task:
     """Whether the labels are classes or quantities: text and whole numbers are classes, fractions quantities.
 
     Raises:
-        InputError: if there is no label, or so many distinct whole numbers that they may be either.
+        InputError: if there is no label, or there are too many distinct whole numbers to tell.
     """
     present = _present(table, label)
     if not table.is_numeric(label):

@@ -162,9 +162,7 @@ def missing(column: Column) -> NDArray[np.bool_]:
 def as_numbers(column: Column, decimal: str = ".") -> NDArray[np.float64] | None:
     """The column as numbers (N,), NaN where a value is missing; `None` if any other value is not a number.
 
-    Args:
-        column: the values.
-        decimal: "," reads 2,5 as 2.5 in a column that is not numeric otherwise.
+    The decimal separator "," reads 2,5 as 2.5 in a column that is not numeric with ".".
     """
     if not is_text(column):
         return np.asarray(column, dtype=np.float64)
