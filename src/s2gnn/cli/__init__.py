@@ -54,7 +54,7 @@ def _warnings_in_a_line() -> Iterator[None]:
 
 
 def _flush_output() -> None:
-    """Write what is left in the buffer of standard output; if that fails, drop it, so that exiting does not fail again."""
+    """Write what is left in the buffer of standard output; if that fails, drop it, or exiting would fail again."""
     try:
         print(end="", flush=True)
     except OSError:

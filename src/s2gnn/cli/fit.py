@@ -156,8 +156,9 @@ def _announcement(table: EncodedTable, parameters: dict[str, Any]) -> str:
 
 
 def _print(summary: dict[str, Any]) -> None:
+    short = {"least": "min", "greatest": "max"} if summary["task"] == "regress" else {}
     labels = list(summary["labels"].items())
-    counts = ", ".join(f"{name}: {count:,.6g}" for name, count in labels[:CLASSES_SHOWN])
+    counts = ", ".join(f"{short.get(name, name)}: {count:,.6g}" for name, count in labels[:CLASSES_SHOWN])
     if len(labels) > CLASSES_SHOWN:
         counts += f", … {len(labels):,} classes"
     scores = [CardScore(**score) for score in summary["scores"]]

@@ -106,6 +106,6 @@ def regression_scores(truth: NDArray[Any], predicted: NDArray[Any], how: str) ->
 
 def score_text(score: CardScore) -> str:
     """A score as text; an accuracy in percent."""
-    factor, form, unit = (100, ".1f", " %") if score.name == "accuracy" else (1, ".4g", "")
-    margin = "" if score.half_width is None else f" ± {factor * score.half_width:{form}}"
+    factor, form, margin_form, unit = (100, ".1f", ".1f", " %") if score.name == "accuracy" else (1, ".4g", ".2g", "")
+    margin = "" if score.half_width is None else f" ± {factor * score.half_width:{margin_form}}"
     return f"{factor * score.value:{form}}{margin}{unit}"
