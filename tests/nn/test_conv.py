@@ -185,7 +185,7 @@ def test_misuse_is_explained(op, x, graph):
         (lambda: conv(op.prepare(x), data.edge_index), r"call conv\(op.prepare\(x\), op\)"),
         (lambda: conv(x, graph), "the graph is a Graph, expected a SobolevOperator"),
         (lambda: conv(x, data.edge_index[:, :1]), r"not symmetric.*to_undirected\(edge_index, edge_weight"),
-        (lambda: conv(x.float(), op), r"x is torch.float32, but the layer's weights are torch.float64: pass x.double"),
+        (lambda: conv(x.float(), op), r"x is torch.float32, but the layer's weights are torch.float64: pass x.to"),
         (lambda: conv(x.numpy(), op), r"x is a ndarray but must be a dense tensor, torch.tensor\(x, dtype="),
         (lambda: conv(x.to_sparse(), op), "must be a dense tensor"),
         (lambda: double_conv("mlp", shift="laplacian")(x, op), "the layer has shift='laplacian', but the operator"),

@@ -26,14 +26,6 @@ def test_is_the_composition_of_its_layers(num_layers, fusion):
     torch.testing.assert_close(model(op.prepare(x), op), h)
 
 
-def test_the_pyg_way_equals_the_operator_way():
-    g = random_graph(15)
-    model = S2GNN(6, 8, 4).eval()
-    x = torch.randn(15, 6)
-    data = g.to_pyg()
-    torch.testing.assert_close(model(x, data.edge_index, data.edge_weight), model(x, SobolevOperator(g)))
-
-
 def test_reset_parameters_draws_all_anew_and_config_rebuilds():
     model = S2GNN(6, 8, 4, fusion="linear", epsilon=2)
     before = [p.clone() for p in model.parameters() if torch.count_nonzero(p)]
@@ -43,13 +35,14 @@ def test_reset_parameters_draws_all_anew_and_config_rebuilds():
     assert repr(S2GNN.from_config(model.config)) == repr(model)
 
 
-def test_the_pyg_way_takes_the_shift_of_the_model():
+def test_the_pyg_way_equals_the_operator_way():
     g = random_graph(15)
-    model = S2GNN(6, 8, 4, shift="laplacian").eval()
     x = torch.randn(15, 6)
     data = g.to_pyg()
-    expected = model(x, SobolevOperator(g, shift="laplacian"))
-    torch.testing.assert_close(model(x, data.edge_index, data.edge_weight), expected)
+    for shift in ("adjacency", "laplacian"):
+        model = S2GNN(6, 8, 4, shift=shift).eval()
+        expected = model(x, SobolevOperator(g, shift=shift))
+        torch.testing.assert_close(model(x, data.edge_index, data.edge_weight), expected)
     with pytest.raises(InputError, match="shift='laplacian', but the operator 'adjacency'"):
         model(x, SobolevOperator(g))
 
@@ -57,7 +50,7 @@ def test_the_pyg_way_takes_the_shift_of_the_model():
 def test_unusable_arguments_and_input():
     with pytest.raises(InputError, match="num_layers is 0"):
         S2GNN(6, 8, 4, num_layers=0)
-    with pytest.raises(InputError, match=r"x is torch.float64.*pass x.float\(\)"):
+    with pytest.raises(InputError, match=r"x is torch.float64.*pass x.to\(torch.float32\)"):
         S2GNN(6, 8, 4)(torch.ones(15, 6, dtype=torch.float64), SobolevOperator(random_graph(15)))
 
 

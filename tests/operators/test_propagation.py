@@ -77,7 +77,7 @@ def test_opcheck(chosen, name):
     op = getattr(torch.ops.s2gnn, name).default
     h = signal(name, 3, 9, 4, torch.float64).requires_grad_()
     with kernel.use(chosen):
-        torch.library.opcheck(op, (p.indptr, p.indices, p.b, p.c, p.t, p.sign, h))
+        torch.library.opcheck(op, (*p, h))
 
 
 @pytest.mark.parametrize("chosen", kernel.available())

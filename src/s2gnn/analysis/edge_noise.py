@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
+from s2gnn.graphs.validation import check_choice
+from s2gnn.links import NonEdges
 
 NoiseKind = Literal["weights", "dropped", "added"]
 
@@ -31,10 +33,7 @@ class EdgeNoise:
     level: float
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(NoiseKind):
-            raise InputError(
-                f"the kind of noise is {self.kind!r}, but it must be one of {', '.join(get_args(NoiseKind))}"
-            )
+        check_choice("the kind of noise", self.kind, get_args(NoiseKind))
         if self.kind == "weights" and not 0 <= self.level < np.inf:
             raise InputError(
                 f"the signal-to-noise ratio is {self.level} dB, but it must be at least 0: an edge changes by no more "
@@ -107,16 +106,7 @@ def added_edges(graph: Graph, share: float, generator: np.random.Generator) -> G
 
     The weights of the new edges are drawn from those of the graph.
     """
-    n, (pairs, weights) = graph.n_nodes, graph.to_edge_list()
-    wanted, free = round(share * len(weights)), n * (n - 1) // 2 - len(weights)
-    if wanted > free:
-        raise InputError(f"{wanted} edges would be added, but only {free} pairs of the {n} nodes are not joined yet")
-    starts = np.arange(n) * (2 * n - np.arange(n) - 1) // 2  # the place of (i, i + 1) among all pairs i < j, row by row
-    joined = starts[pairs[:, 0]] + pairs[:, 1] - pairs[:, 0] - 1  # ascending
-    chosen = generator.choice(free, wanted, replace=False)  # counted among the pairs that are not joined
-    places = chosen + np.searchsorted(joined - np.arange(len(joined)), chosen, side="right")
-    first = np.searchsorted(starts, places, side="right") - 1
-    second = places - starts[first] + first + 1
-    new = np.stack([first, second], axis=1)
-    drawn = generator.choice(weights, wanted)
-    return Graph.from_edge_list(np.concatenate([pairs, new]), np.concatenate([weights, drawn]), n)
+    pairs, weights = graph.to_edge_list()
+    new = NonEdges(graph).draw(round(share * len(weights)), generator)
+    drawn = generator.choice(weights, len(new))
+    return Graph.from_edge_list(np.concatenate([pairs, new]), np.concatenate([weights, drawn]), graph.n_nodes)

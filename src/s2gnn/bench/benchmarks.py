@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
@@ -148,8 +147,7 @@ def memory_rows(name: str, alphas: Sequence[int]) -> list[Row]:
 
 def operator_bytes(op: SobolevOperator) -> int:
     """The bytes of the tensors that `op` propagates with."""
-    held = (getattr(op.powers, field.name) for field in fields(op.powers))
-    return sum(value.nbytes for value in held if isinstance(value, Tensor))
+    return sum(value.nbytes for value in op.powers if isinstance(value, Tensor))
 
 
 def train_large(task: Task, ways: Iterable[str], epochs: int) -> Iterator[Row]:

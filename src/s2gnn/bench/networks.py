@@ -30,7 +30,7 @@ def csr_product(S: sp.csr_array) -> Product:
     indptr, indices = (torch.from_numpy(a.astype("int32")) for a in (S.indptr, S.indices))
     values = torch.from_numpy(S.data).float()
     matrix = torch.sparse_csr_tensor(indptr, indices, values, size=S.shape, check_invariants=False)
-    return ConstantMatrix(matrix, matrix).__matmul__
+    return ConstantMatrix((matrix,), (matrix,)).__matmul__
 
 
 def sparse_tensor_product(S: sp.csr_array) -> Product:

@@ -1,13 +1,12 @@
 """Training of models and what is measured of them."""
 
-from s2gnn.learning.checkpoint import Checkpoint
+from s2gnn.learning.checkpoint import Checkpoint, History
 from s2gnn.learning.config import FitConfig
 from s2gnn.learning.epochs import FitResult
 from s2gnn.learning.fit import TrainedNetwork, fit, predict_logits, train_network
 from s2gnn.learning.group import ALONE, Group, joined_group
 from s2gnn.learning.many import Run, RunConfig, RunData, fit_many
 from s2gnn.learning.seeding import seeded
-from s2gnn.learning.training_run import History
 
 __all__ = [
     "ALONE",

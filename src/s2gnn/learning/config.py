@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from s2gnn.errors import InputError
+from s2gnn.graphs.validation import check_choice
 from s2gnn.nn.arguments import positive_integer
 
 DecayName = Literal["all", "first-layer"]
@@ -50,8 +51,7 @@ class FitConfig:
                 positive_integer(getattr(self, name), name)
         choices = {"monitor": ("accuracy", "loss", "auc"), "keep": ("best", "last"), "decay": get_args(DecayName)}
         for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise InputError(f"{name} is {getattr(self, name)!r}, but it must be one of {', '.join(allowed)}")
+            check_choice(name, getattr(self, name), allowed)
         frozen: object = self.frozen
         if not isinstance(frozen, tuple):
             raise InputError(f"frozen is {self.frozen!r}, but it must be a tuple of names: ({self.frozen!r},)")

@@ -11,12 +11,11 @@ import torch
 from torch import Tensor
 
 from s2gnn.errors import InputError, NonFiniteLossError
-from s2gnn.learning.checkpoint import Checkpoint
+from s2gnn.learning.checkpoint import Checkpoint, History, TrainingRun
 from s2gnn.learning.config import FitConfig, make_adam
 from s2gnn.learning.group import ALONE, Group, StepBuffers
 from s2gnn.learning.seeding import seeded
-from s2gnn.learning.training_run import History, TrainingRun
-from s2gnn.nn.network import AddsToLoss, Trainable
+from s2gnn.nn.network import Trainable
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ def _train(model: Trainable, optimizer: torch.optim.Optimizer, steps: Iterable[I
         model.zero_grad()
         buffers = StepBuffers(model, group)
         for loss in step:
-            value = loss.value + model.auxiliary_loss() if isinstance(model, AddsToLoss) else loss.value
+            value = loss.value + model.auxiliary_loss() if hasattr(model, "auxiliary_loss") else loss.value
             (loss.share * value).backward()  # type: ignore[no-untyped-call]
             total, count = total + loss.weight * value.item(), count + loss.weight
             buffers.take(loss.share)

@@ -13,15 +13,14 @@ from torch import Tensor
 
 from s2gnn.errors import IdleProcessesWarning, InputError
 from s2gnn.learning.batches import Batch, Batches, Draw
-from s2gnn.learning.checkpoint import Checkpoint
+from s2gnn.learning.checkpoint import Checkpoint, History
 from s2gnn.learning.config import FitConfig
 from s2gnn.learning.epochs import FitResult, Loss, require_finite, train_epochs
 from s2gnn.learning.group import ALONE, Group
 from s2gnn.learning.seeding import seeded
 from s2gnn.learning.targets import LossName, Targets, checked_targets
-from s2gnn.learning.training_run import History
 from s2gnn.nn.inputs import NetworkInput
-from s2gnn.nn.network import GraphNetwork, Resettable
+from s2gnn.nn.network import GraphNetwork
 from s2gnn.nn.parts import InParts
 from s2gnn.operators import GraphOperator
 
@@ -78,7 +77,7 @@ def fit(
     """
     config = config or FitConfig()
     parameter = next(model.parameters(), None)
-    if parameter is None or not isinstance(model, Resettable):
+    if parameter is None or not hasattr(model, "reset_parameters"):
         raise InputError(f"{type(model).__name__} cannot be trained: it needs parameters and a method reset_parameters")
     if isinstance(x, InParts):
         x.check_place(model)

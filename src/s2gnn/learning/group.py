@@ -67,11 +67,7 @@ class Group:
 
     def totals(self, *numbers: float) -> tuple[float, ...]:
         """The sums of numbers over all processes."""
-        if self.size == 1:
-            return numbers
-        sums = torch.tensor(numbers, dtype=torch.float64)
-        with _talking():
-            dist.all_reduce(sums)
+        (sums,) = self.added_up([torch.tensor(numbers, dtype=torch.float64)])
         return tuple(sums.tolist())
 
     def from_first(self, make: Callable[[], T]) -> T:

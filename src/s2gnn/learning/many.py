@@ -2,13 +2,12 @@
 
 import pickle
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from typing import Any
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 
-import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from s2gnn.data.splits import Split
@@ -45,7 +44,7 @@ class RunData:
     Attributes:
         x: what the model is called with, prepared once: `x, op = model.prepare(features, graph)`.
         op: the second thing that the model is called with.
-        y: labels as `fit` wants them, (N,) or (N, L).
+        y: labels as `fit` takes them, (N,) or (N, L).
         split: the nodes of each seed, by a function or by a mapping.
     """
 
@@ -77,10 +76,10 @@ def fit_many(
 ) -> Generator[Run, None, None]:
     """Train `config` once for each seed, and yield each run as it finishes.
 
-    The order is that of finishing; a run says its seed. Every run computes with `threads` threads, and its weights and
-    logits have the bits of `fit` on its own with so many threads, whatever `jobs` is.
+    Runs are yielded in the order of finishing. Every run computes with `threads` threads, and its weights and logits
+    have the bits of a single `fit` with as many threads, whatever `jobs` is.
 
-    With `jobs > 1` the runs take place in so many spawned processes, which read the features, the operator and the
+    With `jobs > 1` the runs take place in spawned processes, which read the features, the operator and the
     labels from shared memory; as always with spawned processes, a script must start its work under
     `if __name__ == "__main__":`. Ctrl-C, closing the iterator and the death of this process end them at once.
 
@@ -90,15 +89,15 @@ def fit_many(
         seeds: of the initial parameters, of dropout and of the split. The next one is asked for when a process is free,
             so that a generator can decide late whether there is time for another.
         jobs: number of runs at the same time; 1 trains in this process.
-        threads: of each run; torch.get_num_threads() // jobs, at least 1, if left out.
+        threads: of each run; default torch.get_num_threads() // jobs, at least 1.
 
     Raises:
         SeedError: when a run fails, or its process is killed; the text names the seed. The other runs are stopped.
     """
     threads = threads_per_run(jobs, threads)
-    seeds_and_splits = _with_splits(data, seeds)
+    tasks = _with_splits(data, seeds)
     if jobs == 1:
-        return _fit_here(config, data, seeds_and_splits, threads)
+        return _fit_here(config, data, tasks, threads)
     try:
         pickle.dumps(config)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -106,7 +105,8 @@ def fit_many(
             f"the model cannot be handed to another process ({error}): make it with functools.partial of a class or "
             "function that a module defines, or take jobs=1"
         ) from error
-    return _fit_in_processes(config, data, seeds_and_splits, jobs, threads)
+    work = partial(_fit_shared, Shared((config, replace(data, split={}))))
+    return in_processes(work, tasks, jobs, threads, title=_title)
 
 
 def threads_per_run(jobs: int, threads: int | None = None) -> int:
@@ -126,20 +126,20 @@ def _with_splits(data: RunData, seeds: Iterable[int]) -> Iterator[tuple[int, Spl
 
 
 def _fit_here(
-    config: RunConfig, data: RunData, seeds: Iterable[tuple[int, Split]], threads: int
+    config: RunConfig, data: RunData, tasks: Iterable[tuple[int, Split]], threads: int
 ) -> Generator[Run, None, None]:
-    for seed, split in seeds:
+    for task in tasks:
         try:
             with computing_with(threads):
-                outcome = _fit_seed(config, data, seed, split)
+                run = _fit_seed(config, data, *task)
         except Exception as error:
-            raise SeedError(failure(_title((seed, split)), error)) from error
-        yield _as_run(outcome)
+            raise SeedError(f"{_title(task)} failed: {failure(error)}") from error
+        yield run
 
 
 @contextmanager
 def computing_with(threads: int) -> Iterator[None]:
-    """Let torch compute with so many threads inside the block."""
+    """Let torch compute with `threads` threads inside the block."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
@@ -148,45 +148,15 @@ def computing_with(threads: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-@dataclass(frozen=True, eq=False)
-class _Outcome:
-    """A run as it travels between processes: arrays, which are pickled by value and outlive the process."""
-
-    seed: int
-    state: dict[str, NDArray[Any]]
-    logits: NDArray[np.floating[Any]]
-    result: FitResult
-
-
-def _fit_seed(config: RunConfig, data: RunData, seed: int, split: Split) -> _Outcome:
+def _fit_seed(config: RunConfig, data: RunData, seed: int, split: Split) -> Run:
     trained = train_network(config.model, data.x, data.op, data.y, split.train, split.val, config=config.fit, seed=seed)
-    state = {name: tensor.cpu().numpy() for name, tensor in trained.network.state_dict().items()}
-    return _Outcome(seed, state, trained.logits.cpu().numpy(), trained.result)
+    state = {name: tensor.cpu() for name, tensor in trained.network.state_dict().items()}
+    return Run(seed, state, trained.logits.cpu(), trained.result)
 
 
-def _as_run(outcome: _Outcome) -> Run:
-    state = {name: torch.as_tensor(array) for name, array in outcome.state.items()}
-    return Run(outcome.seed, state, torch.as_tensor(outcome.logits), outcome.result)
-
-
-def _fit_in_processes(
-    config: RunConfig, data: RunData, seeds: Iterator[tuple[int, Split]], jobs: int, threads: int
-) -> Generator[Run, None, None]:
-    work = _SharedWork(Shared((config, data.x, data.op, data.y)))
-    with closing(in_processes(work, seeds, jobs, threads, title=_title)) as outcomes:
-        for outcome in outcomes:
-            yield _as_run(outcome)
-
-
-@dataclass(frozen=True, eq=False)
-class _SharedWork:
-    """Trains one seed after the other on what all processes share."""
-
-    shared: Shared
-
-    def __call__(self, task: tuple[int, Split]) -> _Outcome:
-        config, x, op, y = self.shared.value
-        return _fit_seed(config, RunData(x, op, y, {}), *task)
+def _fit_shared(shared: Shared, task: tuple[int, Split]) -> Run:
+    config, data = shared.value
+    return _fit_seed(config, data, *task)
 
 
 def _title(task: tuple[int, Split]) -> str:

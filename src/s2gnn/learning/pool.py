@@ -1,11 +1,12 @@
-"""Work off tasks in spawned processes that end with Ctrl-C, with this process, and with the first failure."""
+"""Run tasks in spawned processes that end with Ctrl-C, with this process, and with the first failure."""
 
 import multiprocessing
+import pickle
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import torch
 
@@ -15,21 +16,6 @@ from s2gnn.processes import end_with_parent, how_it_ended, start_process
 
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
-
-
-@dataclass(frozen=True, eq=False)
-class _Worker:
-    """A process that works off one task after the other, and this end of the pipe to it."""
-
-    process: BaseProcess
-    connection: Connection
-
-
-@dataclass(frozen=True)
-class _Failure:
-    """What a process sends in place of an outcome."""
-
-    text: str
 
 
 def in_processes(
@@ -52,68 +38,53 @@ def in_processes(
     Raises:
         SeedError: when a task fails or its process is killed; the text names it. The others are stopped.
     """
-    workers: list[_Worker] = []
-    busy: dict[Connection, tuple[_Worker, Task]] = {}
+    workers: dict[Connection, BaseProcess] = {}
+    busy: dict[Connection, Task] = {}
     try:
         while True:
             while len(busy) < jobs and (task := next(tasks, None)) is not None:
-                idle = [worker for worker in workers if worker.connection not in busy]
-                if not idle:
-                    workers.append(_start_worker(work, title, threads))
-                    idle = workers[-1:]
-                busy[idle[0].connection] = idle[0], task
-                _send(idle[0], task, title(task))
+                free = next((connection for connection in workers if connection not in busy), None)
+                if free is None:
+                    free, process = _start_worker(work, threads)
+                    workers[free] = process
+                busy[free] = task
+                with _named(title(task), workers[free]):
+                    free.send(task)
             if not busy:
                 return
-            ready = wait(list(busy))[0]
-            worker, task = busy.pop(ready)  # type: ignore[call-overload]
-            yield _received(worker, title(task))
+            connection = cast(Connection, wait(list(busy))[0])
+            name = title(busy.pop(connection))
+            with _named(name, workers[connection]):
+                outcome = connection.recv()
+            if isinstance(outcome, SeedError):
+                raise SeedError(f"{name} failed: {outcome}")
+            yield outcome
     finally:
-        for worker in workers:
-            worker.process.kill()
-        for worker in workers:
-            worker.process.join()
-            worker.connection.close()
+        for process in workers.values():
+            process.kill()
+        for connection, process in workers.items():
+            process.join()
+            connection.close()
 
 
-def failure(title: str, error: Exception) -> str:
-    """The text of the error when a task fails."""
-    return f"{title} failed: {type(error).__name__}: {error}"
-
-
-def _start_worker(work: Callable[[Any], Any], title: Callable[[Any], str], threads: int) -> _Worker:
-    here, there = multiprocessing.get_context("spawn").Pipe()
-    process = start_process(_work, there, work, title, threads, kernel.chosen())
-    there.close()
-    return _Worker(process, here)
-
-
-def _send(worker: _Worker, task: Any, title: str) -> None:
+@contextmanager
+def _named(title: str, process: BaseProcess) -> Iterator[None]:
+    """Report the end of `process` during its task."""
     try:
-        worker.connection.send(task)
-    except OSError:
-        raise SeedError(f"the process of {title} {how_it_ended(worker.process)}") from None
-
-
-def _received(worker: _Worker, title: str) -> Any:
-    """The outcome that is waiting in the pipe; an error if the process failed or died."""
-    try:
-        outcome = worker.connection.recv()
+        yield
     except (EOFError, OSError):
-        raise SeedError(f"the process of {title} {how_it_ended(worker.process)}") from None
-    if isinstance(outcome, _Failure):
-        raise SeedError(outcome.text)
-    return outcome
+        raise SeedError(f"the process of {title} {how_it_ended(process)}") from None
 
 
-def _work(
-    connection: Connection,
-    work: Callable[[Any], Any],
-    title: Callable[[Any], str],
-    threads: int,
-    kernel_name: str,
-) -> None:
-    """Work off the tasks that come through the pipe until it is closed."""
+def _start_worker(work: Callable[[Any], Any], threads: int) -> tuple[Connection, BaseProcess]:
+    here, there = multiprocessing.get_context("spawn").Pipe()
+    process = start_process(_work, there, work, threads, kernel.chosen())
+    there.close()
+    return here, process
+
+
+def _work(connection: Connection, work: Callable[[Any], Any], threads: int, kernel_name: str) -> None:
+    """Run the tasks that come through the pipe until it is closed."""
     end_with_parent()
     torch.set_num_threads(threads)
     with kernel.use(kernel_name):
@@ -125,5 +96,11 @@ def _work(
             try:
                 outcome = work(task)
             except Exception as error:  # noqa: BLE001  whatever it is, the parent raises it
-                outcome = _Failure(failure(title(task), error))
-            connection.send(outcome)
+                outcome = failure(error)
+            # Plain pickle copies tensors; Connection.send would share the memory of a process that may end.
+            connection.send_bytes(pickle.dumps(outcome))
+
+
+def failure(error: Exception) -> SeedError:
+    """The error of a task, by its kind and text, which every process can receive."""
+    return SeedError(f"{type(error).__name__}: {error}")

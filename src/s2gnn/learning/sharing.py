@@ -57,7 +57,7 @@ class _SharingPickler(ForkingPickler):
 
 
 def _load(content: bytes) -> Shared:
-    # Sparse tensors were checked, if at all, where they were made; torch wants to be told that it need not do so again.
+    # Sparse tensors were checked, if at all, where they were made; checking again is needless.
     with torch.sparse.check_sparse_tensor_invariants(enable=False):  # type: ignore[no-untyped-call]
         return Shared(ForkingPickler.loads(content))
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from s2gnn.errors import InputError
-from s2gnn.graphs.validation import as_array
+from s2gnn.graphs.validation import as_array, as_indices, check_choice
 from s2gnn.learning.metrics import mean_roc_auc
 
 LossName = Literal["cross-entropy", "squared-error"]
@@ -108,8 +108,7 @@ def checked_targets(
     class_weight: ArrayLike | Tensor | None = None,
 ) -> Targets:
     """Labels and nodes of a graph with `n` nodes, checked; see `fit`."""
-    if loss not in get_args(LossName):
-        raise InputError(f"loss is {loss!r}, but it must be one of {', '.join(get_args(LossName))}")
+    check_choice("loss", loss, get_args(LossName))
     labels = _values(as_array(y), n) if loss == "squared-error" else _labels(as_array(y), n)
     train_nodes = _node_indices(train, n, "train")
     val_nodes = _node_indices([] if val is None else val, n, "val")
@@ -162,24 +161,18 @@ def _class_weight(given: NDArray[np.generic], labels: Tensor, loss: LossName) ->
 
 
 def _node_indices(nodes: ArrayLike | Tensor, n: int, name: str) -> Tensor:
-    indices = as_array(nodes)
-    if indices.dtype == np.bool_:
-        if indices.shape != (n,):
-            raise InputError(f"the mask `{name}` has shape {indices.shape}, expected ({n},)")
-        indices = np.flatnonzero(indices)
-    if indices.size == 0:
-        return torch.empty(0, dtype=torch.int64)
-    if indices.ndim != 1 or indices.dtype.kind not in "iu":
-        raise InputError(
-            f"`{name}` must be a mask or a list of node indices, but it is {indices.dtype} of shape {indices.shape}"
-        )
-    if indices.min() < 0 or indices.max() >= n:
-        outside = indices[(indices < 0) | (indices >= n)][0]
-        raise InputError(f"`{name}` names node {outside}, but nodes are 0..{n - 1}")
+    given = as_array(nodes)
+    if given.dtype == np.bool_:
+        if given.shape != (n,):
+            raise InputError(f"the mask `{name}` has shape {given.shape}, expected ({n},)")
+        given = np.flatnonzero(given)
+    indices, _ = as_indices(given, n, name)
+    if indices.ndim != 1:
+        raise InputError(f"`{name}` has shape {indices.shape}, expected a mask or a list of node indices")
     unique, counts = np.unique(indices, return_counts=True)
     if len(unique) < len(indices):
         raise InputError(
             f"`{name}` names node {unique[counts > 1][0]} more than once; if it is a mask of 0 and 1, "
             "make it a mask of booleans"
         )
-    return torch.from_numpy(indices.astype(np.int64))
+    return torch.from_numpy(indices)

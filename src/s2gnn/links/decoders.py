@@ -27,9 +27,6 @@ class DotDecoder(nn.Module):
         super().__init__()
         self.in_channels = positive_integer(in_channels, "in_channels")
 
-    def reset_parameters(self) -> None:
-        """Do nothing: there are none."""
-
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
         """The logits (P,)."""
         return (first * second).sum(dim=1)
@@ -55,11 +52,6 @@ class MLPDecoder(nn.Module):
         self.hidden = nn.Linear(self.in_channels, width)
         self.out = nn.Linear(width, 1)
         self.dropout = probability(dropout, "dropout")
-
-    def reset_parameters(self) -> None:
-        """Draw new parameters."""
-        self.hidden.reset_parameters()
-        self.out.reset_parameters()
 
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
         """The logits (P,)."""

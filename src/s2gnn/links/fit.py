@@ -8,9 +8,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from s2gnn.errors import InputError
+from s2gnn.learning.checkpoint import History
 from s2gnn.learning.config import FitConfig
 from s2gnn.learning.epochs import FitResult, Loss, require_finite, train_epochs
-from s2gnn.learning.training_run import History
 from s2gnn.links.metrics import roc_auc
 from s2gnn.links.non_edges import NonEdges
 from s2gnn.links.predictor import LinkPredictor, predict_links

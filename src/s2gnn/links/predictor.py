@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
-from s2gnn.graphs.validation import as_indices
+from s2gnn.graphs.validation import as_indices, check_choice
 from s2gnn.links.decoders import DECODERS, DecoderName
 from s2gnn.links.metrics import LinkScores, link_scores
 from s2gnn.links.split import Pairs
@@ -41,8 +41,7 @@ class LinkPredictor(Trainable):
     def __init__(self, encoder: GraphNetwork, decoder: nn.Module | DecoderName, channels: int | None = None) -> None:
         super().__init__()
         if isinstance(decoder, str):
-            if decoder not in DECODERS:
-                raise InputError(f"decoder is {decoder!r}, but it must be one of {', '.join(DECODERS)}")
+            check_choice("decoder", decoder, tuple(DECODERS))
             if channels is None:
                 raise InputError(f"channels is missing, but the decoder {decoder!r} needs the width of the embeddings")
             decoder = DECODERS[decoder](channels)

@@ -1,19 +1,12 @@
 """The sparse Sobolev layer and network, and the networks they are compared with."""
 
-from s2gnn.nn.baselines import (
-    GAT,
-    GCN,
-    MLP,
-    SGC,
-    SIGN,
-    Cheby,
-    ClusterGCN,
-    GATv2,
-    NoHadamardGNN,
-    RegularSobolevGNN,
-    SuperGAT,
-    Transformer,
-)
+from s2gnn.nn.baselines.ablations import NoHadamardGNN, RegularSobolevGNN
+from s2gnn.nn.baselines.cheby import Cheby
+from s2gnn.nn.baselines.clustergcn import ClusterGCN
+from s2gnn.nn.baselines.gat import GAT
+from s2gnn.nn.baselines.gatv2 import GATv2
+from s2gnn.nn.baselines.gcn import GCN
+from s2gnn.nn.baselines.mlp import MLP
 from s2gnn.nn.baselines.registry import (
     MODELS,
     has_head,
@@ -22,7 +15,11 @@ from s2gnn.nn.baselines.registry import (
     make_model,
     model_defaults,
 )
+from s2gnn.nn.baselines.sgc import SGC
+from s2gnn.nn.baselines.sign import SIGN
 from s2gnn.nn.baselines.stack import HeadName
+from s2gnn.nn.baselines.supergat import SuperGAT
+from s2gnn.nn.baselines.transformer import Transformer
 from s2gnn.nn.checkpoint import load_model, save_model
 from s2gnn.nn.conv import S2Conv
 from s2gnn.nn.epsilon import LearnedEpsilon

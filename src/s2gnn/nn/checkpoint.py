@@ -73,10 +73,9 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _read_description(path: Path) -> dict[str, Any]:
+    content = _read_bytes(path)
     try:
-        description = json.loads(_read_bytes(path))
-    except InputError:
-        raise
+        description = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON ({error}): is this a folder written by save_model?") from error
     if not isinstance(description, dict) or description.get("format") != FORMAT:

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from s2gnn.errors import InputError
+from s2gnn.graphs.validation import check_choice
 
 FusionName = Literal["linear", "mlp", "attention"]
 
@@ -144,10 +144,7 @@ Fusion = LinearFusion | MLPFusion | AttentionFusion
 
 def make_fusion(name: FusionName, alpha: int, channels: int) -> Fusion:
     """The fusion called `name` for α + 1 branches of width `channels`."""
+    check_choice("fusion", name, get_args(FusionName))
     if name == "linear":
         return LinearFusion(alpha)
-    if name == "mlp":
-        return MLPFusion(alpha, channels)
-    if name == "attention":
-        return AttentionFusion(alpha, channels)
-    raise InputError(f"fusion is {name!r}, but it must be one of {', '.join(get_args(FusionName))}")
+    return MLPFusion(alpha, channels) if name == "mlp" else AttentionFusion(alpha, channels)

@@ -17,7 +17,7 @@ from s2gnn.operators.matrix import SPARSE_BELOW
 from s2gnn.operators.sobolev import check_graph
 
 Features: TypeAlias = ArrayLike | Tensor | sp.sparray | sp.spmatrix
-"""Node features as people have them."""
+"""Node features in the forms that `prepare` accepts."""
 
 Table: TypeAlias = NDArray[np.floating] | sp.csr_array
 """Checked features (N, M)."""
@@ -44,9 +44,7 @@ def layer_input(x: NetworkInput, weight: Tensor) -> LayerInput:
             "or s2gnn.operators.SparseInput(x)"
         )
     if values.dtype != weight.dtype and not torch.is_autocast_enabled(values.device.type):
-        calls = {torch.float32: "float()", torch.float64: "double()"}
-        call = calls.get(weight.dtype, f"to({weight.dtype})")
-        remedy = f"SparseInput(x, dtype={weight.dtype})" if isinstance(values, SparseInput) else f"x.{call}"
+        remedy = f"SparseInput(x, {weight.dtype})" if isinstance(values, SparseInput) else f"x.to({weight.dtype})"
         raise InputError(f"x is {values.dtype}, but the layer's weights are {weight.dtype}: pass {remedy}")
     return x if isinstance(x, PreparedInput) else values
 

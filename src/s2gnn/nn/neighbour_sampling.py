@@ -1,7 +1,7 @@
 """Neighbour sampling for PyG's loader: some neighbours of some nodes, with all edges between them.
 
 PyG's own `NeighborLoader` needs pyg-lib or torch-sparse; PyG's `NodeLoader` takes any sampler, and this is one that
-needs neither. Subgraphs are induced, because S2-GNN wants every edge in both directions.
+needs neither. Subgraphs are induced, because S2-GNN needs every edge in both directions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -59,7 +59,7 @@ class InducedNeighborSampler(BaseSampler):  # type: ignore[misc]
         return cls(from_zero(np.bincount(rows, minlength=n_nodes)), columns[edges], sizes, edges)
 
     def sample_from_nodes(self, index: NodeSamplerInput, **_: Any) -> SamplerOutput:
-        """The subgraph around the given nodes, which come first in it, as PyG wants it."""
+        """The subgraph around the given nodes, which come first in it, in PyG's form."""
         seeds = index.node.numpy()
         found = self._reached(seeds, np.random.default_rng(int(torch.randint(2**62, ()))))
         selection = Selection(found, self.n_nodes)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import cast
 
 from torch import Tensor, nn
 
@@ -11,27 +11,10 @@ from s2gnn.nn.inputs import Features, NetworkInput
 from s2gnn.operators import GraphOperator
 
 
-@runtime_checkable
-class Resettable(Protocol):
-    """A module that can draw new parameters."""
-
-    def reset_parameters(self) -> None:
-        """Draw new parameters."""
-
-
-@runtime_checkable
-class AddsToLoss(Protocol):
-    """A module that adds to the loss that it is trained by."""
-
-    def auxiliary_loss(self) -> Tensor:
-        """A scalar, of the last forward pass."""
-        ...
-
-
 def reset(module: nn.Module) -> None:
     """Draw new parameters for `module`, or for its submodules, in order, if it has no `reset_parameters`."""
-    if isinstance(module, Resettable):
-        module.reset_parameters()
+    if hasattr(module, "reset_parameters"):
+        cast(Trainable, module).reset_parameters()
     else:
         for child in module.children():
             reset(child)
@@ -49,7 +32,9 @@ class Trainable(nn.Module):
 
     def auxiliary_loss(self) -> Tensor:
         """What training adds to the loss of the last forward pass, a scalar: what the submodules add, or zero."""
-        losses = (child.auxiliary_loss() for child in self.children() if isinstance(child, AddsToLoss))
+        losses = (
+            cast(Trainable, child).auxiliary_loss() for child in self.children() if hasattr(child, "auxiliary_loss")
+        )
         return sum(losses, start=self.parameter.new_zeros(()))
 
     @property

@@ -18,7 +18,7 @@ from s2gnn.errors import IdenticalBranchesWarning, InputError
 from s2gnn.graphs import Graph
 from s2gnn.graphs.features import checked_features
 from s2gnn.graphs.selection import Selection
-from s2gnn.graphs.validation import as_array
+from s2gnn.graphs.validation import as_array, check_choice
 from s2gnn.nn.arguments import positive_integer
 from s2gnn.nn.inputs import Features, NetworkInput, Table, select_nodes
 from s2gnn.nn.network import GraphNetwork
@@ -69,7 +69,7 @@ class NodeBatches(ABC):
 
 
 class Clusters(NodeBatches):
-    """The clusters of a partition, some at a time, with all edges between their nodes, as in Cluster-GCN.
+    """The clusters of a partition, with all edges between the nodes of a batch, as in Cluster-GCN.
 
     Chiang et al. (2019) join several random clusters in a batch, so that edges between clusters count now and then.
 
@@ -129,17 +129,15 @@ class Clusters(NodeBatches):
 
 
 def _own_features(x: Features, n_nodes: int) -> Table:
-    """Checked features that the caller cannot change any more before they are used."""
+    """A checked copy of features, which the caller cannot change before they are used."""
     features: Any = checked_features(x, keep_float32=True)
     if features.shape[0] != n_nodes:
         raise InputError(f"x has {features.shape[0]} rows, but the graph has {n_nodes} nodes: one row per node")
-    if sp.issparse(features):
-        return sp.csr_array(features, copy=features is x)
-    return features.copy(order="K") if np.may_share_memory(features, as_array(x)) else features
+    return features.copy() if sp.issparse(features) else features.copy(order="K")
 
 
 def _place(model: GraphNetwork) -> str:
-    """The type and device of a network, for people."""
+    """The type and device of a network, as text."""
     parameter = next(model.parameters())
     return f"{str(parameter.dtype).removeprefix('torch.')} on {parameter.device}"
 
@@ -148,11 +146,11 @@ class InParts:
     """Features on a graph that a network is trained on in mini-batches; `fit` takes it in the place of `x`.
 
     Args:
-        model: the network that is trained, on its device and of its type by now; its `prepare` is called.
+        model: the network that is trained, already of its final type and on its device; its `prepare` is called.
         x: node features (N, F), an array, tensor or SciPy sparse matrix.
         graph: the whole graph, N nodes.
         batches: of nodes: `Clusters`, or `Sampled` neighbourhoods.
-        degrees: of the "whole" graph: the network is prepared once on the whole graph, here and now, and a part selects
+        degrees: of the "whole" graph: the network is prepared once on the whole graph, at once, and a part selects
             its rows and columns of that; features that were propagated once are those of the whole graph, so that the
             first layer misses no neighbour. Of the "part": the network is prepared on every batch by itself, and only
             the graph and a copy of the features are held of the whole.
@@ -184,8 +182,7 @@ class InParts:
         batches_per_step: int = 1,
     ) -> None:
         for name, value, allowed in (("degrees", degrees, DegreesName), ("evaluate", evaluate, EvaluateName)):
-            if value not in get_args(allowed):
-                raise InputError(f"{name} is {value!r}, but it must be one of {', '.join(get_args(allowed))}")
+            check_choice(name, value, get_args(allowed))
         if batches.n_nodes != graph.n_nodes:
             raise InputError(f"the batches are of {batches.n_nodes} nodes, but the graph has {graph.n_nodes}")
         if evaluate == "parts":
@@ -239,7 +236,7 @@ class InParts:
             return self.whole if len(nodes) == self._graph.n_nodes else select_nodes(*self.whole, selection)
         graph = selection.of_graph(self._graph)
         with warnings.catch_warnings():
-            if self._has_prepared:  # every part may give this warning: that of the first will do
+            if self._has_prepared:  # every part may give this warning: show that of the first
                 warnings.simplefilter("ignore", IdenticalBranchesWarning)
             prepared = self._model.prepare(self._features[nodes], graph)
         self._has_prepared = True

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from s2gnn.errors import InputError
+from s2gnn.graphs.validation import check_choice
 
 PoolingName = Literal["mean", "sum", "max", "attention"]
 
@@ -95,10 +95,6 @@ class AttentionPooling(nn.Module):
         super().__init__()
         self.gate = nn.Linear(channels, 1)
 
-    def reset_parameters(self) -> None:
-        """Draw a new gate."""
-        self.gate.reset_parameters()
-
     def forward(self, h: Tensor, groups: NodeGroups) -> Tensor:
         """One weighted mean for every graph, (G, F)."""
         return groups.sum(groups.softmax(self.gate(h)) * h)
@@ -106,8 +102,7 @@ class AttentionPooling(nn.Module):
 
 def make_pooling(name: PoolingName, channels: int) -> nn.Module:
     """The pooling called `name` for signals of `channels` channels."""
-    if name not in get_args(PoolingName):
-        raise InputError(f"pooling is {name!r}, but it must be one of {', '.join(get_args(PoolingName))}")
+    check_choice("pooling", name, get_args(PoolingName))
     if name == "attention":
         return AttentionPooling(channels)
     return {"mean": MeanPooling, "sum": SumPooling, "max": MaxPooling}[name]()

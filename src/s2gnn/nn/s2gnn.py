@@ -93,19 +93,11 @@ class S2GNN(GraphNetwork):
             for (width_in, width_out), layer_norm in zip(pairwise(widths), norms, strict=True)
         )
         self.epsilon = own
+        sizes = (widths[0], int(hidden_channels), widths[-1], len(self.convs))
+        value: float | EpsilonName = "learn" if isinstance(own, LearnedEpsilon) else own
+        initial = None if initial_epsilon is None else float(initial_epsilon)
         self.config = S2GNNConfig(
-            in_channels=widths[0],
-            hidden_channels=int(hidden_channels),
-            out_channels=widths[-1],
-            num_layers=len(self.convs),
-            alpha=int(alpha),
-            epsilon="learn" if isinstance(own, LearnedEpsilon) else own,
-            fusion=fusion,
-            dropout=float(dropout),
-            shift=shift,
-            norm=norm,
-            residual=bool(residual),
-            initial_epsilon=None if initial_epsilon is None else float(initial_epsilon),
+            *sizes, int(alpha), value, fusion, float(dropout), shift, norm, bool(residual), initial
         )
 
     @classmethod

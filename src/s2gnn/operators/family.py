@@ -10,12 +10,11 @@ from torch import Tensor
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 from s2gnn.graphs.selection import Selection
-from s2gnn.operators.edge_factors import EdgeFactors, EdgePattern, edge_factors, scalings
+from s2gnn.operators.edge_factors import EdgeFactors, EdgePattern, edge_factors, scalings, weighted_products
 from s2gnn.operators.graph_operator import BranchOperator, GraphOperator
 from s2gnn.operators.propagation import HadamardPowers, gather_cost
 from s2gnn.operators.shifts import Shift, check_shift
 from s2gnn.operators.sobolev import check_alpha, check_dtype, check_epsilon, check_graph
-from s2gnn.operators.weighted_product import weighted_products
 
 
 class SobolevFamily(GraphOperator):

@@ -33,104 +33,40 @@ class _Product(torch.autograd.Function):
 
 @dataclass(frozen=True, eq=False)
 class ConstantMatrix:
-    """A constant M (rows, columns), multiplied as `M @ h` and differentiated by h only.
+    """A constant M = F_1 ⋯ F_n, mostly of one factor, multiplied as `M @ h` factor by factor; differentiated by h only.
 
     Attributes:
-        matrix: M as a torch CSR tensor, or as a dense one where most entries are nonzero.
-        transpose: Mᵀ in the same form, made once; the same object for a symmetric M.
+        factors: F_1, …, F_n, each a torch CSR tensor, or a dense one where most entries are nonzero.
+        transposes: F_1ᵀ, …, F_nᵀ, made once; the same object where a transpose is one of the factors.
     """
 
-    matrix: Tensor
-    transpose: Tensor
+    factors: tuple[Tensor, ...]
+    transposes: tuple[Tensor, ...]
 
     @classmethod
     def from_scipy(cls, matrix: Any, like: Tensor, *, symmetric: bool = False) -> "ConstantMatrix":
         """`matrix`, a SciPy sparse matrix, in the type and on the device of `like`."""
-        forward = _as_tensor(matrix, like)
-        return cls(forward, forward if symmetric else _as_tensor(matrix.T, like))
-
-    @property
-    def shape(self) -> torch.Size:
-        """(rows, columns)."""
-        return self.matrix.shape
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """In which products are computed."""
-        return self.matrix.dtype
-
-    @property
-    def device(self) -> torch.device:
-        """Where products are computed."""
-        return self.matrix.device
-
-    @property
-    def n_stored(self) -> int:
-        """The number of entries that a product reads."""
-        return self.matrix._nnz() if self.matrix.layout == torch.sparse_csr else self.matrix.numel()
+        forward = as_tensor(matrix, like)
+        return cls((forward,), (forward if symmetric else as_tensor(matrix.T, like),))
 
     def cost(self, width: int) -> float:
         """Of a product with h (columns, width), see `BranchOperator.gather_cost`."""
-        if self.matrix.layout != torch.sparse_csr:
-            return 2 * self.matrix.numel() * width
-        return csr_cost(self.n_stored, self.matrix.dtype.itemsize, width)
+        return sum(
+            csr_cost(factor._nnz(), factor.dtype.itemsize, width)
+            if factor.layout == torch.sparse_csr
+            else 2 * factor.numel() * width
+            for factor in self.factors
+        )
 
     def selected(self, selection: Selection) -> "ConstantMatrix":
-        """The rows and columns of some nodes (n, n), of a square matrix."""
-        matrix = _submatrix(self.matrix, selection)
-        symmetric = self.transpose is self.matrix
-        return ConstantMatrix(matrix, matrix if symmetric else _submatrix(self.transpose, selection))
+        """The product of the rows and columns (n, n) that some nodes have in each factor, of a square matrix."""
+        chosen = {tensor: _submatrix(tensor, selection) for tensor in (*self.factors, *self.transposes)}
+        return ConstantMatrix(tuple(chosen[f] for f in self.factors), tuple(chosen[t] for t in self.transposes))
 
     def __matmul__(self, h: Tensor) -> Tensor:
-        product: Tensor = _Product.apply(h, self.matrix, self.transpose)  # type: ignore[no-untyped-call]
-        return product
-
-
-@dataclass(frozen=True, eq=False)
-class MatrixProduct:
-    """A constant M = F_1 F_2 ⋯ F_n that is not formed: `M @ h` multiplies by one factor after the other.
-
-    Attributes:
-        factors: F_1, …, F_n.
-    """
-
-    factors: tuple[ConstantMatrix, ...]
-
-    @property
-    def shape(self) -> torch.Size:
-        """(rows, columns)."""
-        return torch.Size((self.factors[0].shape[0], self.factors[-1].shape[1]))
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """In which products are computed."""
-        return self.factors[0].dtype
-
-    @property
-    def device(self) -> torch.device:
-        """Where products are computed."""
-        return self.factors[0].device
-
-    @property
-    def n_stored(self) -> int:
-        """The number of entries that a product reads."""
-        return sum(factor.n_stored for factor in self.factors)
-
-    def cost(self, width: int) -> float:
-        """Of a product with h (columns, width), see `BranchOperator.gather_cost`."""
-        return sum(factor.cost(width) for factor in self.factors)
-
-    def selected(self, selection: Selection) -> "MatrixProduct":
-        """The product of what the factors have of some nodes (n, n)."""
-        return MatrixProduct(tuple(factor.selected(selection) for factor in self.factors))
-
-    def __matmul__(self, h: Tensor) -> Tensor:
-        for factor in reversed(self.factors):
-            h = factor @ h
+        for factor, transpose in zip(reversed(self.factors), reversed(self.transposes), strict=True):
+            h = _Product.apply(h, factor, transpose)  # type: ignore[no-untyped-call]
         return h
-
-
-Matrix = ConstantMatrix | MatrixProduct
 
 
 class MatrixOperator(BranchOperator):
@@ -143,13 +79,13 @@ class MatrixOperator(BranchOperator):
 
     shift: Shift = "adjacency"
 
-    def __init__(self, matrices: Sequence[Matrix], epsilon: float = 1.0) -> None:
+    def __init__(self, matrices: Sequence[ConstantMatrix], epsilon: float = 1.0) -> None:
         self.matrices = tuple(matrices)
         self.alpha = len(self.matrices)
         self.epsilon = epsilon
-        self.n_nodes = self.matrices[0].shape[0]
-        self.dtype, self.device = self.matrices[0].dtype, self.matrices[0].device
-        self._powers: dict[Matrix, list[int]] = {}  # where each different matrix is listed
+        first = self.matrices[0].factors[0]
+        self.n_nodes, self.dtype, self.device = len(first), first.dtype, first.device
+        self._powers: dict[ConstantMatrix, list[int]] = {}  # where each different matrix is listed
         for rho, matrix in enumerate(self.matrices, start=1):
             self._powers.setdefault(matrix, []).append(rho)
 
@@ -186,7 +122,8 @@ def csr_cost(n_stored: int, itemsize: int, width: int) -> float:
     return FLOPS_PER_GATHERED_BYTE_OF_CSR * n_stored * (4 + itemsize + itemsize * width)
 
 
-def _as_tensor(matrix: Any, like: Tensor) -> Tensor:
+def as_tensor(matrix: Any, like: Tensor) -> Tensor:
+    """A SciPy sparse matrix as a CSR tensor, or as a dense one where most entries are nonzero."""
     rows, columns = matrix.shape
     if matrix.nnz > SPARSE_BELOW * rows * columns:
         return torch.from_numpy(matrix.toarray()).to(like)

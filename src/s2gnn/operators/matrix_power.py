@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from s2gnn.graphs import Graph
-from s2gnn.operators.matrix import SPARSE_BELOW, ConstantMatrix, Matrix, MatrixProduct
+from s2gnn.operators.matrix import SPARSE_BELOW, ConstantMatrix, as_tensor
 
 
-def matrix_powers(graph: Graph, alpha: int, epsilon: float, like: Tensor) -> tuple[Matrix, ...]:
+def matrix_powers(graph: Graph, alpha: int, epsilon: float, like: Tensor) -> tuple[ConstantMatrix, ...]:
     """S_ρ (N, N) for ρ = 1..α in the type and on the device of `like`, each in the form whose products cost less.
 
     That is ρ sparse factors, or the matrix itself where N is so small that one dense product takes less time; so the
@@ -68,9 +68,9 @@ def _log_degrees(
     return degrees
 
 
-def _factored(factors: list[sp.csr_array], like: Tensor) -> MatrixProduct:
-    tensors = [ConstantMatrix.from_scipy(factor, like, symmetric=True).matrix for factor in factors]
-    return MatrixProduct(tuple(map(ConstantMatrix, tensors, reversed(tensors))))
+def _factored(factors: list[sp.csr_array], like: Tensor) -> ConstantMatrix:
+    tensors = tuple(as_tensor(factor, like) for factor in factors)
+    return ConstantMatrix(tensors, tensors[::-1])
 
 
 def _multiplied(factors: list[sp.csr_array]) -> sp.csr_array:

@@ -9,8 +9,7 @@ Every S_ρ is symmetric, so a backward pass uses these maps again and no transpo
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -26,8 +25,7 @@ with warnings.catch_warnings():
     )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class HadamardPowers:
+class HadamardPowers(NamedTuple):
     """`HadamardFactors` as tensors, with the CSR pattern of the graph.
 
     Attributes:
@@ -49,22 +47,19 @@ class HadamardPowers:
 
 def fan_out(powers: HadamardPowers, h: Tensor) -> Tensor:
     """S_ρ h for ρ = 0..α, differentiable: h (N, F) → (N, α + 1, F)."""
-    p = powers
-    product: Tensor = _fan_out(p.indptr, p.indices, p.b, p.c, p.t, p.sign, h)
+    product: Tensor = _fan_out(*powers, h)
     return product
 
 
 def fan_in(powers: HadamardPowers, g: Tensor) -> Tensor:
     """Σ_ρ S_ρ g_ρ, the adjoint of `fan_out`, differentiable: g (N, α + 1, F) → (N, F)."""
-    p = powers
-    product: Tensor = _fan_in(p.indptr, p.indices, p.b, p.c, p.t, p.sign, g)
+    product: Tensor = _fan_in(*powers, g)
     return product
 
 
 def branchwise(powers: HadamardPowers, h: Tensor) -> Tensor:
     """S_ρ h_ρ for ρ = 0..α, its own adjoint, differentiable: h (N, α + 1, F) → (N, α + 1, F)."""
-    p = powers
-    product: Tensor = _branchwise(p.indptr, p.indices, p.b, p.c, p.t, p.sign, h)
+    product: Tensor = _branchwise(*powers, h)
     return product
 
 
@@ -75,8 +70,7 @@ def by_branch(h: Tensor, weight: Tensor) -> Tensor:
 
 def filtered(powers: HadamardPowers, h: Tensor, weight: Tensor) -> Tensor:
     """(S_ρ h) W_ρ for ρ = 0..α, differentiable: h (N, F), weight (α + 1, F, out) → (N, α + 1, out)."""
-    p = powers
-    product: Tensor = _Filtered.apply(h, weight, p.indptr, p.indices, p.b, p.c, p.t, p.sign)  # type: ignore[no-untyped-call]
+    product: Tensor = _Filtered.apply(h, weight, *powers)  # type: ignore[no-untyped-call]
     return product
 
 
@@ -94,8 +88,8 @@ class _Filtered(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        h, weight, indptr, indices, b, c, t = ctx.saved_tensors
-        powers = HadamardPowers(indptr, indices, b, c, t, ctx.sign)
+        h, weight, *tensors = ctx.saved_tensors
+        powers = HadamardPowers._make((*tensors, ctx.sign))
         shifted = branchwise(powers, grad.to(h.dtype)).flatten(1)  # (N, (alpha + 1) out)
         grad_h = shifted @ weight.transpose(1, 2).flatten(0, 1)
         grad_weight = (h.T @ shifted).view(-1, *weight.shape[::2]).transpose(0, 1)
@@ -117,8 +111,9 @@ def gather_cost(powers: HadamardPowers, alpha: int, device: str, width: int, *, 
 @torch.library.custom_op("s2gnn::fan_out", mutates_args=())
 def _fan_out(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, h: Tensor) -> Tensor:
     out = h.new_empty(len(t), c.shape[1] + 1, h.shape[1])
-    if not _run_natively("fan_out", indptr, indices, b, c, t, sign, h, out):
-        for branch, product in enumerate(_products(indptr, indices, b, c, t, sign, h[:, None].expand(out.shape))):
+    powers = HadamardPowers(indptr, indices, b, c, t, sign)
+    if not _run_natively("fan_out", powers, h, out):
+        for branch, product in enumerate(_products(powers, h[:, None].expand(out.shape))):
             out[:, branch] = product
     return out
 
@@ -126,9 +121,10 @@ def _fan_out(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, s
 @torch.library.custom_op("s2gnn::fan_in", mutates_args=())
 def _fan_in(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, g: Tensor) -> Tensor:
     out = g.new_empty(len(t), g.shape[2])
-    if not _run_natively("fan_in", indptr, indices, b, c, t, sign, g, out):
+    powers = HadamardPowers(indptr, indices, b, c, t, sign)
+    if not _run_natively("fan_in", powers, g, out):
         out.zero_()
-        for product in _products(indptr, indices, b, c, t, sign, g):
+        for product in _products(powers, g):
             out += product
     return out
 
@@ -136,8 +132,9 @@ def _fan_in(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, si
 @torch.library.custom_op("s2gnn::branchwise", mutates_args=())
 def _branchwise(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, h: Tensor) -> Tensor:
     out = h.new_empty(h.shape)
-    if not _run_natively("branchwise", indptr, indices, b, c, t, sign, h, out):
-        for branch, product in enumerate(_products(indptr, indices, b, c, t, sign, h)):
+    powers = HadamardPowers(indptr, indices, b, c, t, sign)
+    if not _run_natively("branchwise", powers, h, out):
+        for branch, product in enumerate(_products(powers, h)):
             out[:, branch] = product
     return out
 
@@ -168,42 +165,30 @@ _register_adjoint(_fan_in, _fan_out)
 _register_adjoint(_branchwise, _branchwise)
 
 
-def _run_natively(
-    name: str,
-    indptr: Tensor,
-    indices: Tensor,
-    b: Tensor,
-    c: Tensor,
-    t: Tensor,
-    sign: int,
-    signal: Tensor,
-    out: Tensor,
-) -> bool:
+def _run_natively(name: str, powers: HadamardPowers, signal: Tensor, out: Tensor) -> bool:
     """Fill `out` with the native kernel, if one applies; return whether one did."""
     native = kernel.native_variant(signal.device.type)
-    if native is None or indptr.dtype != torch.int32:
+    if native is None or powers.indptr.dtype != torch.int32:
         return False
     module, variant = native
-    powers = (kernel.array(tensor) for tensor in (indptr, indices, b, c, t))
+    arrays = map(kernel.array, powers[:-1])
     threads = torch.get_num_threads()
-    getattr(module, name)(variant, *powers, sign, threads, kernel.array(signal.contiguous()), kernel.array(out))
+    getattr(module, name)(variant, *arrays, powers.sign, threads, kernel.array(signal.contiguous()), kernel.array(out))
     return True
 
 
-def _products(
-    indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, inputs: Tensor
-) -> Iterator[Tensor]:
+def _products(powers: HadamardPowers, inputs: Tensor) -> Iterator[Tensor]:
     """Yield S_ρ H_ρ (N, F) for ρ = 0..α, of inputs H (N, α + 1, F), on plain torch.
 
     b^ρ is computed branch by branch: one array of E floats, not α.
     """
-    n = len(t)
+    indptr, indices, b, c, t, sign = powers
     own, *others = inputs.unbind(1)
     yield own
     power = torch.ones_like(b)
     for rho, h in enumerate(others, start=1):
         power = power * b
         scale = c[:, rho - 1, None]  # (N, 1)
-        hadamard = torch.sparse_csr_tensor(indptr, indices, power, size=(n, n), check_invariants=False)
+        hadamard = torch.sparse_csr_tensor(indptr, indices, power, size=(len(t), len(t)), check_invariants=False)
         neighbours = scale * (hadamard @ (scale * h))  # (N, F)
         yield sign**rho * neighbours + (t[:, None] ** rho * scale**2) * h

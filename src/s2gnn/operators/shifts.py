@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
+from s2gnn.graphs.validation import check_choice
 
 Shift = Literal["adjacency", "laplacian", "normalized_adjacency", "normalized_laplacian"]
 BLOCK = 2**22  # stored directions worked on at a time
@@ -33,8 +33,7 @@ class ShiftMatrix:
 
 def check_shift(shift: str) -> None:
     """Raise unless `shift` is the name of a shift operator."""
-    if shift not in get_args(Shift):
-        raise InputError(f"shift is {shift!r}, but it must be one of {', '.join(get_args(Shift))}")
+    check_choice("shift", shift, get_args(Shift))
 
 
 def shift_matrix(graph: Graph, epsilon: float, shift: Shift) -> ShiftMatrix:

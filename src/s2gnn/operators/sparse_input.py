@@ -31,7 +31,7 @@ class SparseInput:
     @property
     def device(self) -> torch.device:
         """Where products are computed, the CPU."""
-        return self._matrix.matrix.device
+        return self._matrix.factors[0].device
 
     def __matmul__(self, weight: Tensor) -> Tensor:
         """X weight, differentiable: (F, O) → (N, O)."""
@@ -42,7 +42,7 @@ class SparseInput:
 
     def rows(self, chosen: Tensor) -> "SparseInput":
         """The rows `chosen` (n,) of X, (n, F)."""
-        matrix = self._matrix.matrix
+        (matrix,) = self._matrix.factors
         if matrix.layout != torch.sparse_csr:
             return SparseInput(sp.csr_array(matrix.index_select(0, chosen).numpy()), self.dtype)
         arrays = (matrix.values(), matrix.col_indices(), matrix.crow_indices())
@@ -51,7 +51,7 @@ class SparseInput:
 
     def to_dense(self) -> Tensor:
         """X as a dense tensor (N, F)."""
-        return self._matrix.matrix.to_dense()
+        return self._matrix.factors[0].to_dense()
 
     def __repr__(self) -> str:
         return f"SparseInput({self.shape[0]}, {self.shape[1]}, nnz={self.nnz}, dtype={self.dtype})"

@@ -40,18 +40,6 @@ def test_the_auxiliary_loss_is_the_cross_entropy_of_edges_against_non_edges():
     assert gradient.abs().sum() > 0
 
 
-def test_the_same_seed_gives_the_same_loss():
-    model = SuperGAT(4, 5, 2, dropout=0.0)
-    inputs = model.prepare(torch.randn(30, 4), random_graph(30, 0.1))
-    losses = []
-    for _ in range(2):
-        torch.manual_seed(0)
-        model(*inputs)
-        losses.append(model.auxiliary_loss().item())
-    model(*inputs)
-    assert losses[0] == losses[1] != model.auxiliary_loss().item()
-
-
 def test_the_auxiliary_loss_teaches_to_tell_edges_from_non_edges():
     graph = Graph.from_edge_list([(i, j) for half in (0, 10) for i in range(half, half + 10) for j in range(half, i)])
     torch.manual_seed(0)

@@ -3,11 +3,10 @@
 import torch
 from torch import Tensor, nn
 
-from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 from s2gnn.nn.arguments import positive_integer
 from s2gnn.nn.baselines.edges import NodePairs
-from s2gnn.nn.baselines.stack import HeadName, Stack
+from s2gnn.nn.baselines.stack import Stack
 from s2gnn.nn.inputs import Features, sparse_if_cheaper, table
 from s2gnn.nn.network import reset
 from s2gnn.operators import GraphOperator, SparseInput
@@ -23,11 +22,11 @@ class AttentionLayer(nn.Module):
         - output: (N, out_channels), the mean over the heads
     """
 
-    def __init__(self, in_channels: int, out_channels: int, heads: int) -> None:
+    def __init__(self, in_channels: int, out_channels: int, *, heads: int = 1) -> None:
         super().__init__()
         self.in_channels = in_channels
         self.out_channels = out_channels
-        self.heads = heads
+        self.heads = positive_integer(heads, "heads")
 
     def reset_parameters(self) -> None:
         """Draw the linear maps, then Glorot-uniform attention vectors (1, heads, C), and set the bias to zero."""
@@ -64,33 +63,16 @@ class AttentionNetwork(Stack):
     Args:
         hidden_channels: width between layers, and of each head.
         dropout: probability of dropping a hidden element in training; attention coefficients are not dropped.
-        heads: number of attention heads, which are averaged.
+        heads: number of attention heads, which are averaged; default 1.
     """
 
     SELF_LOOPS = True
-
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        num_layers: int = 2,
-        dropout: float = 0.5,
-        heads: int = 1,
-        head: HeadName = "plain",
-    ) -> None:
-        heads = positive_integer(heads, "heads")
-        super().__init__(in_channels, hidden_channels, out_channels, num_layers, dropout, head, heads=heads)
 
     def prepare(self, x: Features, graph: Graph) -> tuple[Tensor | SparseInput, NodePairs]:
         """The features (N, in_channels), sparse where that is cheaper, and the edges, with self-loops or without."""
         features = sparse_if_cheaper(table(x, graph, self.in_channels), self.parameter)
         return features, NodePairs.of(graph, self_loops=self.SELF_LOOPS, device=self.parameter.device)
 
-    def check_operator(self, op: GraphOperator | None) -> None:
-        """Raise unless `op` is what `prepare` returns."""
-        if not isinstance(op, NodePairs):
-            raise InputError(
-                f"{type(self).__name__} attends along edges, but was given {op!r}: call it with what "
-                "model.prepare(x, graph) gives"
-            )
+    def accepts(self, op: GraphOperator | None) -> bool:
+        """Whether `op` has edges to attend along."""
+        return isinstance(op, NodePairs)

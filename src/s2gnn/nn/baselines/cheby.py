@@ -5,7 +5,6 @@ from torch import Tensor, nn
 
 from s2gnn.nn.arguments import positive_integer
 from s2gnn.nn.baselines.filters import FilterLayer, FilterNetwork, propagate
-from s2gnn.nn.baselines.stack import HeadName
 from s2gnn.operators import BranchOperator, SparseInput
 
 
@@ -19,8 +18,10 @@ class ChebyLayer(FilterLayer):
         - `bias`: (out_channels,)
     """
 
-    def __init__(self, in_channels: int, out_channels: int, K: int) -> None:
+    def __init__(self, in_channels: int, out_channels: int, *, K: int = 2) -> None:
         super().__init__(in_channels, out_channels)
+        K = positive_integer(K, "K")
+        self.products = (K - 1) / K  # all polynomials but the first multiply once
         self.weight = nn.Parameter(torch.empty(K, in_channels, out_channels))
         self.bias = nn.Parameter(torch.empty(out_channels))
         self.reset_parameters()
@@ -30,11 +31,6 @@ class ChebyLayer(FilterLayer):
         for weight in self.weight:
             nn.init.xavier_uniform_(weight)
         nn.init.zeros_(self.bias)
-
-    @property
-    def products(self) -> float:
-        """(K − 1) / K: all polynomials but the first multiply once."""
-        return (len(self.weight) - 1) / len(self.weight)
 
     def filters(self, x: Tensor, op: BranchOperator) -> tuple[Tensor, ...]:
         """T_0(L̂) x, …, T_{K−1}(L̂) x, by T_k = 2 L̂ T_{k−1} − T_{k−2}."""
@@ -73,21 +69,8 @@ class Cheby(FilterNetwork):
     """A stack of `ChebyLayer`; further arguments and shapes are those of `Stack`.
 
     Args:
-        K: number of polynomials; a layer reaches K − 1 hops, and K = 1 is an MLP.
+        K: number of polynomials, default 2; a layer reaches K − 1 hops, and K = 1 is an MLP.
     """
 
     LAYER = ChebyLayer
     EPSILON = 0.0
-
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        num_layers: int = 2,
-        dropout: float = 0.5,
-        K: int = 2,
-        head: HeadName = "plain",
-    ) -> None:
-        K = positive_integer(K, "K")
-        super().__init__(in_channels, hidden_channels, out_channels, num_layers, dropout, head, K=K)

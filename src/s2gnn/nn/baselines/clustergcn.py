@@ -3,7 +3,6 @@
 import scipy.sparse as sp
 from torch import Tensor
 
-from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 from s2gnn.graphs.measures import closed_neighbourhoods
 from s2gnn.nn.baselines.filters import FilterLayer, FilterNetwork, propagate
@@ -48,10 +47,6 @@ class ClusterGCN(FilterNetwork):
         mean = sp.diags_array(1 / closed.sum(axis=1)) @ closed
         return MatrixOperator([ConstantMatrix.from_scipy(mean, self.parameter)])
 
-    def check_operator(self, op: GraphOperator | None) -> None:
-        """Raise unless `op` is the one that `operator` makes."""
-        if not isinstance(op, MatrixOperator):
-            raise InputError(
-                f"ClusterGCN averages over neighbourhoods, but was given {op!r}: call it with what "
-                "model.prepare(x, graph) gives"
-            )
+    def accepts(self, op: GraphOperator | None) -> bool:
+        """Whether `op` has a matrix such as P."""
+        return isinstance(op, MatrixOperator)

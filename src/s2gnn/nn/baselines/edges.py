@@ -77,33 +77,27 @@ class NodePairs(GraphOperator):
 
     def dot(self, x: Tensor, y: Tensor) -> Tensor:
         """x_iᵀ y_j of every pair (heads, E), of signals x and y (heads, N, C)."""
-        scores: Tensor = _Dot.apply(x, y, self)  # type: ignore[no-untyped-call]
-        return scores
+        return _Dot.apply(x, y, self)  # type: ignore[no-any-return,no-untyped-call]
 
     def sum(self, values: Tensor, y: Tensor) -> Tensor:
         """Σ_j v_ij y_j of every node (heads, N, C), of values (heads, E) and signals y (heads, N, C)."""
-        sums: Tensor = _Sum.apply(values, y, self)  # type: ignore[no-untyped-call]
-        return sums
+        return _Sum.apply(values, y, self)  # type: ignore[no-any-return,no-untyped-call]
 
     def softmax(self, scores: Tensor) -> Tensor:
         """exp(s_ij) / Σ_k exp(s_ik) of every pair (heads, E), of scores (heads, E)."""
-        shares: Tensor = _Softmax.apply(scores, self)  # type: ignore[no-untyped-call]
-        return shares
+        return _Softmax.apply(scores, self)  # type: ignore[no-any-return,no-untyped-call]
 
     def of_rows(self, values: Tensor) -> Tensor:
         """v_i of every pair (heads, E), of values (heads, N)."""
-        taken: Tensor = _OfEnds.apply(values, self, False)  # type: ignore[no-untyped-call]
-        return taken
+        return _OfEnds.apply(values, self, False)  # type: ignore[no-any-return,no-untyped-call]
 
     def of_columns(self, values: Tensor) -> Tensor:
         """v_j of every pair (heads, E), of values (heads, N)."""
-        taken: Tensor = _OfEnds.apply(values, self, True)  # type: ignore[no-untyped-call]
-        return taken
+        return _OfEnds.apply(values, self, True)  # type: ignore[no-any-return,no-untyped-call]
 
     def additive_scores(self, x: Tensor, y: Tensor, a: Tensor, slope: float) -> Tensor:
         """aᵀ LeakyReLU(x_i + y_j) of every pair (heads, E), of x and y (heads, N, C) and a (heads, C)."""
-        scores: Tensor = _AdditiveScores.apply(x, y, a, slope, self)  # type: ignore[no-untyped-call]
-        return scores
+        return _AdditiveScores.apply(x, y, a, slope, self)  # type: ignore[no-any-return,no-untyped-call]
 
 
 def _dot(edges: NodePairs, x: Tensor, y: Tensor) -> Tensor:

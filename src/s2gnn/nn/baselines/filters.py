@@ -5,7 +5,6 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 from s2gnn.nn.baselines.stack import Stack
 from s2gnn.nn.inputs import Features, LayerInput, sparse_if_cheaper, table
@@ -23,14 +22,11 @@ class FilterLayer(nn.Module, ABC):
         - output: (N, out_channels)
     """
 
+    products: float = 1  # products with the operator for each product X W, if the layer transforms first
+
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()
         self.in_channels, self.out_channels = in_channels, out_channels
-
-    @property
-    def products(self) -> float:
-        """How many products with the operator go with one product X W if the layer transforms first."""
-        return 1
 
     @abstractmethod
     def filters(self, x: Tensor, op: BranchOperator) -> tuple[Tensor, ...]:
@@ -77,13 +73,9 @@ class FilterNetwork(Stack):
             return inputs, op
         return PreparedInput(torch.stack(first.filters(inputs, op), dim=1), op), op
 
-    def check_operator(self, op: GraphOperator | None) -> None:
-        """Raise unless `op` is the one that `operator` makes."""
-        if not isinstance(op, SobolevOperator) or (op.alpha, op.epsilon, op.shift) != (1, self.EPSILON, "adjacency"):
-            raise InputError(
-                f"{type(self).__name__} propagates with SobolevOperator(graph, alpha=1, epsilon={self.EPSILON:g}), "
-                f"but was given {op!r}: call it with what model.prepare(x, graph) gives"
-            )
+    def accepts(self, op: GraphOperator | None) -> bool:
+        """Whether `op` is S_1."""
+        return isinstance(op, SobolevOperator) and (op.alpha, op.epsilon, op.shift) == (1, self.EPSILON, "adjacency")
 
 
 def propagate(op: BranchOperator, h: Tensor) -> Tensor:

@@ -15,8 +15,8 @@ class GATLayer(AttentionLayer):
     Shapes: see `AttentionLayer`.
     """
 
-    def __init__(self, in_channels: int, out_channels: int, heads: int) -> None:
-        super().__init__(in_channels, out_channels, heads)
+    def __init__(self, in_channels: int, out_channels: int, *, heads: int = 1) -> None:
+        super().__init__(in_channels, out_channels, heads=heads)
         self.lin = GlorotLinear(in_channels, heads * out_channels, bias=False)
         self.att_src = vectors(heads, out_channels)
         self.att_dst = vectors(heads, out_channels)

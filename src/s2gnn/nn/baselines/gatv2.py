@@ -14,8 +14,8 @@ class GATv2Layer(AttentionLayer):
     l = H W_l + b_l and r = H W_r + b_r. Shapes: see `AttentionLayer`.
     """
 
-    def __init__(self, in_channels: int, out_channels: int, heads: int) -> None:
-        super().__init__(in_channels, out_channels, heads)
+    def __init__(self, in_channels: int, out_channels: int, *, heads: int = 1) -> None:
+        super().__init__(in_channels, out_channels, heads=heads)
         self.lin_l = GlorotLinear(in_channels, heads * out_channels)
         self.lin_r = GlorotLinear(in_channels, heads * out_channels)
         self.att = vectors(heads, out_channels)

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 from s2gnn.errors import InputError
+from s2gnn.graphs.validation import check_choice
 from s2gnn.nn.baselines.ablations import NoHadamardGNN, RegularSobolevGNN
 from s2gnn.nn.baselines.cheby import Cheby
 from s2gnn.nn.baselines.clustergcn import ClusterGCN
@@ -49,9 +50,18 @@ def hyperparameters(name: str) -> tuple[str, ...]:
         close = _closest(name)
         meant = f"did you mean {close!r}? They are" if close else "they are"
         raise InputError(f"there is no model {name!r}: {meant} {', '.join(MODELS)}")
-    parameters = inspect.signature(MODELS[name]).parameters.values()
-    named = [p.name for p in parameters if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
-    return (*(p for p in named if p not in ("in_channels", "out_channels", "head")), "head")
+    return (*(key for key in _parameters(name) if key not in ("in_channels", "out_channels", "head")), "head")
+
+
+def _parameters(name: str) -> dict[str, inspect.Parameter]:
+    """The arguments of the model's class, and the keyword-only ones of its layers, which it passes on."""
+    model = MODELS[name]
+    of_model = inspect.signature(model).parameters
+    of_layers = inspect.signature(getattr(model, "LAYER", model)).parameters
+    return {
+        **{key: p for key, p in of_model.items() if p.kind is p.POSITIONAL_OR_KEYWORD},
+        **{key: p for key, p in of_layers.items() if p.kind is p.KEYWORD_ONLY},
+    }
 
 
 def _closest(name: str) -> str | None:
@@ -66,7 +76,7 @@ def _closest(name: str) -> str | None:
 
 def model_defaults(name: str) -> dict[str, Any]:
     """The defaults of the model's class among `hyperparameters(name)`, except for the head and what is off."""
-    parameters = inspect.signature(MODELS[name]).parameters
+    parameters = _parameters(name)
     defaults = {key: parameters[key].default for key in hyperparameters(name)[:-1]}
     off = (None, False, inspect.Parameter.empty)
     return {key: value for key, value in defaults.items() if not any(value is nothing for nothing in off)}
@@ -74,7 +84,7 @@ def model_defaults(name: str) -> dict[str, Any]:
 
 def has_head(name: str) -> bool:
     """Whether `head` makes a difference: the released code puts ReLU and dropout on the logits of this model."""
-    return "head" in inspect.signature(MODELS[name]).parameters
+    return len(getattr(MODELS[name], "HEADS", ())) > 1
 
 
 def make_model(name: str, in_channels: int, out_channels: int, **given: Any) -> GraphNetwork:
@@ -89,8 +99,7 @@ def make_model(name: str, in_channels: int, out_channels: int, **given: Any) -> 
             the released code leaves as they are, "plain" and "released" are the same.
     """
     _check_names(name, given, hyperparameters(name))
-    if given.get("head", "plain") not in get_args(HeadName):
-        raise InputError(f"head is {given['head']!r}, but it must be one of {', '.join(get_args(HeadName))}")
+    check_choice("head", given.get("head", "plain"), get_args(HeadName))
     model = MODELS[name]
     if not has_head(name):
         given.pop("head", None)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +17,7 @@ class SGCLayer(FilterLayer):
 
     def __init__(self, in_channels: int, out_channels: int, K: int) -> None:
         super().__init__(in_channels, out_channels)
-        self.K = K
+        self.K = self.products = K
         self.weight = nn.Parameter(torch.empty(out_channels, in_channels))
         self.bias = nn.Parameter(torch.empty(out_channels))
         self.reset_parameters()
@@ -26,11 +27,6 @@ class SGCLayer(FilterLayer):
         bound = 1 / math.sqrt(self.in_channels)
         nn.init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         nn.init.uniform_(self.bias, -bound, bound)
-
-    @property
-    def products(self) -> float:
-        """K: S is multiplied K times."""
-        return self.K
 
     def filters(self, x: Tensor, op: BranchOperator) -> tuple[Tensor, ...]:
         """S^K x."""
@@ -54,6 +50,6 @@ class SGC(FilterNetwork):
 
     EPSILON = 1.0
 
-    def new_layers(self, widths: list[int], **of_layers: int) -> Iterable[nn.Module]:
+    def new_layers(self, widths: list[int], **of_layers: Any) -> Iterable[nn.Module]:
         """One layer, from the first width to the last."""
         return [SGCLayer(widths[0], widths[-1], K=len(widths) - 1, **of_layers)]

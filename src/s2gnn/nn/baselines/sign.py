@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,14 +21,11 @@ class SIGNLayer(FilterLayer):
         - output: (N, K · out_channels)
     """
 
-    def __init__(self, in_channels: int, out_channels: int, K: int) -> None:
+    def __init__(self, in_channels: int, out_channels: int, *, powers: int = 2) -> None:
         super().__init__(in_channels, out_channels)
+        K = positive_integer(powers, "powers")
+        self.products = (K + 1) / 2  # the k-th power multiplies k times
         self.linears = nn.ModuleList(nn.Linear(in_channels, out_channels) for _ in range(K))
-
-    @property
-    def products(self) -> float:
-        """(K + 1) / 2: the k-th power multiplies k times."""
-        return (len(self.linears) + 1) / 2
 
     def filters(self, x: Tensor, op: BranchOperator) -> tuple[Tensor, ...]:
         """A_N x, A_N² x, …, A_N^K x."""
@@ -51,35 +49,25 @@ class SIGNLayer(FilterLayer):
 class SIGN(FilterNetwork):
     """One linear layer for each power of the normalised adjacency matrix, then linear layers on all of them.
 
-    The released code leaves the logits of SIGN, alone among its baselines, as they are; so there is no `head`. Further
-    arguments and shapes are those of `Stack`.
+    The released code leaves the logits of SIGN, alone among its baselines, as they are; so `head` is
+    "plain". Further arguments and shapes are those of `Stack`.
 
     Args:
         hidden_channels: width of each power, and between further layers.
         num_layers: number of layers, at least 2; the released code has 2.
-        powers: the highest power K ≥ 1; the powers are 1..K.
+        powers: the highest power K ≥ 1, default 2; the powers are 1..K.
     """
 
+    LAYER = SIGNLayer
+    HEADS = ("plain",)
     EPSILON = 0.0
 
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        num_layers: int = 2,
-        dropout: float = 0.5,
-        powers: int = 2,
-    ) -> None:
-        K = positive_integer(powers, "powers")
-        super().__init__(in_channels, hidden_channels, out_channels, num_layers, dropout, K=K)
-
-    def new_layers(self, widths: list[int], **of_layers: int) -> Iterable[nn.Module]:
+    def new_layers(self, widths: list[int], **of_layers: Any) -> Iterable[nn.Module]:
         """The powers, and the linear layers that read them."""
-        K = of_layers["K"]
         if len(widths) < 3:
             raise InputError(
                 f"num_layers is {len(widths) - 1}, but SIGN has at least 2: the powers, and what reads them"
             )
         first, second, *others = widths
-        return [SIGNLayer(first, second, K), *(LinearLayer(i, o) for i, o in pairwise([K * second, *others]))]
+        powers = self.LAYER(first, second, **of_layers)
+        return [powers, *(LinearLayer(i, o) for i, o in pairwise([len(powers.linears) * second, *others]))]

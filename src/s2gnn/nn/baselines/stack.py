@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from s2gnn.errors import InputError
+from s2gnn.graphs.validation import check_choice
 from s2gnn.nn.arguments import layer_widths, probability
 from s2gnn.nn.inputs import NetworkInput, layer_input
 from s2gnn.nn.network import GraphNetwork
@@ -27,7 +28,7 @@ class Stack(GraphNetwork):
         dropout: probability of dropping a hidden element in training.
         head: "plain" gives the output of the last layer as logits; "released" applies ReLU and dropout to it, as the
             code that the paper's authors released does.
-        **of_layers: further arguments of every layer.
+        **of_layers: the keyword-only arguments of the layer, such as `heads` of attention.
 
     Shapes:
         - input: x (N, in_channels), or what `prepare` returns, and the operator that `prepare` returns
@@ -35,6 +36,7 @@ class Stack(GraphNetwork):
     """
 
     LAYER: ClassVar[Callable[..., nn.Module]]
+    HEADS: ClassVar[tuple[HeadName, ...]] = get_args(HeadName)
 
     def __init__(
         self,
@@ -44,24 +46,27 @@ class Stack(GraphNetwork):
         num_layers: int = 2,
         dropout: float = 0.5,
         head: HeadName = "plain",
-        **of_layers: int,
+        **of_layers: Any,
     ) -> None:
         super().__init__()
         widths = layer_widths(in_channels, hidden_channels, out_channels, num_layers)
-        if head not in get_args(HeadName):
-            raise InputError(f"head is {head!r}, but it must be one of {', '.join(get_args(HeadName))}")
+        check_choice("head", head, self.HEADS)
         self.in_channels = widths[0]
         self.dropout = probability(dropout, "dropout")
         self.head: HeadName = head
         self.layers = nn.ModuleList(self.new_layers(widths, **of_layers))
 
-    def new_layers(self, widths: list[int], **of_layers: int) -> Iterable[nn.Module]:
+    def new_layers(self, widths: list[int], **of_layers: Any) -> Iterable[nn.Module]:
         """The layers between these widths, with new parameters."""
         return (self.LAYER(width_in, width_out, **of_layers) for width_in, width_out in pairwise(widths))
 
     def forward(self, x: NetworkInput, op: GraphOperator | None = None) -> Tensor:
         """The logits (N, C)."""
-        self.check_operator(op)
+        if not self.accepts(op):
+            raise InputError(
+                f"{type(self).__name__} cannot compute with {op!r}: call it with the operator that "
+                "model.prepare(x, graph) returns"
+            )
         h = layer_input(x, self.parameter)
         *hidden, last = self.layers
         for layer in hidden:
@@ -69,8 +74,10 @@ class Stack(GraphNetwork):
         logits: Tensor = last(h, op)
         return self._activate(logits) if self.head == "released" else logits
 
-    def check_operator(self, op: GraphOperator | None) -> None:
-        """Raise unless the layers can work with `op`."""
+    def accepts(self, op: GraphOperator | None) -> bool:
+        """Whether `op` is one that `prepare` returns."""
+        del op
+        return True
 
     def _activate(self, h: Tensor) -> Tensor:
         return F.dropout(F.relu(h), self.dropout, self.training)

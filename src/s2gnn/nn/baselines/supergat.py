@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from s2gnn.errors import InputError
 from s2gnn.nn.baselines.attention import NEGATIVE_SLOPE, AttentionLayer, AttentionNetwork, along, vectors
 from s2gnn.nn.baselines.edges import NodePairs
-from s2gnn.nn.baselines.stack import GlorotLinear, HeadName
+from s2gnn.nn.baselines.stack import GlorotLinear
 from s2gnn.operators import SparseInput
 
 NON_EDGES_PER_EDGE = 0.5
@@ -18,13 +18,16 @@ NON_EDGES_PER_EDGE = 0.5
 class SuperGATLayer(AttentionLayer):
     """GAT with the scores (aᵀ W h_j + cᵀ W h_i) σ((W h_i)ᵀ W h_j); PyG's `SuperGATConv` of type MX.
 
-    σ(·), a guess whether (i, j) is an edge, is also trained as one, by `attention_loss`. Shapes: see `AttentionLayer`.
+    σ(·), a guess whether (i, j) is an edge, is also trained as one: `guess_loss` is the cross-entropy of the last
+    forward pass. Arguments: see `SuperGAT`; shapes: see `AttentionLayer`.
     """
 
-    def __init__(self, in_channels: int, out_channels: int, heads: int) -> None:
-        super().__init__(in_channels, out_channels, heads)
-        self.supervised = True
-        self.attention_loss: Tensor | None = None
+    def __init__(self, in_channels: int, out_channels: int, *, heads: int = 1, attention_loss: float = 1.0) -> None:
+        super().__init__(in_channels, out_channels, heads=heads)
+        if not (isinstance(attention_loss, int | float) and math.isfinite(attention_loss) and attention_loss >= 0):
+            raise InputError(f"attention_loss is {attention_loss!r}, but a weight is a finite number >= 0")
+        self.attention_loss = float(attention_loss)
+        self.guess_loss: Tensor | None = None
         self.lin = GlorotLinear(in_channels, heads * out_channels, bias=False)
         self.att_l = vectors(heads, out_channels)
         self.att_r = vectors(heads, out_channels)
@@ -33,18 +36,18 @@ class SuperGATLayer(AttentionLayer):
 
     def train(self, mode: bool = True) -> "SuperGATLayer":
         """Enter or leave training; leaving it forgets the loss of the last step."""
-        self.attention_loss = self.attention_loss if mode else None
+        self.guess_loss = self.guess_loss if mode else None
         return super().train(mode)
 
     def forward(self, x: Tensor | SparseInput, edges: NodePairs) -> Tensor:
-        """The layer's output before its activation, (N, out_channels); in training also `attention_loss`."""
+        """The layer's output before its activation, (N, out_channels); in training also `guess_loss`."""
         h = self._by_head(self.lin(x))  # (heads, N, C)
         source, target = along(h, self.att_l), along(h, self.att_r)  # (heads, N)
         guesses = edges.dot(h, h)  # (heads, E)
         scores = (edges.of_columns(source) + edges.of_rows(target)) * guesses.sigmoid()
         shares = edges.softmax(F.leaky_relu(scores, NEGATIVE_SLOPE))
-        if self.training and self.supervised:
-            self.attention_loss = _cross_entropy(guesses, non_edges(edges).dot(h, h))
+        if self.training and self.attention_loss > 0:
+            self.guess_loss = _cross_entropy(guesses, non_edges(edges).dot(h, h))
         return edges.sum(shares, h).mean(0) + self.bias
 
 
@@ -107,39 +110,18 @@ class SuperGAT(AttentionNetwork):
     """A stack of `SuperGATLayer`; further arguments and shapes are those of `AttentionNetwork`.
 
     Args:
-        attention_loss: weight of the self-supervised loss; the released code trains without, i.e. with 0.
+        attention_loss: weight of the self-supervised loss, default 1; the released code trains without, i.e. with 0.
     """
 
     LAYER = SuperGATLayer
-
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        num_layers: int = 2,
-        dropout: float = 0.5,
-        heads: int = 1,
-        attention_loss: float = 1.0,
-        head: HeadName = "plain",
-    ) -> None:
-        super().__init__(in_channels, hidden_channels, out_channels, num_layers, dropout, heads, head)
-        if not (isinstance(attention_loss, int | float) and math.isfinite(attention_loss) and attention_loss >= 0):
-            raise InputError(f"attention_loss is {attention_loss!r}, but a weight is a finite number >= 0")
-        self.attention_loss = float(attention_loss)
-        for layer in self._layers:
-            layer.supervised = self.attention_loss > 0
 
     def auxiliary_loss(self) -> Tensor:
         """`attention_loss` times the cross-entropy of edges against non-edges in the last forward pass.
 
         It is summed over the layers, and zero outside training.
         """
-        losses = [layer.attention_loss for layer in self._layers if layer.attention_loss is not None]
+        layers = [layer for layer in self.layers if isinstance(layer, SuperGATLayer)]
+        losses = [layer.guess_loss for layer in layers if layer.guess_loss is not None]
         if not losses:
             return self.parameter.new_zeros(())
-        return self.attention_loss * torch.stack(losses).sum()
-
-    @property
-    def _layers(self) -> list[SuperGATLayer]:
-        return [layer for layer in self.layers if isinstance(layer, SuperGATLayer)]
+        return layers[0].attention_loss * torch.stack(losses).sum()

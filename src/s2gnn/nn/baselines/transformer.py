@@ -16,8 +16,8 @@ class TransformerLayer(AttentionLayer):
     Queries q, keys k and values v are linear in H. Shapes: see `AttentionLayer`.
     """
 
-    def __init__(self, in_channels: int, out_channels: int, heads: int) -> None:
-        super().__init__(in_channels, out_channels, heads)
+    def __init__(self, in_channels: int, out_channels: int, *, heads: int = 1) -> None:
+        super().__init__(in_channels, out_channels, heads=heads)
         self.lin_key = LinearLayer(in_channels, heads * out_channels)
         self.lin_query = LinearLayer(in_channels, heads * out_channels)
         self.lin_value = LinearLayer(in_channels, heads * out_channels)
