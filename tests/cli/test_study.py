@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 
@@ -6,6 +7,8 @@ from s2gnn.data import TEST_SEEDS
 from s2gnn.experiments import Records, make_experiment
 from s2gnn.experiments.hyperparameters import search_space
 from tests.experiments.made_records import append
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -333,3 +336,11 @@ def test_an_unusable_search_is_one_sentence_and_exit_code_2(s2gnn, tmp_path, cha
     assert message in err
     assert "Traceback" not in err
     assert "secret" not in err
+
+
+@pytest.mark.parametrize("study", ["alpha", "links", "graph-classification-ten-fold"])
+def test_a_study_without_a_search_has_no_runs_with_budget_full(s2gnn, study):
+    code, _, err = s2gnn("study", "show", study, "--budget", "full", "--results", ROOT / "results")
+    assert code == 2
+    assert f"s2gnn: {study} " in err
+    assert "so it has no runs with budget full: choose from smoke, quick, long" in err

@@ -14,7 +14,6 @@ import s2gnn.data.catalogue as catalogue
 import s2gnn.data.loading as loading
 from s2gnn import S2GNN, SobolevOperator, knn_graph
 from s2gnn.data import load_dataset
-from s2gnn.experiments.experiment import make_experiment
 from s2gnn.experiments.protocols import BUDGETS
 from s2gnn.experiments.table import parse_table
 from s2gnn.experiments.tasks import load_task
@@ -78,15 +77,7 @@ def test_add_a_fusion(monkeypatch):
 def test_add_a_study():
     study = parse_table("digits", tomllib.loads(recipe("Add a study", "toml")))
     assert study.models == ("mlp", "gcn")
-    cell = study.cells[1]
-    experiment = make_experiment(
-        cell.data,
-        cell.model,
-        BUDGETS["smoke"].limit(study.protocols[1]),
-        graph=cell.graph,
-        changes=cell.values,
-        seeds=1,
-    )
+    experiment = study.experiment(study.cells[1], study.protocols[1], BUDGETS["smoke"])
     run = load_task(experiment).run(experiment.seeds[0])
     assert run.metrics["test_accuracy"] > 0.3
 

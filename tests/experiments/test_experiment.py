@@ -150,7 +150,7 @@ def test_supergat_is_released_without_its_loss():
     assert make_experiment("digits", "supergat").hyperparameters.model["attention_loss"] == 0
     assert make_experiment("digits", "supergat", "fair").hyperparameters.model["attention_loss"] == 1
     changed = make_experiment("digits", "supergat", changes={"attention_loss": 2.0})
-    assert changed.new_network(4, 3).attention_loss == 2
+    assert changed.new_network(4, 3).layers[0].attention_loss == 2
 
 
 def test_a_classical_baseline_has_no_learning_rate():
@@ -189,3 +189,9 @@ def test_a_classical_baseline_has_no_learning_rate():
 def test_an_unusable_experiment_is_refused(arguments, message):
     with pytest.raises(InputError, match=message):
         make_experiment(**{"data": "digits", "model": "gcn", **arguments})
+
+
+@pytest.mark.parametrize(("model", "share"), [("svm", None), ("gcn", 0.05)])
+def test_link_prediction_refuses_what_is_for_nodes(model, share):
+    with pytest.raises(InputError, match="is for node classification, but a decoder predicts links"):
+        make_experiment("cora", model, "fair", decoder="dot", share=share)

@@ -62,7 +62,8 @@ def test_every_run_is_kept_with_what_made_it(records, listener):
         assert record.metrics == load_task(wanted).run(seed).metrics
         assert record.budget == {"epochs": 3, "threads": torch.get_num_threads()}
         assert record.versions["torch"] == torch.__version__
-    assert listener.said[0].startswith("2 runs to train, about ")
+    assert listener.said[0] == "timing a few epochs of 1 configuration without records"
+    assert listener.said[1].startswith("2 runs to train, about ")
     states = [(progress.description, progress.finished) for progress in listener.seen]
     assert states == [(wanted.title, 0), ("done", 1), (wanted.title, 1), ("done", 2)]
     assert listener.seen[-1].seconds_left == 0
@@ -115,7 +116,7 @@ def test_the_first_seeds_of_every_experiment_come_before_the_next_of_any(records
 
 def test_no_run_starts_that_would_not_finish_in_time(records, listener, monkeypatch):
     assert run_experiments([experiment()], records, listener, minutes=0) == []
-    assert listener.said[0].endswith(", stops after 0 min")
+    assert listener.said[1].endswith(", stops after 0 min")
     assert (records.read(), listener.said[-1]) == ([], "0 of 2 runs finished; rerun the command to resume")
     queue = [replace(job, seconds=10.0) for job in missing_jobs([experiment(seeds=9)], records)]
     now, left = [0.0], []

@@ -115,6 +115,7 @@ def run(
         {"--records": records, "--model": model, "--graph": graph, "--k": k, "--set": changes},
         f"is for one experiment, but the study {study} has its own: omit it",
     )
+    failures: list[str] = []
     selection = Selection(names(data), names(models), protocol)
     if isinstance(found, MeasuredStudy):
         options = {"--models": models, "--protocol": protocol, "--seeds": seeds, "--storage": storage}
@@ -125,9 +126,10 @@ def run(
         refuse({"--storage": storage if found.without_search else None}, f"has no effect on {study}: omit it")
         chosen = _searchless(found, named_budget(budget or "quick"))
         selection = replace(selection, budgets=[chosen])
-        _run_trained(found, selection, chosen, seeds, results, storage, jobs, minutes)
+        failures = _run_trained(found, selection, chosen, seeds, results, storage, jobs, minutes)
     content = found.json(results, selection) if as_json else found.table(results, selection)
     print(render(content, "text") if not isinstance(content, dict) else json.dumps(content, indent=2))
+    _exit_if_any(failures)
 
 
 def _run_experiment(experiment: Experiment, path: Path, jobs: int, minutes: float | None, as_json: bool) -> None:
@@ -166,7 +168,7 @@ def _run_trained(
     storage: str | None,
     jobs: int,
     minutes: float | None,
-) -> None:
+) -> list[str]:
     records = RecordsFolder(results, study.name)
     check_writable(records.path, ".jsonl")
     experiments = study.experiments(selection, budget, seeds)
@@ -178,7 +180,7 @@ def _run_trained(
         written = study.draw(results, budget)
         if written:
             listener.say(f"wrote {results / study.name} as {', '.join(written)}")
-    _exit_if_any(failures)
+    return failures
 
 
 def _searchless(study: TrainedStudy, budget: Budget) -> Budget:

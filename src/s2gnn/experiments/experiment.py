@@ -211,6 +211,9 @@ def _check_task(experiment: Experiment) -> None:
     if experiment.decoder is not None:
         if dataset_info(data).task == "graphs":
             raise InputError(f"{data} has many graphs, but links are predicted in one: choose a citation network")
+        if experiment.share is not None or model in CLASSICAL:
+            what = "share" if experiment.share is not None else model
+            raise InputError(f"{what} is for node classification, but a decoder predicts links: omit one of them")
         if kind not in ("given", "diffusion"):
             raise InputError(
                 f"the kind of graph is {kind!r}, but links are predicted in a given graph: choose given or diffusion"

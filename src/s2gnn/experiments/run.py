@@ -5,7 +5,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
+from importlib import import_module
+from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
@@ -37,6 +39,11 @@ class Job:
     experiment: Experiment
     seed: int
     seconds: float = 0.0
+
+    @cached_property
+    def run(self) -> tuple[str, int]:
+        """Identifies the run: the key of the experiment and the seed."""
+        return self.experiment.key, self.seed
 
     @property
     def title(self) -> str:
@@ -98,7 +105,7 @@ def run_experiments(
         if wanted:
             listener.say(f"{name}all runs of {len(wanted)} experiments are on record")
         return failures
-    queue = expected_seconds(queue, records, threads_per_run(jobs))
+    queue = expected_seconds(queue, records, threads_per_run(jobs), listener.say)
     bound = "at most about" if any(job.experiment.protocol.patience for job in queue) else "about"
     limit = "" if minutes is None else f", stops after {minutes:g} min"
     seconds = sum(job.seconds for job in queue) / jobs
@@ -115,11 +122,9 @@ def run_experiments(
 
 def search_module() -> ModuleType:
     """`s2gnn.experiments.search`, which needs Optuna."""
-    try:
-        from s2gnn.experiments import search
-    except ImportError as error:
-        raise InputError("a search needs Optuna, which is not installed: pip install 's2gnn[search]'") from error
-    return search
+    if find_spec("optuna") is None:
+        raise InputError("a search needs Optuna, which is not installed: pip install 's2gnn[search]'")
+    return import_module("s2gnn.experiments.search")
 
 
 def report_search(listener: Listener, result: "SearchResult") -> None:
@@ -211,18 +216,19 @@ def run_jobs(
     threads, commit, versions = threads_per_run(jobs), provenance.commit(), provenance.versions()
     running: list[Job] = []
     failures: dict[str, str] = {}
-    finished = 0
+    done: set[tuple[str, int]] = set()
     longest: dict[str, float] = {}
 
     def report() -> None:
-        left = sum(job.seconds for job in queue[finished:]) / jobs
+        left = sum(job.seconds for job in queue if job.run not in done) / jobs
         titles = dict.fromkeys(job.experiment.title for job in running)
-        on_progress(Progress(", ".join(titles) or "done", finished, len(queue), left))
+        on_progress(Progress(", ".join(titles) or "done", len(done), len(queue), left))
 
     def in_time() -> Iterator[Job]:
         for job in queue:
-            key = job.experiment.key
+            key, _ = job.run
             if key in failures:
+                done.add(job.run)
                 continue
             if end is not None and time.time() + max(job.seconds, longest.get(key, 0.0)) >= end:
                 return
@@ -233,8 +239,8 @@ def run_jobs(
     with closing(_outcomes(in_time(), jobs, threads)) as outcomes:
         for job, outcome in outcomes:
             running.remove(job)
-            key, protocol = job.experiment.key, job.experiment.protocol
-            finished += 1
+            key, protocol = job.run[0], job.experiment.protocol
+            done.add(job.run)
             if isinstance(outcome, str):
                 failures.setdefault(key, outcome)
                 report()
@@ -273,34 +279,48 @@ def _outcomes(queue: Iterator[Job], jobs: int, threads: int) -> Generator[Outcom
 
 
 class _Worker:
-    """Runs jobs one after the other, and keeps the data of the last experiment."""
+    """Runs jobs one after the other, and keeps the data of the last one."""
 
     def __init__(self) -> None:
-        self._loaded: tuple[str, Task[Any]] | None = None
+        self._loaded: Task[Any] | None = None
+
+    def task(self, experiment: Experiment) -> Task[Any]:
+        """The task of an experiment, on the data that is loaded if it is the same."""
+        if self._loaded is None or _data_of(self._loaded.experiment) != _data_of(experiment):
+            self._loaded = None  # frees the data before other data is loaded
+            self._loaded = load_task(experiment)
+        elif self._loaded.experiment != experiment:
+            self._loaded = self._loaded.with_experiment(experiment)
+        return self._loaded
 
     def __call__(self, job: Job) -> Outcome:
         try:
-            key = job.experiment.key
-            if self._loaded is None or self._loaded[0] != key:
-                self._loaded = None  # frees the data before other data is loaded
-                self._loaded = key, load_task(job.experiment)
-            return job, self._loaded[1].run(job.seed)
+            return job, self.task(job.experiment).run(job.seed)
         except Exception as error:  # noqa: BLE001  one failure must not cost the other experiments their time
             return job, f"{job.title}: {type(error).__name__}: {error}"
 
 
-def expected_seconds(queue: Sequence[Job], records: Records, threads: int) -> list[Job]:
+def _data_of(experiment: Experiment) -> tuple[object, ...]:
+    return experiment.task, experiment.data, experiment.graph, experiment.k, experiment.model in CLASSICAL
+
+
+def expected_seconds(
+    queue: Sequence[Job], records: Records, threads: int, say: Callable[[str], None] = lambda _: None
+) -> list[Job]:
     """The jobs with the time that each may take, by records of the same model and graph, or by timing a few epochs."""
     known: dict[tuple[object, ...], list[float]] = {}
     for record in records.read():
         if record.budget.get("threads") == threads:
             known.setdefault(_costs_like(record.experiment), []).append(record.seconds / _trained_epochs(record))
-    timed = []
-    for job in queue:
+    likes = [_costs_like(job.experiment.describe()) for job in queue]
+    unknown = len(set(likes) - known.keys())
+    if unknown:
+        say(f"timing a few epochs of {unknown} configuration{'s' if unknown > 1 else ''} without records")
+    timed, worker, alone = [], _Worker(), len({job.run[0] for job in queue}) == 1
+    for job, like in zip(queue, likes, strict=True):
         description = job.experiment.describe()
-        like = _costs_like(description)
         if like not in known:
-            known[like] = [_seconds_an_epoch(job, threads)]
+            known[like] = [_seconds_an_epoch(worker, job, threads, alone=alone)]
         an_epoch = sum(known[like]) / len(known[like])
         timed.append(replace(job, seconds=an_epoch * _most_epochs(description)))
     return timed
@@ -325,14 +345,19 @@ def _trained_epochs(record: Record) -> int:
     return most if patience is None else min(most, int(record.metrics["epoch"]) + 1 + patience)
 
 
-def _seconds_an_epoch(job: Job, threads: int) -> float:
+def _seconds_an_epoch(worker: _Worker, job: Job, threads: int, *, alone: bool) -> float:
+    """By a few epochs; an experiment that cannot be run is bad input if `alone`, else it fails when its turn comes."""
     short = replace(job.experiment.protocol, epochs=_TIMED_EPOCHS, patience=None)
     experiment = replace(job.experiment, protocol=short)
     with computing_with(threads):
-        task = load_task(experiment)
         try:
+            task = worker.task(experiment)
             task.run(job.seed)  # warms up
             timed = task.run(job.seed)
+        except InputError:
+            if alone:
+                raise
+            return 0.0
         except Exception:  # noqa: BLE001  the run itself reports its failure, and the others must not wait for that
             return 0.0
     return timed.seconds / _most_epochs(experiment.describe())

@@ -75,6 +75,15 @@ class TrainedStudy(Study):
         return ()
 
 
+def usable_budgets(study: str, selection: Selection, without_search: str | None) -> list[Budget]:
+    """The selected budgets, by default all that are shown, without those that search where a study has no search."""
+    budgets = [b for b in selection.budgets or SHOWN if not (b.trials and without_search)]
+    if not budgets:
+        known = ", ".join(b.name for b in BUDGETS.values() if not b.trials)
+        raise InputError(f"{study} {without_search}, so it has no runs with budget full: choose from {known}")
+    return budgets
+
+
 def check_names(study: str, kind: str, wanted: Iterable[str] | None, known: Collection[str]) -> None:
     """Raise unless the study has every wanted name of a `kind`, such as "data set"."""
     for name in wanted or ():

@@ -15,7 +15,7 @@ from s2gnn.experiments.experiment import Experiment, make_experiment
 from s2gnn.experiments.hyperparameters import PUBLISHED, Value
 from s2gnn.experiments.protocols import FAIR, PROTOCOLS, Budget, Protocol, named_protocol
 from s2gnn.experiments.records import Records, RecordsFolder
-from s2gnn.experiments.study import ALL, SHOWN, Selection, TrainedStudy, check_names
+from s2gnn.experiments.study import ALL, SHOWN, Selection, TrainedStudy, check_names, usable_budgets
 from s2gnn.experiments.table import catalog, chosen_values, first_alike, paper_scores, same_training
 from s2gnn.files import write_atomically
 from s2gnn.pictures import picture
@@ -243,7 +243,7 @@ class SweepStudy(TrainedStudy):
     def result(self, folder: Path, selection: Selection = ALL) -> SweepResult:
         """The runs that the files of `folder` have; none before the first run of this study."""
         sweep, records = self.sweep.select(selection), RecordsFolder(folder, self.name)
-        budgets = [budget for budget in selection.budgets or DRAWN if not budget.trials]
+        budgets = usable_budgets(self.name, selection, self.without_search)
         return sweep_result(sweep, records, budgets) if records.path.is_file() else SweepResult(sweep, ())
 
     def table(self, folder: Path, selection: Selection = ALL) -> Table:

@@ -98,6 +98,7 @@ class ScoreTable:
         metrics: the scores, the main one first.
         embedding: width of the embeddings in link prediction.
         legend: replaces the general legend.
+        known: the protocols of the whole table, where a part has fewer.
     """
 
     name: str
@@ -109,6 +110,7 @@ class ScoreTable:
     metrics: tuple[str, ...] = ("test_accuracy",)
     embedding: int = 16
     legend: str = ""
+    known: tuple[Protocol, ...] = ()
 
     @property
     def data(self) -> tuple[str, ...]:
@@ -164,6 +166,7 @@ class ScoreTable:
             self,
             cells=tuple(cell for cell in self.cells if cell.data in data and cell.model in models),
             protocols=self.protocols if selection.protocol is None else (protocols[selection.protocol],),
+            known=self.known or self.protocols,
         )
 
     def experiment(self, cell: TableCell, protocol: Protocol, budget: Budget, seeds: int | None = None) -> Experiment:
@@ -172,7 +175,7 @@ class ScoreTable:
         Protocols that differ by their head alone train a model without a head in the same way; it then runs under the
         first of them. A protocol with folds takes all of them, unless the budget has one seed.
         """
-        chosen = budget.limit(first_alike(cell.model, protocol, load_table(self.name).protocols))
+        chosen = budget.limit(first_alike(cell.model, protocol, self.known or self.protocols))
         count = seeds or budget.seeds
         if chosen.folds is not None and seeds is None and count > 1:
             count = chosen.folds

@@ -10,8 +10,8 @@ from s2gnn.experiments.compare import DASH, LEVEL, KnownRuns, Runs, lead_text, m
 from s2gnn.experiments.experiment import Experiment
 from s2gnn.experiments.protocols import Budget, Protocol
 from s2gnn.experiments.records import Record, Records, RecordsFolder
-from s2gnn.experiments.study import ALL, SHOWN, Selection, TrainedStudy
-from s2gnn.experiments.table import METRICS, OURS, Column, ScoreTable, TableCell, load_table
+from s2gnn.experiments.study import ALL, Selection, TrainedStudy, usable_budgets
+from s2gnn.experiments.table import METRICS, OURS, Column, ScoreTable, TableCell
 from s2gnn.learning.metrics import PairedComparison
 from s2gnn.render import Block, Cell, Table
 
@@ -361,17 +361,16 @@ class TableResult:
 
 
 def table_result(study: ScoreTable, records: Records, selection: Selection = ALL) -> TableResult:
-    """A table with the runs that `records` have."""
+    """A whole table with the runs that `records` have, or the selected part of it."""
     known = KnownRuns(records.read())
-    whole = load_table(study.name)
-    budgets = [b for b in selection.budgets or SHOWN if not (b.trials and whole.without_search)]
+    budgets = usable_budgets(study.name, selection, study.without_search)
     runs = {
         (cell, protocol.name): {
-            budget.name: known.of(whole.experiment(cell, protocol, budget), budget, whole.metrics[0])
+            budget.name: known.of(study.experiment(cell, protocol, budget), budget, study.metrics[0])
             for budget in budgets
         }
-        for cell in whole.cells
-        for protocol in whole.protocols
+        for cell in study.cells
+        for protocol in study.protocols
     }
     models_run = {(cell.column, name): dict.fromkeys((b.name for b in budgets), 0) for cell, name in runs}
     for (cell, name), by_budget in runs.items():
