@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-# The real data sets, when a copy lies beside this checkout.
+# The real data sets, when a copy lies next to this checkout.
 ifeq ($(origin S2GNN_DATA), undefined)
   ifneq ($(wildcard ../shared/data),)
     export S2GNN_DATA := $(abspath ../shared/data)
@@ -16,7 +16,7 @@ endif
 .PHONY: help demo test lint format types docs clean
 
 help:
-	@echo "make demo    train S2-GNN on handwritten digits beside four other methods, and draw the result"
+	@echo "make demo    compare S2-GNN with four other methods on handwritten digits, and draw the result"
 	@echo "make test    lint, types and tests"
 	@echo "make docs    build the documentation site: build/site/index.html"
 	@echo "make format  rewrite the code in the project's style"

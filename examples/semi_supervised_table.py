@@ -1,4 +1,4 @@
-"""A table of which one row in twenty is labelled: S2GNNClassifier beside three methods of scikit-learn.
+"""A table of which one row in twenty is labelled: S2GNNClassifier compared with three methods of scikit-learn.
 
 The rows are handwritten digits, 8×8 pixels each. S2GNNClassifier and LabelSpreading see the rows without a label too;
 the others learn from the labelled ones alone.

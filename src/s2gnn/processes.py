@@ -18,8 +18,8 @@ StartMethod = Literal["spawn", "forkserver"]
 def start_process(target: Callable[..., None], *arguments: Any, method: StartMethod = "spawn") -> BaseProcess:
     """Start a process that calls `target(*arguments)` and that Ctrl-C does not reach.
 
-    It is a new interpreter or, with the method "forkserver", the copy of one that has imported what
-    `multiprocessing.set_forkserver_preload` was told.
+    It is a new interpreter or, with the method "forkserver", the copy of one that has imported the
+    modules given to `multiprocessing.set_forkserver_preload`.
     """
     context: Any = multiprocessing.get_context(method)
     process: BaseProcess = context.Process(target=target, args=arguments, daemon=True)

@@ -31,7 +31,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Block:
-    """Rows under a heading of their own."""
+    """Rows under a heading."""
 
     heading: str
     rows: tuple[tuple[Cell, ...], ...]

@@ -20,7 +20,7 @@ def assignment(text: str) -> tuple[str, Value]:
 
 
 def refuse(options: Mapping[str, object], why: str) -> None:
-    """Raise for the first option that was given, which `why` says more of."""
+    """Raise for the first option that was given, with the reason `why`."""
     for option, value in options.items():
         if value is not None:
             raise InputError(f"{option} {why}")

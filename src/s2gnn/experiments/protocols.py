@@ -121,7 +121,7 @@ class Budget:
         seeds: number of test seeds.
         epochs: maximum number of epochs.
         patience: see `Protocol`.
-        max_heads: maximum number of attention heads; `None` for what the hyperparameters say.
+        max_heads: maximum number of attention heads; `None` for no limit.
         trials: of a hyperparameter search on the validation seeds; 0 takes the hyperparameters of the study.
     """
 

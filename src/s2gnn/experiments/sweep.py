@@ -60,7 +60,7 @@ class Sweep:
         axis: what varies, with its unit.
         values: in increasing order.
         models: by model or variant what the value is, see `Line.takes`.
-        printed: what the paper says.
+        printed: the statement of the paper.
         finding: name of the conclusion, see `sweep_findings`.
         data: the data sets.
         protocols: side by side, where they make a difference.
@@ -217,7 +217,7 @@ def _panel(sweep: Sweep, data: str, budget: Budget, known: KnownRuns) -> Panel:
 
 
 class SweepStudy(TrainedStudy):
-    """A sweep as a study; `conclude` says in a few sentences what its results show."""
+    """A sweep as a study; `conclude` summarizes its results in a few sentences."""
 
     def __init__(self, sweep: Sweep, conclude: Callable[[SweepResult], str]) -> None:
         super().__init__(sweep.name, sweep.title, sweep.paper, "varies one hyperparameter and keeps the others")

@@ -47,7 +47,7 @@ class GraphNetwork(Trainable, ABC):
     """A network on the nodes of a graph, called with what its `prepare` returns.
 
     Training, prediction, mini-batches, link prediction and analysis work with every subclass, and at run time with
-    every `nn.Module` that has these methods. A network of your own keeps its layers in an `nn.ModuleList` and
+    every `nn.Module` that has these methods. Your own network keeps its layers in an `nn.ModuleList` and
     implements `prepare` and `forward`:
 
     Example:

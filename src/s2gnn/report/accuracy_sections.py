@@ -32,7 +32,7 @@ def accuracy_section(model: ReportedModel) -> Section:
     hidden = model.estimator.evaluation_
     if hidden is None:
         reading = (
-            "Accuracy on the rows a model was trained on says nothing about other rows. With hidden labels, this page "
+            "Accuracy on training rows does not carry over to other rows. With hidden labels, this page "
             "also compares the model with simpler methods."
         )
         return Section(*ACCURACY, "not measured", _why_not_measured(model), reading)
