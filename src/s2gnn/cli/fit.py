@@ -21,7 +21,6 @@ from s2gnn.cli.output import (
     check_predictions_file,
     check_writable,
     command_line,
-    duration,
     names,
     write_frame,
 )
@@ -30,6 +29,7 @@ from s2gnn.estimator import CardScore, S2GNNClassifier, S2GNNRegressor, TableMod
 from s2gnn.estimator.card import reasons
 from s2gnn.estimator.evaluation import score_text
 from s2gnn.estimator.folder import DESCRIPTION, FILES, REPORT
+from s2gnn.progress import duration
 from s2gnn.report import write_report
 from s2gnn.tables import EncodedTable, Task, encode_table, read_edges, read_table
 

@@ -16,7 +16,6 @@ from rich.table import Table as RichTable
 
 from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
-from s2gnn.progress import duration as duration
 from s2gnn.tables import Table, table_text
 from s2gnn.tables.files import DELIMITERS
 

@@ -11,10 +11,11 @@ from typing import Annotated
 import typer
 
 from s2gnn.cli.memory import expected_text, measured_peak, prediction_bytes, size_text
-from s2gnn.cli.output import AsJson, check_names_free, check_predictions_file, duration, write_frame
+from s2gnn.cli.output import AsJson, check_names_free, check_predictions_file, write_frame
 from s2gnn.errors import InputError
 from s2gnn.estimator import CardScore, TableModel
 from s2gnn.estimator.evaluation import score_text
+from s2gnn.progress import duration
 from s2gnn.tables import read_table
 
 app = typer.Typer()

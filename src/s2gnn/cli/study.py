@@ -17,7 +17,7 @@ from rich.progress import TaskID, TextColumn
 from s2gnn import provenance
 from s2gnn.bench.cost_model import render_cost_model
 from s2gnn.bench.report import render_benchmark
-from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, duration, names, print_table
+from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, names, print_table
 from s2gnn.cli.values import assignment, refuse
 from s2gnn.data.catalogue import Kind, dataset_info
 from s2gnn.data.splits import TEST_SEEDS, VALIDATION_SEEDS
@@ -33,6 +33,7 @@ from s2gnn.experiments.study import Selection, TrainedStudy
 from s2gnn.experiments.summary import HEADER, experiment_summary, summaries, summary_table
 from s2gnn.files import write_atomically
 from s2gnn.nn import MODELS
+from s2gnn.progress import duration
 from s2gnn.render import FormatName, fill_sections, render
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from s2gnn.cli import BAD_INPUT, FAILED
 from s2gnn.cli.memory import measured_peak, size_text
-from s2gnn.cli.output import AsJson, check_folder_writable, check_writable, command_line, duration
+from s2gnn.cli.output import AsJson, check_folder_writable, check_writable, command_line
 from s2gnn.cli.values import assignment
 from s2gnn.data.catalogue import Kind, dataset_info, graph_title
 from s2gnn.data.splits import CITATION_NETWORKS
@@ -31,7 +31,7 @@ from s2gnn.learning.group import TOLD, is_launched
 from s2gnn.nn import MODELS, S2GNN, Clusters, GraphNetwork, InParts, save_model
 from s2gnn.nn.checkpoint import DESCRIPTION, WEIGHTS
 from s2gnn.nn.parts import DegreesName, EvaluateName
-from s2gnn.progress import progress_bar
+from s2gnn.progress import duration, progress_bar
 
 app = typer.Typer()
 
