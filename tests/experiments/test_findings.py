@@ -2,16 +2,12 @@ import pytest
 
 from s2gnn.experiments.findings import findings, headline
 from s2gnn.experiments.table import load_table
-from tests.experiments.test_table_result import FAIR, RELEASED, write
+from tests.experiments.test_table_result import FAIR, write, write_three_models
 
 
 @pytest.fixture
 def folder(tmp_path):
-    write(tmp_path, "cancer-b", "s2gnn", RELEASED, [93.0, 94.0, 95.0])
-    write(tmp_path, "cancer-b", "gcn", RELEASED, [60.0, 50.0, 70.0])
-    write(tmp_path, "cancer-b", "gcn", FAIR, [92.0, 92.5, 94.5])
-    write(tmp_path, "cancer-b", "mlp", FAIR, [97.0, 96.0, 98.0])
-    return tmp_path
+    return write_three_models(tmp_path)
 
 
 def test_first_places_and_leads_are_counted(folder):

@@ -45,13 +45,18 @@ def ranking(folder, column, protocol, name="table2-knn"):
     return [found.model for found in result(folder, name).ranking(column, protocol)]
 
 
+def write_three_models(folder):
+    """Runs of S2-GNN, GCN and MLP on cancer-b."""
+    write(folder, "cancer-b", "s2gnn", RELEASED, [93.0, 94.0, 95.0])
+    write(folder, "cancer-b", "gcn", RELEASED, [60.0, 50.0, 70.0])
+    write(folder, "cancer-b", "gcn", FAIR, [92.0, 92.5, 94.5])
+    write(folder, "cancer-b", "mlp", FAIR, [97.0, 96.0, 98.0])
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path):
-    write(tmp_path, "cancer-b", "s2gnn", RELEASED, [93.0, 94.0, 95.0])
-    write(tmp_path, "cancer-b", "gcn", RELEASED, [60.0, 50.0, 70.0])
-    write(tmp_path, "cancer-b", "gcn", FAIR, [92.0, 92.5, 94.5])
-    write(tmp_path, "cancer-b", "mlp", FAIR, [97.0, 96.0, 98.0])
-    return tmp_path
+    return write_three_models(tmp_path)
 
 
 def test_models_are_ranked_by_their_mean(folder):

@@ -312,13 +312,13 @@ def expected_seconds(
     for record in records.read():
         if record.budget.get("threads") == threads:
             known.setdefault(_costs_like(record.experiment), []).append(record.seconds / _trained_epochs(record))
-    likes = [_costs_like(job.experiment.describe()) for job in queue]
+    descriptions = [job.experiment.describe() for job in queue]
+    likes = list(map(_costs_like, descriptions))
     unknown = len(set(likes) - known.keys())
     if unknown:
         say(f"timing a few epochs of {unknown} configuration{'s' if unknown > 1 else ''} without records")
     timed, worker, alone = [], _Worker(), len({job.run[0] for job in queue}) == 1
-    for job, like in zip(queue, likes, strict=True):
-        description = job.experiment.describe()
+    for job, description, like in zip(queue, descriptions, likes, strict=True):
         if like not in known:
             known[like] = [_seconds_an_epoch(worker, job, threads, alone=alone)]
         an_epoch = sum(known[like]) / len(known[like])
@@ -354,10 +354,8 @@ def _seconds_an_epoch(worker: _Worker, job: Job, threads: int, *, alone: bool) -
             task = worker.task(experiment)
             task.run(job.seed)  # warms up
             timed = task.run(job.seed)
-        except InputError:
-            if alone:
+        except Exception as error:
+            if alone and isinstance(error, InputError):
                 raise
-            return 0.0
-        except Exception:  # noqa: BLE001  the run itself reports its failure, and the others must not wait for that
-            return 0.0
+            return 0.0  # the run itself reports its failure, and the others must not wait for that
     return timed.seconds / _most_epochs(experiment.describe())
