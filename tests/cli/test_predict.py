@@ -49,7 +49,7 @@ def test_new_rows_and_their_scores(s2gnn, tmp_path, fitted):
     assert [{name: line[name] for name in given[0]} for line in lines] == given
 
 
-def test_labels_that_were_learned_are_counted_apart(s2gnn, tmp_path, fitted):
+def test_rows_equal_to_training_rows_are_scored_separately(s2gnn, tmp_path, fitted):
     folder, _ = fitted
     truth = iris_table(tmp_path / "all.csv", every=1)  # 100 rows of training, 20 of them with a label there, and 50 new
     code, out, err = s2gnn("predict", folder / "model", tmp_path / "all.csv", "--out", tmp_path / "p.csv")
@@ -61,7 +61,7 @@ def test_labels_that_were_learned_are_counted_apart(s2gnn, tmp_path, fitted):
     learned = np.array([row in taught for row in features])
     assert learned.sum() >= 20
     assert f"accuracy: {100 * right.mean():.1f} ± " in out
-    assert f"{learned.sum()} of these labels were used in training: scores on them do not hold for new rows" in out
+    assert f"{learned.sum()} of these rows equal a labelled training row: scores on new rows may be lower" in out
     assert f"without them, accuracy: {100 * right[~learned].mean():.1f} ± " in out
     assert f"on {150 - learned.sum()} labelled rows" in out
     code, out, _ = s2gnn("predict", folder / "model", tmp_path / "all.csv", "--out", tmp_path / "p.csv", "--json")
@@ -71,16 +71,24 @@ def test_labels_that_were_learned_are_counted_apart(s2gnn, tmp_path, fitted):
     assert summary["other_scores"][0]["value"] == pytest.approx(right[~learned].mean())
 
 
-def test_a_table_of_learned_labels_only_and_a_folder_that_keeps_no_labels(s2gnn, tmp_path, fitted):
+def test_a_table_of_training_rows_only_and_a_folder_that_keeps_no_labels(s2gnn, tmp_path, fitted):
     folder, _ = fitted
     known = s2gnn("predict", folder / "model", folder / "iris.csv")
-    assert "on 20 labelled rows\n20 of these labels were used in training" in known[2]
+    assert "on 20 labelled rows\n20 of these rows equal a labelled training row" in known[2]
     assert "without them" not in known[2]
     shutil.copytree(folder / "model", tmp_path / "older")
     (tmp_path / "older" / "evidence.npz").unlink()
     iris_table(tmp_path / "taught.csv", every=1, rows=slice(100))
     older = s2gnn("predict", tmp_path / "older", tmp_path / "taught.csv")
-    assert "100 of these labels may have been used in training" in older[2]
+    assert "100 of these rows equal a training row" in older[2]
+
+
+def test_one_row_equal_to_a_training_row(s2gnn, tmp_path, fitted):
+    folder, _ = fitted
+    lines = (folder / "iris.csv").read_text().splitlines()
+    (tmp_path / "one.csv").write_text("\n".join(lines[:2]))
+    err = s2gnn("predict", folder / "model", tmp_path / "one.csv")[2]
+    assert "on 1 labelled row\n1 of these rows equals a labelled training row" in err
 
 
 def test_other_order_missing_columns_and_unseen_categories(s2gnn, tmp_path, fitted):
@@ -129,6 +137,23 @@ def test_quantities(s2gnn, tmp_path):
     assert np.corrcoef([float(line["predicted_progression"]) for line in lines], truth)[0, 1] > 0.4
     assert "mean absolute error: " in err
     assert "on 100 labelled rows" in err
+    assert max(len(line["predicted_progression"]) for line in lines) <= len("-0.1234567")
+
+
+def test_a_row_of_empty_cells_is_predicted_too(s2gnn, tmp_path, fitted):
+    folder, _ = fitted
+    header, first, second, *_ = (folder / "new.csv").read_text().splitlines()
+    (tmp_path / "gaps.csv").write_text("\n".join([header, first, "," * header.count(","), "", second]))
+    code, out, _ = s2gnn("predict", folder / "model", tmp_path / "gaps.csv")
+    assert (code, len(list(csv.DictReader(io.StringIO(out))))) == (0, 3)
+
+
+def test_quantities_may_have_a_column_called_probability(s2gnn, tmp_path):
+    (tmp_path / "t.csv").write_text("x,probability,y\n" + "".join(f"{i},{i * i},{i / 2 or ''}\n" for i in range(12)))
+    fit = ["fit", tmp_path / "t.csv", "--label", "y", "--folds", 0, "--out", tmp_path / "m"]
+    assert s2gnn(*fit, "--predictions", tmp_path / "p.csv")[0] == 0
+    assert (tmp_path / "p.csv").read_text().startswith("row,x,probability,y,predicted_y\n1,0,0,,")
+    assert s2gnn("predict", tmp_path / "m", tmp_path / "t.csv")[0] == 0
 
 
 @pytest.mark.parametrize(

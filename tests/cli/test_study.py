@@ -288,7 +288,7 @@ def test_a_search_is_a_table_then_json_without_training_again(s2gnn, tmp_path):
     code, out, err = s2gnn(*arguments)
     assert code == 0, err
     row = next(line for line in out.splitlines() if "3 of 3" in line)
-    assert [word.strip() for word in row.split("│")[2:6]] == ["3", "0", "0", "0"]
+    assert row.split()[3:7] == ["3", "0", "0", "0"]
     assert f"optuna-dashboard sqlite:///{path}" in out
     assert "digits knn mlp fair: 0 running, best" in err
     assert "Warning" not in err
@@ -307,11 +307,11 @@ def test_a_search_without_time_or_interrupted_says_how_to_resume(s2gnn, tmp_path
     arguments = ("study", "search", "--data", "digits", "--storage", tmp_path / "search.db", "--trials", 4)
     code, out, err = s2gnn(*arguments, "--minutes", 0)
     assert (code, "0 of 4" in out) == (0, True)
-    assert "0 of 4 trials are finished; rerun the command to resume" in err
+    assert "0 of 4 trials finished; rerun the command to resume" in err
     monkeypatch.setattr("s2gnn.experiments.search.load_task", interrupt)
     code, out, err = s2gnn(*arguments)
     assert (code, out) == (130, "")
-    assert "0 of 4 trials are finished; rerun the command to resume" in err
+    assert "0 of 4 trials finished; rerun the command to resume" in err
     assert "Traceback" not in err
 
 

@@ -37,6 +37,9 @@ def test_a_run_resumes_from_its_checkpoint(s2gnn, tmp_path):
     assert json.loads(out)["epochs"] == 4
     code, out, _ = s2gnn(*DIGITS, "--epochs", 6, "--checkpoint", path, "--json")
     resumed = json.loads(out)
+    assert resumed["new_epochs"] == 2
+    code, out, _ = s2gnn(*DIGITS, "--epochs", 6, "--checkpoint", path)
+    assert "nothing was trained, because the run in the checkpoint is finished" in " ".join(out.split())
     code, out, _ = s2gnn(*DIGITS, "--epochs", 6, "--json")
     at_once = json.loads(out)
     for name in ("epochs", "val_accuracy", "test_accuracy"):

@@ -37,8 +37,8 @@ def test_branches_above_the_first_are_alike_if_all_edges_weigh_the_same():
 def test_robustness_is_judged_by_the_number_that_is_shown(classifier, share, text, key):
     found = classifier.stability
     section = noise_section(replace(found, flips=np.full_like(found.flips, share)))
-    assert f"Removing 10 % of the edges changes {text} of the predictions" in plain(section.finding)
-    assert f"changing the weights by 32 %: {text}." in plain(section.finding)
+    assert f"with 10 % of the edges removed, {text} of the predictions change" in plain(section.finding)
+    assert f"with weights changed by 32 %, {text};" in plain(section.finding)
     assert section.key == key
 
 

@@ -29,6 +29,13 @@ def test_delimiters_headers_and_empty_lines(tmp_path, name, text):
     assert table.features(["b"]).tolist() == [[2.5], [400.0]]
 
 
+def test_only_blank_lines_are_skipped(tmp_path):
+    (tmp_path / "t.csv").write_text('\na,b\n1,2\n\n  \n,\n" ",\n3,4\n')
+    assert read_table(tmp_path / "t.csv").column("a").tolist() == ["1", "", " ", "3"]
+    (tmp_path / "t.csv").write_text('a\n1\n""\n\n2\n')
+    assert read_table(tmp_path / "t.csv").column("a").tolist() == ["1", "", "2"]
+
+
 def test_quoted_values_and_row_names_of_data_frames(tmp_path):
     (tmp_path / "t.csv").write_text('"","name","a"\n"1","x, y",2.5\n"2","z",3\n')
     table = read_table(tmp_path / "t.csv")

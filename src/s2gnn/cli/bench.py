@@ -15,10 +15,11 @@ from s2gnn.bench import benchmarks
 from s2gnn.bench.cost import training_bytes
 from s2gnn.bench.cost_model import EDGES_PER_NODE, WIDE, CostModel, task_table
 from s2gnn.bench.networks import BASELINES, NETWORKS
-from s2gnn.bench.report import Row, make_record, outcome_text, table_of, tables
+from s2gnn.bench.report import Row, make_record, outcome_text, tables
 from s2gnn.bench.tasks import REAL, TASKS, Task, workload
 from s2gnn.bench.timing import measure_machine
-from s2gnn.cli.output import AsJson, command_line, names
+from s2gnn.cli.memory import size_text
+from s2gnn.cli.output import AsJson, command_line, names, print_facts
 from s2gnn.errors import InputError
 from s2gnn.operators import kernel
 from s2gnn.render import as_text
@@ -70,14 +71,17 @@ def info(as_json: AsJson = False) -> None:
     if as_json:
         print(json.dumps(facts, indent=2))
         return
-    readable = facts | {
-        "available": ", ".join(kernel.available()),
-        "available_bytes": f"{memory / 2**30:.1f} GiB",
-        "bandwidth": f"{machine['bandwidth'] / 1e9:.1f} GB/s",
-        "gemm": f"{machine['gemm'] / 1e9:.0f} GFLOP/s",
-    }
-    rows = [(name, str(value)) for name, value in readable.items()]
-    print(as_text(table_of("This installation", ("", "value"), rows)), end="")
+    print_facts(
+        {
+            "kernel": f"{kernel.chosen()} (available: {', '.join(kernel.available())})",
+            "threads": str(torch.get_num_threads()),
+            "available memory": size_text(memory),
+            "memory bandwidth": f"{machine['bandwidth'] / 1e9:.1f} GB/s",
+            "dense product": f"{machine['gemm'] / 1e9:.0f} GFLOP/s",
+            "commit": provenance.commit(),
+            **provenance.versions(),
+        }
+    )
 
 
 @app.command()

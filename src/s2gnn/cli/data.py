@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from s2gnn.cli.output import AsJson, print_table
+from s2gnn.cli.output import AsJson, print_facts, print_table
 from s2gnn.data import (
     CATALOGUE,
     DatasetInfo,
@@ -113,16 +113,9 @@ def info(
         summary = {**_described(found), "source": source, "graph": kind, "k": used_k}
         print(json.dumps({**summary, "statistics": [asdict(figure) for figure in figures]}, indent=2))
         return
-    print_table(
-        f"{found.name}: {found.title}",
-        ("", "value"),
-        [
-            ("source", source),
-            ("licence", found.licence),
-            ("citation", found.citation),
-            ("graph", graph_title(kind, used_k)),
-        ],
-    )
+    print(f"{found.name}: {found.title}")
+    facts = {"source": source, "licence": found.licence, "citation": found.citation}
+    print_facts({**facts, "graph": graph_title(kind, used_k)})
     print_table(
         "Statistics",
         ("", "measured", "paper"),

@@ -1,9 +1,7 @@
 """`s2gnn fit`."""
 
 import json
-import shutil
 import sys
-import textwrap
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +20,8 @@ from s2gnn.cli.output import (
     check_writable,
     command_line,
     names,
+    print_facts,
+    with_predictions,
     write_frame,
 )
 from s2gnn.errors import InputError
@@ -36,7 +36,6 @@ from s2gnn.tables import EncodedTable, Task, encode_table, read_edges, read_tabl
 app = typer.Typer()
 
 CLASSES_SHOWN = 20
-INDENT = 22  # of the values, next to their names
 ROW = "row"
 
 
@@ -103,20 +102,20 @@ def fit(
     if edges is not None and (graph is not None or k is not None):
         raise InputError("--edges gives the graph: omit --graph and --k")
     data = read_table(table, progress=not as_json)
-    if predictions is not None:
-        check_names_free(data, label)
     encoded = encode_table(data, label, features=names(features), task=task, identifier=identifier)
+    if predictions is not None:
+        check_names_free(data, label, encoded.task)
     given = None if edges is None else read_edges(edges, data, identifier)
     parameters = {name: value for name, value in {"graph": graph, "k": k}.items() if value is not None}
     if not as_json:
         print(_announcement(encoded, parameters), file=sys.stderr, flush=True)
     model = TableModel.fit(encoded, given, random_state=seed, verbose=not as_json, **parameters)
-    evaluation = model.estimator.evaluate(folds, seed=seed) if folds >= 2 else None
+    evaluation = model.evaluate(folds, seed=seed) if folds >= 2 else None
     model.estimator.set_params(verbose=False)
     model.save(out, command_line())
     if predictions is not None:
         unlabelled = np.flatnonzero(pd.isna(encoded.y))
-        frame = data.to_frame().join(model.transduction()).iloc[unlabelled]
+        frame = with_predictions(data, model.transduction()).iloc[unlabelled]
         if ROW not in frame:
             frame.insert(0, ROW, unlabelled + 1)
         write_frame(frame, predictions)
@@ -162,22 +161,19 @@ def _print(summary: dict[str, Any]) -> None:
     if len(labels) > CLASSES_SHOWN:
         counts += f", … {len(labels):,} classes"
     scores = [CardScore(**score) for score in summary["scores"]]
-    facts = {
-        "rows": f"{summary['rows']:,}",
-        "labelled rows": f"{summary['labelled_rows']:,} ({counts})",
-        "task": {"classify": "classification", "regress": "regression"}[summary["task"]],
-        "numeric columns": ", ".join(summary["numeric"]),
-        "categorical columns": ", ".join(summary["categorical"]),
-        "columns left out": reasons(summary["left_out"]),
-        "features": f"{summary['features']:,}",
-        "graph": f"{summary['graph']}: {summary['edges']:,} edges",
-        **({score.name: f"{score_text(score)}, {score.how}" for score in scores} or {"score": "not measured"}),
-        "time": duration(summary["seconds"]),
-        "peak memory": summary["peak_bytes"] and size_text(summary["peak_bytes"]),
-        **{name: summary[name] for name in ("model", "predictions", "report")},
-    }
-    width = shutil.get_terminal_size().columns
-    for name, text in facts.items():
-        if text:
-            start, indent = f"{name:{INDENT}s}", " " * INDENT
-            print(textwrap.fill(text, width, initial_indent=start, subsequent_indent=indent, break_long_words=False))
+    print_facts(
+        {
+            "rows": f"{summary['rows']:,}",
+            "labelled rows": f"{summary['labelled_rows']:,} ({counts})",
+            "task": {"classify": "classification", "regress": "regression"}[summary["task"]],
+            "numeric columns": ", ".join(summary["numeric"]),
+            "categorical columns": ", ".join(summary["categorical"]),
+            "columns left out": reasons(summary["left_out"]),
+            "features": f"{summary['features']:,}",
+            "graph": f"{summary['graph']}: {summary['edges']:,} edges",
+            **({score.name: f"{score_text(score)}, {score.how}" for score in scores} or {"score": "not measured"}),
+            "time": duration(summary["seconds"]),
+            "peak memory": summary["peak_bytes"] and size_text(summary["peak_bytes"]),
+            **{name: summary[name] for name in ("model", "predictions", "report")},
+        }
+    )

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 from scipy.sparse.csgraph import connected_components
 
-from s2gnn.cli.output import AsJson, check_writable, names, print_table
+from s2gnn.cli.output import AsJson, check_writable, names, print_facts
 from s2gnn.errors import InputError
 from s2gnn.graphs import (
     Graph,
@@ -146,8 +146,8 @@ def _print(summary: dict[str, Any], title: str, as_json: bool) -> None:
         finite = {key: None if isinstance(v, float) and not np.isfinite(v) else v for key, v in summary.items()}
         print(json.dumps(finite, indent=2, allow_nan=False))
         return
-    rows = [(key.replace("_", " "), _text(value)) for key, value in summary.items()]
-    print_table(title, ("", "value"), rows)
+    print(title)
+    print_facts({key.replace("_", " "): _text(value) for key, value in summary.items()})
 
 
 def _text(value: Any) -> str:

@@ -1,25 +1,33 @@
 """What the commands share: checks of output paths, writing predictions, and printing."""
 
 import csv
+import re
 import shlex
+import shutil
 import sys
 import tempfile
-from collections.abc import Collection, Iterable
+import textwrap
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, overload
 
 import pandas as pd
 import typer
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table as RichTable
 
 from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
-from s2gnn.tables import Table, table_text
+from s2gnn.tables import Table, Task, table_text
 from s2gnn.tables.files import DELIMITERS
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+_NAME_WIDTH = 22
+_NUMBER = re.compile(r"[−–-]?[\d.,]*( ± [\d.,]+)?( [^\W\d]+)?")  # with an optional unit
+_DIGITS = 7  # significant ones of a predicted quantity; the networks compute in float32
 
 
 def check_writable(path: Path, suffix: str) -> None:
@@ -63,17 +71,24 @@ def check_predictions_file(path: Path, table: Path, model: Path) -> None:
         raise InputError(f"{path} is the table itself, which predictions would replace: choose another name")
 
 
-def check_names_free(table: Table, label: str) -> None:
+def check_names_free(table: Table, label: str, task: Task) -> None:
     """Refuse a table that already has a column of the name of one that predictions add."""
-    for name in (f"predicted_{label}", "probability"):
+    for name in (f"predicted_{label}", "probability")[: 2 if task == "classify" else 1]:
         if name in table.columns:
             raise InputError(f"{table.source} already has a column {name!r}, which predictions add: rename it")
 
 
+def with_predictions(table: Table, prediction: pd.DataFrame) -> pd.DataFrame:
+    """The columns of a table and those of a prediction, rounded: probabilities to six decimals."""
+    if "probability" in prediction:
+        prediction = prediction.assign(probability=prediction["probability"].round(6))
+    else:
+        prediction = prediction.map(lambda quantity: float(f"{quantity:.{_DIGITS}g}"))
+    return table.to_frame().join(prediction)
+
+
 def write_frame(frame: pd.DataFrame, path: Path | None) -> None:
-    """Write a data frame to a .csv or .tsv file, atomically, or to standard output; probabilities have six digits."""
-    if "probability" in frame:
-        frame = frame.assign(probability=frame["probability"].round(6))
+    """Write a data frame to a .csv or .tsv file, atomically, or to standard output."""
     if path is None:
         sys.stdout.write(table_text(frame))
     else:
@@ -125,10 +140,21 @@ def counting_bar(*further: ProgressColumn, description: str = "{task.description
 
 
 def print_table(title: str, header: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
-    """Print a table on standard output, the first column left-aligned and the others right."""
-    table = RichTable(title=title)
+    """Print a table on standard output; text is left-aligned, numbers are right-aligned, names are never cut."""
+    lines = list(map(tuple, rows))
+    table = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for position, name in enumerate(header):
-        table.add_column(name, justify="right" if position else "left")
-    for row in rows:
-        table.add_row(*row)
+        numeric = all(_NUMBER.fullmatch(line[position]) for line in lines)
+        table.add_column(name, justify="right" if numeric else "left", no_wrap=numeric or position == 0)
+    for line in lines:
+        table.add_row(*line)
     Console(highlight=False).print(table)
+
+
+def print_facts(facts: Mapping[str, str | None]) -> None:
+    """Print a line for each name and its text, which is wrapped at the width of the terminal, unless it is empty."""
+    width, indent = shutil.get_terminal_size().columns, " " * _NAME_WIDTH
+    for name, text in facts.items():
+        if text:
+            start = f"{name:{_NAME_WIDTH - 1}s} "
+            print(textwrap.fill(text, width, initial_indent=start, subsequent_indent=indent, break_long_words=False))

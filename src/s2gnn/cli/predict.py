@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from s2gnn.cli.memory import expected_text, measured_peak, prediction_bytes, size_text
-from s2gnn.cli.output import AsJson, check_names_free, check_predictions_file, write_frame
+from s2gnn.cli.output import AsJson, check_names_free, check_predictions_file, with_predictions, write_frame
 from s2gnn.errors import InputError
 from s2gnn.estimator import CardScore, TableModel
 from s2gnn.estimator.evaluation import score_text
@@ -36,7 +36,7 @@ def predict(
 
     Writes the columns of the table, the predicted label and its probability; for quantities, the predicted value. The
     columns may be in any order, and there may be others. If the table has the label column, the predictions are
-    compared with the labels, separately for rows whose label the model was trained on.
+    compared with the labels, also without the rows that equal a labelled training row.
 
     Example: [bold]s2gnn predict model/ new.csv --out predictions.csv[/bold]
     """
@@ -47,7 +47,7 @@ def predict(
         raise InputError("--json describes the predictions, which take standard output: set --out for them")
     loaded = TableModel.load(model)
     data = read_table(table, progress=not as_json)
-    check_names_free(data, loaded.label)
+    check_names_free(data, loaded.label, loaded.task)
     verbose = data.n_rows >= ROWS_ANNOUNCED and not as_json
     if verbose:
         memory = expected_text(prediction_bytes(data.n_rows, loaded))
@@ -56,17 +56,17 @@ def predict(
     prediction = loaded.predict(data)
     scores = loaded.scores(data, prediction, f"the labelled rows of {table}")
     others = scores and loaded.scores(
-        data, prediction, f"the rows of {table} whose label was not in training", ~loaded.learned(data)
+        data, prediction, f"the labelled rows of {table} that equal no training row", ~loaded.equal_to_training(data)
     )
-    n_learned = sum(score.rows for score in scores[:1]) - sum(score.rows for score in others[:1])
-    write_frame(data.to_frame().join(prediction), out)
+    n_seen = sum(score.rows for score in scores[:1]) - sum(score.rows for score in others[:1])
+    write_frame(with_predictions(data, prediction), out)
     seconds, peak = time.perf_counter() - start, measured_peak()
     if as_json:
         summary = {
             "rows": data.n_rows,
             "predictions": str(out),
             "scores": [asdict(score) for score in scores],
-            "learned_rows": n_learned,
+            "learned_rows": n_seen,
             "other_scores": [asdict(score) for score in others],
             "seconds": round(seconds, 2),
             "peak_bytes": peak,
@@ -77,10 +77,11 @@ def predict(
     if out is not None:
         cost = duration(seconds) if peak is None else f"{duration(seconds)}, {size_text(peak)} of memory"
         lines.insert(0, f"{data.n_rows:,} rows predicted: {out} ({cost})")
-    if n_learned:
-        maybe = "may have been" if loaded.estimator.labelled_ is None else "were"
-        lines.append(f"{n_learned:,} of these labels {maybe} used in training: scores on them do not hold for new rows")
-        lines += [f"without them, {line}" for line in _score_lines(others)]
+    if n_seen:
+        equal, them = ("equals", "it") if n_seen == 1 else ("equal", "them")
+        kind = "training row" if loaded.estimator.labelled_ is None else "labelled training row"
+        lines.append(f"{n_seen:,} of these rows {equal} a {kind}: scores on new rows may be lower")
+        lines += [f"without {them}, {line}" for line in _score_lines(others)]
     for line in lines:
         print(line, file=sys.stderr if out is None else sys.stdout)
 

@@ -32,6 +32,7 @@ from s2gnn.experiments.run import Progress, report_search, run_experiments, sear
 from s2gnn.experiments.study import Selection, TrainedStudy
 from s2gnn.experiments.summary import HEADER, experiment_summary, summaries, summary_table
 from s2gnn.files import write_atomically
+from s2gnn.links import DecoderName
 from s2gnn.nn import MODELS
 from s2gnn.progress import duration
 from s2gnn.render import FormatName, fill_sections, render
@@ -48,6 +49,7 @@ Jobs = Annotated[int, typer.Option(min=1, help="Number of processes.")]
 Minutes = Annotated[float | None, typer.Option(min=0, help="Start no run that would not finish within this time.")]
 GraphKind = Annotated[Kind | None, typer.Option(help="Kind of graph; default: that of the paper's Table I.")]
 K = Annotated[int | None, typer.Option(min=1, help="Number of neighbours; default: the paper's.")]
+Decoder = Annotated[DecoderName | None, typer.Option(help="Predict links with this decoder; default: predict labels.")]
 
 
 @app.command("list")
@@ -77,6 +79,7 @@ def run(
     ] = None,
     graph: GraphKind = None,
     k: K = None,
+    decoder: Decoder = None,
     protocol: Annotated[
         str | None, typer.Option(help=f"One of {', '.join(PROTOCOLS)}; default: all of a study.")
     ] = None,
@@ -108,12 +111,12 @@ def run(
         default = "released-graphs" if dataset_info(data).task == "graphs" else "released"
         given = dict(map(assignment, changes or ()))
         protocol, model = protocol or default, model or "s2gnn"
-        made = make_experiment(data, model, protocol, graph=graph, k=k, changes=given, seeds=seeds)
+        made = make_experiment(data, model, protocol, graph=graph, k=k, changes=given, seeds=seeds, decoder=decoder)
         _run_experiment(made, records, jobs, minutes, as_json)
         return
     found = find_study(study)
     refuse(
-        {"--records": records, "--model": model, "--graph": graph, "--k": k, "--set": changes},
+        {"--records": records, "--model": model, "--graph": graph, "--k": k, "--decoder": decoder, "--set": changes},
         f"is for one experiment, but the study {study} has its own: omit it",
     )
     failures: list[str] = []
@@ -207,12 +210,13 @@ class _Listener:
         self._task: TaskID | None = None
 
     def say(self, text: str) -> None:
+        self.bar.stop()  # or it would be drawn again below the sentence
         self.bar.console.print(text)
 
     def progress(self, progress: Progress) -> None:
         if self._task is None:
             self._task = self.bar.add_task("", left="")
-            self.bar.start()
+        self.bar.start()
         left = f"about {duration(progress.seconds_left)} left" if progress.seconds_left else ""
         description, done = progress.description, progress.finished
         self.bar.update(self._task, description=description, completed=done, total=progress.total, left=left)
@@ -236,6 +240,7 @@ def search(
     model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "s2gnn",
     graph: GraphKind = None,
     k: K = None,
+    decoder: Decoder = None,
     protocol: Annotated[str, typer.Option(help=f"One of {', '.join(PROTOCOLS)}.")] = "fair",
     sampler: Annotated[
         Literal["tpe", "random"],
@@ -266,7 +271,8 @@ def search(
     if "://" not in storage:
         check_writable(Path(storage), ".db")
         Path(storage).absolute().parent.mkdir(parents=True, exist_ok=True)
-    experiment = make_experiment(data, model, replace(named_protocol(protocol), patience=patience), graph=graph, k=k)
+    chosen = replace(named_protocol(protocol), patience=patience)
+    experiment = make_experiment(data, model, chosen, graph=graph, k=k, decoder=decoder)
     module = search_module()
     config = module.SearchConfig(sampler, trials, VALIDATION_SEEDS[:seeds], seed, max_heads)
     try:
@@ -313,7 +319,7 @@ def _print_search(result: "SearchResult", storage: str, as_json: bool) -> None:
 
 
 def _print_resume(result: "SearchResult") -> None:
-    done = f"{result.finished} of {result.trials} trials are finished"
+    done = f"{result.finished} of {result.trials} trials finished"
     print(f"{done}; rerun the command to resume", file=sys.stderr)
 
 

@@ -5,48 +5,34 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from s2gnn.cli import BAD_INPUT, FAILED
 from s2gnn.cli.memory import measured_peak, size_text
-from s2gnn.cli.output import AsJson, check_folder_writable, check_writable, command_line
+from s2gnn.cli.output import AsJson, check_folder_writable, check_writable, command_line, print_facts
 from s2gnn.cli.values import assignment
 from s2gnn.data.catalogue import Kind, dataset_info, graph_title
 from s2gnn.data.splits import CITATION_NETWORKS
 from s2gnn.errors import InputError, LostProcessError
 from s2gnn.experiments.experiment import Experiment, make_experiment
+from s2gnn.experiments.figures.parts import Division
 from s2gnn.experiments.protocols import FAIR, FAIR_CITATION
 from s2gnn.experiments.tasks import Classification, Trained
-from s2gnn.graphs import Graph, cut_share, partition
+from s2gnn.graphs import Graph
 from s2gnn.learning import Checkpoint, Group, joined_group
 from s2gnn.learning.group import TOLD, is_launched
-from s2gnn.nn import MODELS, S2GNN, Clusters, GraphNetwork, InParts, save_model
+from s2gnn.nn import MODELS, S2GNN, GraphNetwork, InParts, save_model
 from s2gnn.nn.checkpoint import DESCRIPTION, WEIGHTS
 from s2gnn.nn.parts import DegreesName, EvaluateName
 from s2gnn.progress import duration, progress_bar
 
 app = typer.Typer()
-
-INDENT = 22  # width of the names
-
-
-@dataclass(frozen=True)
-class _Division:
-    """How the graph is divided into batches."""
-
-    parts: int
-    per_batch: int
-    batches_per_step: int
-    degrees: DegreesName
-    evaluate: EvaluateName
 
 
 @app.command()
@@ -104,12 +90,13 @@ def train(
     given = dict(map(assignment, changes or ()))
     experiment = make_experiment(data, model, protocol, graph=graph, changes=given, seeds=(seed,))
     with _ended_by_the_launcher(), joined_group(timedelta(minutes=wait)) as group:
-        division = _Division(parts, per_batch, batches_per_step or group.size, degrees, evaluate)
+        division = Division("metis", parts, per_batch, degrees, evaluate)
         experiment = replace(experiment, protocol=replace(protocol, epochs=epochs, patience=patience))
         saved = None if checkpoint is None else Checkpoint(checkpoint, every, _settings(experiment))
         try:
             group.from_first(partial(_check_targets, checkpoint, out))
-            summary, network = _train(experiment, division, group, saved, shown=group.is_first and not as_json)
+            shown = group.is_first and not as_json
+            summary, network = _train(experiment, division, batches_per_step or group.size, group, saved, shown=shown)
         except LostProcessError as error:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)  # this process ends by itself, after it has printed why
             raise LostProcessError(f"{error}: {_what_is_left(saved, group)}") from error
@@ -174,53 +161,43 @@ def _settings(experiment: Experiment) -> dict[str, Any]:
 
 
 def _train(
-    experiment: Experiment, division: _Division, group: Group, saved: Checkpoint | None, *, shown: bool
+    experiment: Experiment, division: Division, per_step: int, group: Group, saved: Checkpoint | None, *, shown: bool
 ) -> tuple[dict[str, Any], GraphNetwork | None]:
     task = group.everywhere(partial(Classification, experiment))
     graph = task.graph
     assert isinstance(graph, Graph)
     if division.parts > graph.n_nodes:
         raise InputError(f"--parts is {division.parts}, but the graph of {experiment.data} has {graph.n_nodes} nodes")
-    of_node = group.from_first(lambda: partition(graph, division.parts, seed=0))
+    batches, cut = group.from_first(partial(division.batches_of, graph))
+    assert batches is not None
 
     def prepare(network: GraphNetwork) -> tuple[InParts, None]:
-        clusters = Clusters(of_node, division.per_batch)
-        return (
-            InParts(
-                network, task.data.x, graph, clusters, division.degrees, division.evaluate, division.batches_per_step
-            ),
-            None,
-        )
+        x = task.data.x
+        return InParts(network, x, graph, batches, division.degrees, division.evaluate, per_step), None
 
+    new_epochs: list[int] = []
     with progress_bar(f"training on {experiment.data}", shown=shown) as show:
-        trained = task.fit(
-            experiment.seeds[0],
-            prepare=prepare,
-            on_epoch=lambda epoch: show((epoch + 1) / experiment.protocol.epochs),
-            group=group,
-            checkpoint=saved,
-        )
+
+        def on_epoch(epoch: int) -> None:
+            new_epochs.append(epoch)
+            show((epoch + 1) / experiment.protocol.epochs)
+
+        trained = task.fit(experiment.seeds[0], prepare=prepare, on_epoch=on_epoch, group=group, checkpoint=saved)
     if not group.is_first:
         return {}, trained.network
-    described = _described(experiment, division, group, graph, of_node)
-    return {**described, **_scores(task, trained)}, trained.network
-
-
-def _described(
-    experiment: Experiment, division: _Division, group: Group, graph: Graph, of_node: NDArray[np.int64]
-) -> dict[str, Any]:
-    return {
+    described = {
         "data": experiment.data,
         "graph": graph_title(experiment.graph, experiment.k),
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,
         "network": experiment.model,
         "parts": division.parts,
-        "cut_share": cut_share(graph, of_node),
+        "cut_share": cut,
         "parts_per_batch": division.per_batch,
-        "batches_per_step": division.batches_per_step,
+        "batches_per_step": per_step,
         "processes": group.size,
     }
+    return {**described, **_scores(task, trained), "new_epochs": len(new_epochs)}, trained.network
 
 
 def _scores(task: Classification, trained: Trained) -> dict[str, Any]:
@@ -240,21 +217,27 @@ def _print(summary: dict[str, Any], as_json: bool) -> None:
         return
     score = "roc_auc" if "test_roc_auc" in summary else "accuracy"
     name = "ROC-AUC" if score == "roc_auc" else "accuracy"
-    rows = [
-        ("data", summary["data"]),
-        ("graph", f"{summary['graph']}: {summary['nodes']:,} nodes, {summary['edges']:,} edges"),
-        ("network", summary["network"]),
-        ("parts", f"{summary['parts']:,}, with {summary['cut_share']:.1%} of the edges' weight between them"),
-        ("parts in a batch", f"{summary['parts_per_batch']:,}"),
-        ("batches in a step", f"{summary['batches_per_step']:,}"),
-        ("processes", f"{summary['processes']:,}"),
-        ("epochs", f"{summary['epochs']:,}, the best {summary['best_epoch']:,}"),
-        (f"validation {name}", f"{100 * summary[f'val_{score}']:.2f} %"),
-        (f"test {name}", f"{100 * summary[f'test_{score}']:.2f} %"),
-        ("time", duration(summary["seconds"])),
-    ]
-    if summary["peak_bytes"] is not None:
-        rows.append(("memory", f"{size_text(summary['peak_bytes'])} peak, of the first process"))
-    rows += [(name, summary[name]) for name in ("checkpoint", "model") if summary[name] is not None]
-    for name, text in rows:
-        print(f"{name:{INDENT}s}{text}")
+    new_epochs, epochs = summary["new_epochs"], f"{summary['epochs']:,}, the best {summary['best_epoch']:,}"
+    if not new_epochs:
+        epochs += "; nothing was trained, because the run in the checkpoint is finished"
+    elif new_epochs < summary["epochs"]:
+        epochs += f"; resumed after {summary['epochs'] - new_epochs:,}"
+    peak = summary["peak_bytes"]
+    print_facts(
+        {
+            "data": summary["data"],
+            "graph": f"{summary['graph']}: {summary['nodes']:,} nodes, {summary['edges']:,} edges",
+            "network": summary["network"],
+            "clusters": f"{summary['parts']:,}, {100 * summary['cut_share']:.1f} % of the edge weight is between them",
+            "clusters per batch": f"{summary['parts_per_batch']:,}",
+            "batches per step": f"{summary['batches_per_step']:,}",
+            "processes": f"{summary['processes']:,}",
+            "epochs": epochs,
+            f"validation {name}": f"{100 * summary[f'val_{score}']:.2f} %",
+            f"test {name}": f"{100 * summary[f'test_{score}']:.2f} %",
+            "time": duration(summary["seconds"]),
+            "peak memory": None if peak is None else f"{size_text(peak)} (first process)",
+            "checkpoint": summary["checkpoint"],
+            "model": summary["model"],
+        }
+    )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from s2gnn.errors import InputError
 from s2gnn.estimator.card import Estimator, ModelCard
 from s2gnn.estimator.classifier import S2GNNClassifier
-from s2gnn.estimator.evaluation import CardScore, classification_scores, regression_scores
+from s2gnn.estimator.evaluation import CardScore, Evaluation, classification_scores, regression_scores
 from s2gnn.estimator.folder import read_folder, save_estimator
 from s2gnn.estimator.regressor import S2GNNRegressor
 from s2gnn.graphs import Graph
@@ -72,6 +72,10 @@ class TableModel:
         source, left_out = Path(table.source).name, table.columns.left_out
         return cls(estimator, table.encoder, table.label, table.task, source, table.missing, left_out)
 
+    def evaluate(self, folds: int = 5, *, seed: int = 0) -> Evaluation | None:
+        """Predict the known labels while they are hidden, see the estimator's `evaluate`."""
+        return self.estimator.evaluate(folds, seed=seed)
+
     def predict(self, data: Table | pd.DataFrame) -> pd.DataFrame:
         """The prediction for every row of a table: the class and its probability, or the quantity."""
         table = Table.from_frame(data) if isinstance(data, pd.DataFrame) else data
@@ -97,8 +101,11 @@ class TableModel:
             return class_names(table, self.label), rows
         return table.numbers(self.label, "a quantity", "fix the value or leave the cell blank"), rows
 
-    def learned(self, table: Table) -> NDArray[np.bool_]:
-        """Which rows of a table, (n,), equal a training row with a label; any training row if labels are unknown."""
+    def equal_to_training(self, table: Table) -> NDArray[np.bool_]:
+        """Which rows of a table, (n,), have the features of a labelled training row.
+
+        Of any training row if the model folder does not record which rows were labelled.
+        """
         return self.estimator.seen_in_training(self.encoder.transform(table), self.estimator.labelled_)
 
     def scores(

@@ -228,7 +228,8 @@ class SweepStudy(TrainedStudy):
     def size(self) -> str:
         """Lines, values and data sets."""
         sweep = self.sweep
-        return f"{len(sweep.lines)} lines × {len(sweep.values)} values × {len(sweep.data)} data sets, a picture"
+        lines = "1 line" if len(sweep.lines) == 1 else f"{len(sweep.lines)} lines"
+        return f"{lines} × {len(sweep.values)} values × {len(sweep.data)} data sets, a picture"
 
     def experiments(self, selection: Selection, budget: Budget, seeds: int | None = None) -> list[Experiment]:
         """All experiments of the selection."""

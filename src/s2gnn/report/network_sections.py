@@ -44,24 +44,25 @@ def _noise_finding(found: NoiseStability) -> str:
     removed, added = by_noise[EdgeNoise("dropped", 0.1)], by_noise.get(EdgeNoise("added", 0.1))
     half = max(value for noise, value in by_noise.items() if noise.kind != "weights" and noise.level == HALF_OF_EDGES)
     strength = noise_strength(MODERATE_WEIGHTS.kind, MODERATE_WEIGHTS.level)
-    if found.flips is None:
-        first = f"moves the predictions by {removed:.1f}{SPACE}% of their spread"
-    else:
-        first = f"changes {removed:.1f}{SPACE}% of the predictions"
-    parts = [
-        f"Removing 10{SPACE}% of the edges {first}",
-        *([] if added is None else [f"adding as many random edges: {added:.1f}{SPACE}%"]),
-        f"removing or adding 50{SPACE}%: up to {half:.1f}{SPACE}%",
-        f"changing the weights by {strength:.0f}{SPACE}%: {by_noise[MODERATE_WEIGHTS]:.1f}{SPACE}%",
-    ]
+    moved = "the predictions move by {} of their spread" if found.flips is None else "{} of the predictions change"
     verdict = {
         "robust": "A few wrong edges do not matter",
         "fairly robust": "A few wrong edges matter little",
         "sensitive": "The predictions depend on correct edges",
     }[robustness(found)[0]]
     if added is not None and added > max(2 * removed, limits(found)[0]):
-        verdict += "; wrong edges do more harm than missing ones"
-    return f"{'; '.join(parts)}. {verdict}."
+        verdict += ", and wrong edges do more harm than missing ones"
+    cases = [
+        f"with 10{SPACE}% of the edges removed, {moved.format(_percentage(removed))}",
+        *([] if added is None else [f"with as many random edges added, {_percentage(added)}"]),
+        f"with weights changed by {strength:.0f}{SPACE}%, {_percentage(by_noise[MODERATE_WEIGHTS])}",
+        f"with half of the edges removed or added, up to {_percentage(half)}",
+    ]
+    return f"{verdict}: {'; '.join(cases)}."
+
+
+def _percentage(value: float) -> str:
+    return f"{value:.1f}{SPACE}%"
 
 
 def branches_section(shares: NDArray[np.float64], *, equal_weights: bool) -> Section:

@@ -52,7 +52,7 @@ def _read_text(path: Path, progress: bool) -> Table:
         with path.open("rb") as file, TextIOWrapper(file, encoding="utf-8-sig", newline="") as stream, bar as show:
             delimiter = _delimiter(path, stream)
             lines = csv.reader(_text_lines(path, stream), delimiter=delimiter)
-            rows = (row for row in lines if any(value.strip() for value in row))
+            rows = (row for row in lines if row and not (len(row) == 1 and row[0].isspace()))  # skips blank lines only
             header = [name.strip() for name in next(rows, [])]
             columns = _columns(path, header, rows, lambda: show(file.tell() / size))
     except UnicodeDecodeError as error:
