@@ -37,10 +37,14 @@ def test_every_package_imports_only_from_those_before_it():
         assert imported_parts(path) <= allowed, path
 
 
-def test_the_modules_of_nn_do_not_import_its_baselines():
-    """The baselines build on nn; only the names that the package exports go the other way."""
-    for path in (SOURCE / "nn").glob("*.py"):
-        assert path.name == "__init__.py" or "s2gnn.nn.baselines" not in path.read_text(), path
+def test_a_package_does_not_import_its_subpackages():
+    """They build on it; only the names that a package exports, and lists of its contents, go the other way."""
+    subpackages = {path.parent for path in SOURCE.glob("*/*/*.py")}
+    assert {path.name for path in subpackages} >= {"baselines", "figures"}
+    for folder in subpackages:
+        name = ".".join(("s2gnn", *folder.relative_to(SOURCE).parts))
+        for path in folder.parent.glob("*.py"):
+            assert path.name in ("__init__.py", "registry.py") or name not in path.read_text(), path
 
 
 POSIX_ONLY = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}

@@ -31,10 +31,11 @@ def test_list(s2gnn, cache):
     assert listed["digits"]["where"] == "bundled"
     assert listed["har"]["where"] == "not here"
     assert listed["har"]["sha256_known"]
+    assert (listed["isolet"]["licence"], listed["20news"]["citation"]) == ("CC BY 4.0", "Lang 1995")
     assert not listed["isolet"]["sha256_known"]
     code, output, _ = s2gnn("data", "list")
     assert code == 0
-    for word in ("knn, k = 40", "19,717", "CC BY 4.0", "Lang 1995", "not here"):
+    for word in ("enzymes-attributes", "knn, k = 40", "19,717", "not here"):
         assert word in output
 
 

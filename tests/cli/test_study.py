@@ -72,6 +72,14 @@ def test_an_interrupt_keeps_finished_seeds_and_says_how_to_resume(s2gnn, tmp_pat
     assert len(Records(path).read()) == 2
 
 
+def test_names_are_not_cut_in_a_narrow_list(s2gnn, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = s2gnn("study", "list")
+    assert code == 0
+    assert "graph-classification-ten-fold " in out
+    assert "1 line × 6 values" in out
+
+
 def test_a_failing_run_is_one_sentence_with_its_seed(s2gnn, tmp_path):
     arguments = ("--data", "digits", "--model", "mlp", "--records", tmp_path / "runs.jsonl", "--set", "lr=1e30")
     code, _, err = s2gnn("study", "run", *arguments)
@@ -132,6 +140,16 @@ def test_a_table_runs_and_is_shown(s2gnn, tmp_path):
     for form in ("text", "markdown", "latex", "html"):
         code, out, _ = s2gnn("study", "show", "table2-knn", "--results", tmp_path, "--format", form)
         assert (code, "93.39" in out) == (0, True)
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_a_search_for_link_prediction(s2gnn, tmp_path):
+    options = ("--data", "cora", "--decoder", "dot", "--graph", "given", "--model", "mlp", "--seeds", 1, "--trials", 1)
+    search = ("study", "search", *options, "--patience", 1, "--storage", tmp_path / "search.db", "--json")
+    code, out, err = s2gnn(*search)
+    assert code == 0, err
+    assert json.loads(out)["experiment"]["decoder"] == "dot"
+    assert json.loads(out)["finished"] == 1
 
 
 @pytest.mark.usefixtures("data_folder")

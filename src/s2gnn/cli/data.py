@@ -29,9 +29,10 @@ app = typer.Typer(help="List, fetch and describe the named data sets.", no_args_
 
 @app.command("list")
 def list_command(as_json: AsJson = False) -> None:
-    """List the data sets: sizes, the graph of the paper, where they are now, licence and citation.
+    """List the data sets: sizes, the graph of the paper, and where they are now.
 
-    "local" is in the folder S2GNN_DATA, "cache" was fetched before, "bundled" comes with scikit-learn.
+    "local" is in the folder S2GNN_DATA, "cache" was fetched before, "bundled" comes with scikit-learn. --json also
+    has licences and citations, as s2gnn data info does.
 
     Example: [bold]s2gnn data list[/bold]
     """
@@ -40,7 +41,7 @@ def list_command(as_json: AsJson = False) -> None:
         return
     print_table(
         "Data sets",
-        ("name", "rows", "features", "classes", "graph", "where", "licence", "citation"),
+        ("name", "rows", "features", "classes", "graph", "where"),
         [
             (
                 found.name,
@@ -48,8 +49,6 @@ def list_command(as_json: AsJson = False) -> None:
                 *(f"{size:,}" for size in (found.features, found.classes)),
                 _graph_text(found),
                 whereabouts(found),
-                found.licence,
-                found.citation,
             )
             for found in CATALOGUE.values()
         ],

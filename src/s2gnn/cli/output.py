@@ -142,7 +142,7 @@ def counting_bar(*further: ProgressColumn, description: str = "{task.description
 def print_table(title: str, header: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
     """Print a table on standard output; text is left-aligned, numbers are right-aligned, names are never cut."""
     lines = list(map(tuple, rows))
-    table = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     for position, name in enumerate(header):
         numeric = all(_NUMBER.fullmatch(line[position]) for line in lines)
         table.add_column(name, justify="right" if numeric else "left", no_wrap=numeric or position == 0)

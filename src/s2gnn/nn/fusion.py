@@ -1,7 +1,8 @@
 """The ways to merge the α+1 branches of a layer."""
 
 import math
-from typing import Literal, get_args
+from collections.abc import Callable
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -140,11 +141,14 @@ class AttentionFusion(nn.Module):
 
 
 Fusion = LinearFusion | MLPFusion | AttentionFusion
+FUSIONS: dict[str, Callable[[int, int], Fusion]] = {
+    "linear": lambda alpha, _: LinearFusion(alpha),
+    "mlp": MLPFusion,
+    "attention": AttentionFusion,
+}
 
 
 def make_fusion(name: FusionName, alpha: int, channels: int) -> Fusion:
     """The fusion called `name` for α + 1 branches of width `channels`."""
-    check_choice("fusion", name, get_args(FusionName))
-    if name == "linear":
-        return LinearFusion(alpha)
-    return MLPFusion(alpha, channels) if name == "mlp" else AttentionFusion(alpha, channels)
+    check_choice("fusion", name, tuple(FUSIONS))
+    return FUSIONS[name](alpha, channels)
