@@ -59,7 +59,7 @@ def test_quantities(s2gnn, tmp_path):
     assert s2gnn(*fit)[0] == 0
     code, out, err = s2gnn("analyse", "stability", tmp_path / "model", "--table", tmp_path / "d.csv", "--seeds", 1)
     assert code == 0, err
-    for text in ["change (% of the spread)", "mean absolute error", "moves the predictions by at most", "100 labelled"]:
+    for text in ["change (% of the spread)", "mean absolute error", "the predictions move by at most", "100 labelled"]:
         assert text in " ".join(out.split())
 
 

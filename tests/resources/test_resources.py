@@ -19,7 +19,6 @@ from s2gnn.resources import (
     forget_peak,
     in_own_process,
     least_seconds,
-    memory,
     peak_bytes,
     resident_bytes,
     settled_bytes,
@@ -165,7 +164,7 @@ def test_a_forgotten_peak_leaves_that_of_a_known_allocation(preloaded):
 
 
 def test_a_system_without_these_files_is_named(monkeypatch, tmp_path):
-    monkeypatch.setattr(memory, "_OWN", tmp_path / "status")
+    monkeypatch.setattr("s2gnn.resources._OWN", tmp_path / "status")
     with pytest.raises(InputError, match="memory is measured with .*status, which .* does not have: use Linux"):
         resident_bytes()
 
@@ -174,7 +173,7 @@ def test_the_minimum_time_of_several_runs(monkeypatch):
     def least(taken, most, patience):
         """The least of runs that take what `taken` says, and how many there were."""
         ticks = iter(accumulate(value for seconds in taken for value in (0.0, seconds)))
-        monkeypatch.setattr(memory.time, "perf_counter", lambda: next(ticks))
+        monkeypatch.setattr("s2gnn.resources.time.perf_counter", lambda: next(ticks))
         runs = []
         return least_seconds(lambda: runs.append(1), most, patience), len(runs)
 

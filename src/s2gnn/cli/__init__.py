@@ -1,17 +1,18 @@
 """The command line: `s2gnn COMMAND`."""
 
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from s2gnn.cli.interrupt import INTERRUPTED, ending_at_once
 from s2gnn.errors import InputError, LostProcessError, NonFiniteLossError, SeedError
 
 FAILED = 1
 BAD_INPUT = 2
+INTERRUPTED = 130
 
 
 def main() -> None:
@@ -60,3 +61,21 @@ def _flush_output() -> None:
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise
+
+
+@contextmanager
+def ending_at_once() -> Iterator[None]:
+    """End the process on Ctrl-C inside the block, which only imports large packages.
+
+    An exception is not enough: half-imported packages replace it by others. Where Ctrl-C is ignored, for example under
+    nohup, it stays ignored.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)

@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperCommand
 
 import s2gnn
-from s2gnn.cli.interrupt import ending_at_once
+from s2gnn.cli import ending_at_once
 
 COMMANDS = {
     "demo": "Classify handwritten digits from a tenth of the labels; compare with GCN, MLP, SVM and label spreading.",

@@ -17,8 +17,16 @@ from rich.progress import TaskID, TextColumn
 from s2gnn import provenance
 from s2gnn.bench.cost_model import render_cost_model
 from s2gnn.bench.report import render_benchmark
-from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, names, print_table
-from s2gnn.cli.values import assignment, refuse
+from s2gnn.cli.output import (
+    AsJson,
+    assignment,
+    check_writable,
+    command_line,
+    counting_bar,
+    names,
+    print_table,
+    refuse,
+)
 from s2gnn.data.catalogue import Kind, dataset_info
 from s2gnn.data.splits import TEST_SEEDS, VALIDATION_SEEDS
 from s2gnn.errors import InputError

@@ -15,8 +15,7 @@ import typer
 
 from s2gnn.cli import BAD_INPUT, FAILED
 from s2gnn.cli.memory import measured_peak, size_text
-from s2gnn.cli.output import AsJson, check_folder_writable, check_writable, command_line, print_facts
-from s2gnn.cli.values import assignment
+from s2gnn.cli.output import AsJson, assignment, check_folder_writable, check_writable, command_line, print_facts
 from s2gnn.data.catalogue import Kind, dataset_info, graph_title
 from s2gnn.data.splits import CITATION_NETWORKS
 from s2gnn.errors import InputError, LostProcessError

@@ -17,8 +17,12 @@ from s2gnn.estimator.regressor import S2GNNRegressor
 from s2gnn.graphs import Graph
 from s2gnn.render import Block, Cell, Table
 
-# Noise that a graph of real data may well have; the verdict is about the worst of these.
-MODERATE = (EdgeNoise("weights", 10.0), EdgeNoise("dropped", 0.1), EdgeNoise("added", 0.1))
+# Noise that a graph of real data may well have, in words; the verdict is about the worst of these.
+MODERATE = {
+    EdgeNoise("weights", 10.0): "the weights of its edges change by 32 %",
+    EdgeNoise("dropped", 0.1): "10 % of its edges are removed",
+    EdgeNoise("added", 0.1): "10 % more edges are added at random",
+}
 # The largest percentage of changed classes, or change of quantities relative to their spread, at which a model is
 # called robust and fairly robust.
 CLASS_LIMITS = (1.0, 5.0)
@@ -104,15 +108,10 @@ def effects(found: NoiseStability) -> dict[EdgeNoise, float]:
     return {noise: round(100 * float(row.mean()), 1) for noise, row in zip(found.noises, values, strict=True)}
 
 
-def limits(found: NoiseStability) -> tuple[float, float]:
-    """The largest effects at which a model is called robust and fairly robust."""
-    return QUANTITY_LIMITS if found.flips is None else CLASS_LIMITS
-
-
 def robustness(found: NoiseStability) -> tuple[Robustness, float]:
     """How robust a model is, by the effect of the worst of `MODERATE` noise, and that effect."""
-    moderate = [effect for noise, effect in effects(found).items() if noise in MODERATE]
-    worst, (few, more) = max(moderate), limits(found)
+    worst = max(effect for noise, effect in effects(found).items() if noise in MODERATE)
+    few, more = QUANTITY_LIMITS if found.flips is None else CLASS_LIMITS
     return "robust" if worst <= few else "fairly robust" if worst <= more else "sensitive", worst
 
 
@@ -120,17 +119,17 @@ def verdict(found: NoiseStability) -> str:
     """One sentence on how robust a model is."""
     name, worst = robustness(found)
     rows = [row for row, noise in enumerate(found.noises) if noise in MODERATE]
-    effect = f"changes at most {worst:.1f} % of the predicted classes"
+    *cases, last = (MODERATE[found.noises[row]] for row in rows)
+    effect = f"at most {worst:.1f} % of the predicted classes change"
     if found.flips is None:
-        effect = f"moves the predictions by at most {worst:.1f} % of their spread"
+        effect = f"the predictions move by at most {worst:.1f} % of their spread"
     if found.scores is not None and found.clean_score is not None:
         scores = found.scores[rows].mean(axis=1)
         worst_score = _score_text(found, scores.max() if found.flips is None else scores.min())
         clean = _score_text(found, found.clean_score)
-        effect += f"; the {_score_name(found)} is {clean} without it and at worst {worst_score} with it"
+        effect += f"; the {_score_name(found)} is {clean} without noise and {worst_score} in the worst case"
     called = "sensitive to its graph" if name == "sensitive" else name
-    noises = ", ".join(found.noises[row].label for row in rows)
-    return f"The model is {called}: noise on its edges ({noises}) {effect}."
+    return f"The model is {called}: if {', '.join(cases)} or {last}, {effect}."
 
 
 def _score_name(found: NoiseStability) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import dijkstra
-from scipy.sparse.linalg import eigsh
+from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
 from s2gnn.graphs import Graph
@@ -100,25 +100,12 @@ def _positions(adjacency: sp.csr_array) -> NDArray[np.float64]:
         random_state=0,
     )
     found = layout.fit_transform(distances).astype(np.float64)
-    found -= found.mean(axis=0)
-    axes = np.linalg.svd(found, full_matrices=False)[2]
-    turned = found @ _with_fixed_signs(axes.T)
+    turned = PCA(2).fit_transform(found)  # along the axes of the page
     low, extent = turned.min(axis=0), np.maximum(np.ptp(turned, axis=0), 1e-12)
     return np.asarray((turned - low) / extent * [1.0, np.clip(extent[1] / extent[0], *ASPECT_RATIOS)])
 
 
 def _initial(distances: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Classical multidimensional scaling of distances (m, m) to the plane, scaled down for t-SNE to start from."""
-    squares = distances**2
-    means = squares.mean(axis=0)
-    products = -0.5 * (squares - means - means[:, None] + means.mean())
-    values, vectors = eigsh(products, k=2, v0=np.linspace(-1.0, 1.0, len(products)))
-    start = _with_fixed_signs(vectors[:, ::-1]) * np.sqrt(np.maximum(values[::-1], 0.0))
+    """The principal components of the rows of distances (m, m), scaled down for t-SNE to start from."""
+    start = PCA(2, svd_solver="arpack", random_state=0).fit_transform(distances)
     return np.asarray(1e-4 * start / max(float(start[:, 0].std()), 1e-12), dtype=np.float32)
-
-
-def _with_fixed_signs(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Columns (m, 2) whose largest entry in absolute value is positive."""
-    largest = np.abs(columns).argmax(axis=0)
-    signs = np.sign(columns[largest, np.arange(columns.shape[1])])
-    return columns * np.where(signs == 0, 1.0, signs)

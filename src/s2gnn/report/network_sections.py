@@ -5,15 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from s2gnn.analysis import EdgeNoise, NoiseStability
-from s2gnn.estimator.stability import effects, limits, robustness
-from s2gnn.report.elements import SPACE, Section, listed, percent
+from s2gnn.analysis import NoiseStability
+from s2gnn.estimator.stability import effects, robustness, verdict
+from s2gnn.report.elements import Section, listed, percent
 from s2gnn.report.figures import NOISES, branches_figure, loss_figure, noise_figure, noise_strength
 from s2gnn.report.model import ReportedModel
 from s2gnn.report.svg import chart, inline_svg
 
-HALF_OF_EDGES = 0.5
-MODERATE_WEIGHTS = EdgeNoise("weights", 10.0)
 CONVERGED = 0.05  # share of the total decrease of the loss in the last tenth of the epochs
 EARLY = 5  # epochs; a network that is best before has hardly learned
 
@@ -36,33 +34,7 @@ def noise_section(found: NoiseStability | None) -> Section:
         for noise, effect in effects(found).items()
     ]
     figure = chart(noise_figure(found), "noise", description, header, rows)
-    return Section(*name, robustness(found)[0], _noise_finding(found), reading, figure)
-
-
-def _noise_finding(found: NoiseStability) -> str:
-    by_noise = effects(found)
-    removed, added = by_noise[EdgeNoise("dropped", 0.1)], by_noise.get(EdgeNoise("added", 0.1))
-    half = max(value for noise, value in by_noise.items() if noise.kind != "weights" and noise.level == HALF_OF_EDGES)
-    strength = noise_strength(MODERATE_WEIGHTS.kind, MODERATE_WEIGHTS.level)
-    moved = "the predictions move by {} of their spread" if found.flips is None else "{} of the predictions change"
-    verdict = {
-        "robust": "A few wrong edges do not matter",
-        "fairly robust": "A few wrong edges matter little",
-        "sensitive": "The predictions depend on correct edges",
-    }[robustness(found)[0]]
-    if added is not None and added > max(2 * removed, limits(found)[0]):
-        verdict += ", and wrong edges do more harm than missing ones"
-    cases = [
-        f"with 10{SPACE}% of the edges removed, {moved.format(_percentage(removed))}",
-        *([] if added is None else [f"with as many random edges added, {_percentage(added)}"]),
-        f"with weights changed by {strength:.0f}{SPACE}%, {_percentage(by_noise[MODERATE_WEIGHTS])}",
-        f"with half of the edges removed or added, up to {_percentage(half)}",
-    ]
-    return f"{verdict}: {'; '.join(cases)}."
-
-
-def _percentage(value: float) -> str:
-    return f"{value:.1f}{SPACE}%"
+    return Section(*name, robustness(found)[0], verdict(found), reading, figure)
 
 
 def branches_section(shares: NDArray[np.float64], *, equal_weights: bool) -> Section:
