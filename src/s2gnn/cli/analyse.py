@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from matplotlib.figure import Figure
 
+from s2gnn.cli.options import GraphKind, K
 from s2gnn.cli.output import AsJson, check_results_folder, command_line
 from s2gnn.data import CATALOGUE, Kind, dataset_graph, load_dataset
 from s2gnn.data.catalogue import dataset_info, graph_title
@@ -35,15 +36,15 @@ def stability(
     table: Annotated[
         Path | None,
         typer.Option(
-            help="Predict the rows of this table instead of the training rows; if it has labels, the accuracy is "
+            help="Predict the rows of this table instead of the training rows; if it has labels, scores are "
             "measured too."
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Number of random draws of each noise.")] = 10,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of random draws per noise level.")] = 10,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how much the predictions of a model change when the edges of its graph are noisy.
+    """Measure how much a model's predictions change when the edges of its graph are noisy.
 
     The noise changes weights (at signal-to-noise ratios of 40 to 5 dB), drops edges, or adds edges.
 
@@ -85,12 +86,8 @@ def _rows_of(model: TableModel, path: Path) -> tuple[Any, Any, str]:
 @app.command()
 def spectrum(
     graph: Annotated[str, typer.Argument(help="A graph file (.npz) written by s2gnn, or the name of a data set.")],
-    kind: Annotated[
-        Kind | None, typer.Option(help="Kind of a data set's graph; default: that of the paper's Table I.")
-    ] = None,
-    k: Annotated[
-        int | None, typer.Option(min=1, help="Neighbours in a data set's graph; default: the paper's.")
-    ] = None,
+    kind: GraphKind = None,
+    k: K = None,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:

@@ -42,10 +42,10 @@ def graphs(
     ] = benchmarks.POINTS[-1],
     as_json: AsJson = False,
 ) -> None:
-    """Time and memory of building k-NN and learned graphs for a growing number of points, and of Pubmed's diffusion.
+    """Measure building k-NN and learned graphs for a growing number of points, and diffusing Pubmed.
 
     Takes about fifteen minutes on 2 cores for 100,000 points. Pubmed is measured if it is in the folder S2GNN_DATA
-    or in the cache. The paper's Table I has 1,723,360 edges for its diffusion.
+    or in the cache; the paper's Table I has 1,723,360 edges for its diffusion.
 
     Example: [bold]s2gnn bench graphs --points 50000[/bold]
     """
@@ -91,7 +91,7 @@ def operator(
     repetitions: Repetitions = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Propagation with six branches, compared with one sparse product and with six, and the share of the bandwidth.
+    """Time propagation with six branches, compared with one and with six sparse products and the memory bandwidth.
 
     Example: [bold]s2gnn bench operator --graphs er-10000,random-132000[/bold]
     """
@@ -102,7 +102,7 @@ def operator(
 
 @app.command()
 def epoch(tasks: Tasks = REAL_TASKS, repetitions: Repetitions = 5, as_json: AsJson = False) -> None:
-    """A training epoch (step and evaluation), compared with the same network built differently and with a GCN.
+    """Time a training epoch (step and evaluation), compared with other implementations and with a GCN.
 
     Example: [bold]s2gnn bench epoch --tasks cancer-b,har[/bold]
     """
@@ -118,7 +118,7 @@ def baselines(
     repetitions: Repetitions = 5,
     as_json: AsJson = False,
 ) -> None:
-    """A training epoch of each baseline that PyTorch Geometric also has, ours and PyG's.
+    """Time a training epoch of each baseline that PyTorch Geometric also has, ours and PyG's.
 
     Example: [bold]s2gnn bench baselines --models gcn,gat --heads 1[/bold]
     """
@@ -129,10 +129,10 @@ def baselines(
 @app.command()
 def memory(
     graphs: Graphs = ALL_GRAPHS,
-    alpha: Annotated[int, typer.Option(min=1, help="Measure α = 1 up to this.")] = 8,
+    alpha: Annotated[int, typer.Option(min=1, help="Largest α.")] = 8,
     as_json: AsJson = False,
 ) -> None:
-    """The memory of the operator for increasing α, compared with its bound, α sparse matrices and α edge lists.
+    """Measure the operator's memory for α = 1, 2, …, compared with its bound, α sparse matrices and α edge lists.
 
     Example: [bold]s2gnn bench memory --graphs cancer-b --alpha 4[/bold]
     """
@@ -141,18 +141,18 @@ def memory(
 
 @app.command()
 def scale(
-    parts: Annotated[str, typer.Option(help="grid, epoch or training, separated by commas.")] = ",".join(PARTS),
-    repetitions: Repetitions = 3,
-    epochs: Annotated[int, typer.Option(min=1, help="Epochs of the large training.")] = 2,
-    ways: Annotated[str, typer.Option(help="Networks of the large training, separated by commas.")] = ",".join(
-        NETWORKS
+    parts: Annotated[str, typer.Option(help="Parts to run (grid, epoch, training), separated by commas.")] = ",".join(
+        PARTS
     ),
+    repetitions: Repetitions = 3,
+    epochs: Annotated[int, typer.Option(min=1, help="Number of epochs of the training.")] = 2,
+    ways: Annotated[str, typer.Option(help="Networks to train, separated by commas.")] = ",".join(NETWORKS),
     as_json: AsJson = False,
 ) -> None:
-    """Large graphs: the paper's Erdős–Rényi grid, 132,000 nodes, and training at the size of ogbn-proteins.
+    """Measure large graphs: the paper's Erdős–Rényi grid, 132,000 nodes, and training at the size of ogbn-proteins.
 
-    The last one has 132,534 nodes and 39.6 million edges; its graph is made at the first run and takes 0.6 GiB of the
-    cache folder (S2GNN_CACHE). A network that needs more memory than is available is skipped.
+    The last one has 132,534 nodes and 39.6 million edges; its graph is built in the first run and takes 0.6 GiB of the
+    cache (S2GNN_CACHE). A network that needs more memory than is available is skipped.
 
     Example: [bold]s2gnn bench scale --parts training[/bold]
     """
@@ -169,23 +169,26 @@ def scale(
 
 @app.command()
 def cost(
-    edges: Annotated[int, typer.Option(min=1, help="Undirected edges of the graph.")] = WIDE.edges,
-    nodes: Annotated[int | None, typer.Option(min=1, help="Nodes; default: a twentieth of the edges.")] = None,
-    features: Annotated[int, typer.Option(min=1, help="Features per node.")] = WIDE.features,
-    hidden: Annotated[int, typer.Option(min=1, help="Width between layers.")] = WIDE.hidden,
-    classes: Annotated[int, typer.Option(min=1, help="Outputs of the network.")] = WIDE.labels,
+    edges: Annotated[int, typer.Option(min=1, help="Number of undirected edges.")] = WIDE.edges,
+    nodes: Annotated[
+        int | None, typer.Option(min=1, help="Number of nodes; default: a twentieth of the edges.")
+    ] = None,
+    features: Annotated[int, typer.Option(min=1, help="Number of features per node.")] = WIDE.features,
+    hidden: Annotated[int, typer.Option(min=1, help="Width of the hidden layers.")] = WIDE.hidden,
+    classes: Annotated[int, typer.Option(min=1, help="Number of outputs.")] = WIDE.labels,
     layers: Annotated[int, typer.Option(min=1, help="Number of layers.")] = WIDE.layers,
     alpha: Annotated[int, typer.Option(min=1, help="Highest Hadamard power.")] = WIDE.alpha,
-    train: Annotated[bool, typer.Option("--train", help="Also train on a random graph of that size, here.")] = False,
-    epochs: Annotated[int, typer.Option(min=1, help="Epochs of that training.")] = 2,
-    results: Annotated[Path, typer.Option(help="Folder of the records that the seconds are fitted to.")] = Path(
+    train: Annotated[bool, typer.Option("--train", help="Also train on a random graph of that size.")] = False,
+    epochs: Annotated[int, typer.Option(min=1, help="Number of epochs of that training.")] = 2,
+    results: Annotated[Path, typer.Option(help="Folder of the records that the time is predicted from.")] = Path(
         "results"
     ),
     as_json: AsJson = False,
 ) -> None:
-    """What full-batch training needs on a graph of your size: bytes by formula, seconds by the rates of stored records.
+    """Estimate the memory and time of full-batch training on a graph of your size.
 
-    The seconds are those of the machine of the records. --train measures both here, if they fit into memory.
+    Memory is computed by a formula; time is predicted from stored records, for the machine they were made on. --train
+    measures both on this machine, if it has enough memory.
 
     Example: [bold]s2gnn bench cost --edges 100000000 --nodes 5000000 --features 100 --hidden 64 --alpha 4[/bold]
     """

@@ -11,14 +11,14 @@ from s2gnn.cli import ending_at_once
 
 COMMANDS = {
     "demo": "Classify handwritten digits from a tenth of the labels; compare with GCN, MLP, SVM and label spreading.",
-    "fit": "Learn from the labelled rows of a table, and save a model that predicts the others and new ones.",
+    "fit": "Train a model on the labelled rows of a table and save it; it predicts the other rows and new ones.",
     "predict": "Predict the label of every row of a table.",
     "report": "Write an HTML report on a model: its data and graph, how accurate it is, and what to label next.",
-    "train": "Train one network on a data set, in mini-batches of clusters, by one process or several (torchrun).",
+    "train": "Train one network on a data set, full-batch or in mini-batches, in one or several processes (torchrun).",
     "data": "List, fetch and describe the named data sets.",
-    "graph": "Build a graph from a table, diffuse it, describe it.",
+    "graph": "Build, diffuse and describe graphs.",
     "analyse": "Analyse the spectrum of a graph or the stability of a trained model.",
-    "study": "Run experiments of the paper; every finished run is kept.",
+    "study": "Run the paper's experiments; every finished run is recorded.",
     "bench": "Measure time and memory on this machine.",
 }
 
@@ -58,6 +58,8 @@ def load(name: str) -> Any:
     with ending_at_once():
         module = import_module(f"s2gnn.cli.{name}")
     group = typer.main.get_group(module.app)
+    for each in group.commands.values():  # let the terminal wrap the lines
+        each.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in (each.help or "").split("\n\n"))
     return group.commands.get(name, group)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from s2gnn.cli.options import GraphKind, K
 from s2gnn.cli.output import AsJson, print_facts, print_table
 from s2gnn.data import (
     CATALOGUE,
@@ -29,10 +30,10 @@ app = typer.Typer(help="List, fetch and describe the named data sets.", no_args_
 
 @app.command("list")
 def list_command(as_json: AsJson = False) -> None:
-    """List the data sets: sizes, the graph of the paper, and where they are now.
+    """List the data sets: sizes, the paper's graph, and where they are.
 
-    "local" is in the folder S2GNN_DATA, "cache" was fetched before, "bundled" comes with scikit-learn. --json also
-    has licences and citations, as s2gnn data info does.
+    "local" is in the folder S2GNN_DATA, "cache" was downloaded before, "bundled" comes with scikit-learn. --json adds
+    licences and citations.
 
     Example: [bold]s2gnn data list[/bold]
     """
@@ -60,10 +61,10 @@ def get(
     name: Annotated[str, typer.Argument(help="A data set, or all.")],
     as_json: AsJson = False,
 ) -> None:
-    """Fetch a data set into the user's cache, unless it is here already.
+    """Download a data set to the cache, unless it is already there or in S2GNN_DATA.
 
-    The cache is the folder S2GNN_CACHE, else s2gnn below XDG_CACHE_HOME or ~/.cache. An interrupted download leaves no
-    partial file; complete files are kept and not downloaded again.
+    The cache is the folder S2GNN_CACHE; default: s2gnn in XDG_CACHE_HOME or ~/.cache. An interrupted download leaves no
+    partial file; complete files are not downloaded again.
 
     Example: [bold]s2gnn data get cora[/bold]
     """
@@ -88,18 +89,14 @@ def get(
 @app.command()
 def info(
     name: Annotated[str, typer.Argument(help="A data set.")],
-    graph: Annotated[
-        Kind | None, typer.Option(help="Which graph to measure; default: that of the paper's Table I.")
-    ] = None,
-    k: Annotated[
-        int | None, typer.Option(min=1, help="Number of neighbours, for knn and smooth; default: the paper's.")
-    ] = None,
+    graph: GraphKind = None,
+    k: K = None,
     as_json: AsJson = False,
 ) -> None:
     """Describe a data set and its graph, compared with the paper's Table I.
 
-    A data set that is not here is fetched, a graph that is not cached is built; the diffusion of Pubmed takes
-    some minutes, --graph given is fast.
+    Missing data are downloaded, and graphs are built once and cached. Diffusing Pubmed takes a few minutes;
+    --graph given is fast.
 
     Example: [bold]s2gnn data info har --graph smooth[/bold]
     """

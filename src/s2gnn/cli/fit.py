@@ -42,13 +42,13 @@ ROW = "row"
 @app.command()
 def fit(
     table: Annotated[Path, typer.Argument(help="A table: .csv or .tsv with a header, or .npz with X and y.")],
-    label: Annotated[str, typer.Option(help="The column to predict; rows where it is empty are unlabelled.")],
-    out: Annotated[Path, typer.Option(help="The folder to write the model into.")],
+    label: Annotated[str, typer.Option(help="Column to predict; rows where it is empty are unlabelled.")],
+    out: Annotated[Path, typer.Option(help="Folder to write the model to.")],
     features: Annotated[
         str | None,
         typer.Option(
-            help="The columns to learn from, separated by commas; a name with a comma in double quotes. Default: all "
-            "that distinguish rows."
+            help="Columns to learn from, separated by commas; put names that contain commas in double quotes. Default: "
+            "all except constants and row identifiers."
         ),
     ] = None,
     task: Annotated[
@@ -62,20 +62,20 @@ def fit(
     edges: Annotated[
         Path | None,
         typer.Option(
-            help="Your own graph: a table with the two rows of every edge and optionally its weight, or a graph file "
+            help="Your own graph: a table of edges (two columns of rows and an optional weight), or a graph file "
             "(.npz). Rows are numbered from 1 unless --id is given."
         ),
     ] = None,
     identifier: Annotated[
-        str | None, typer.Option("--id", help="The column that names the rows, which is not a feature.")
+        str | None, typer.Option("--id", help="Column that identifies the rows; not used as a feature.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     folds: Annotated[
         int,
         typer.Option(
             min=0,
-            help="Number of folds in which labels are hidden to measure how well they are predicted; 0 or 1 to skip. "
-            "With more than 20,000 rows, only one fold is evaluated.",
+            help="Number of cross-validation folds; 0 or 1 skips the evaluation. With more than 20,000 rows, only one "
+            "fold is evaluated.",
         ),
     ] = 5,
     predictions: Annotated[
@@ -84,10 +84,10 @@ def fit(
     report: Annotated[Path | None, typer.Option(help="Where to write a report (.html); see s2gnn report.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Learn from the labelled rows of a table, and save a model that predicts the others and new ones.
+    """Train a model on the labelled rows of a table and save it; it predicts the other rows and new ones.
 
-    Numbers and categories may be mixed, and values may be missing. The model folder has a README.md that describes it;
-    a report shows the data, the graph and how good the predictions are.
+    Columns may be numbers or categories, and values may be missing. The model folder has a README.md that describes
+    the model; --report shows the data, the graph and the accuracy.
 
     Example: [bold]s2gnn fit flowers.csv --label species --out model/ --predictions species.csv[/bold]
     """

@@ -23,7 +23,7 @@ from s2gnn.graphs import (
 )
 from s2gnn.tables import read_table
 
-app = typer.Typer(help="Build a graph from a table, diffuse it, describe it.", no_args_is_help=True)
+app = typer.Typer(help="Build, diffuse and describe graphs.", no_args_is_help=True)
 
 
 GraphFile = Annotated[Path, typer.Argument(help="A graph file (.npz) written by s2gnn.")]
@@ -40,8 +40,8 @@ def build(
     metric: Annotated[
         Literal["euclidean", "cosine"], typer.Option(help="Distance between rows, for knn.")
     ] = "euclidean",
-    label: Annotated[str | None, typer.Option(help="The column of labels, which is not a feature.")] = None,
-    features: Annotated[str | None, typer.Option(help="The columns to use, separated by commas. Default: all.")] = None,
+    label: Annotated[str | None, typer.Option(help="Label column; not used as a feature.")] = None,
+    features: Annotated[str | None, typer.Option(help="Columns to use, separated by commas. Default: all.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Build a graph on the rows of a table.
@@ -75,12 +75,12 @@ def diffuse_command(
     graph: GraphFile,
     out: Annotated[Path, typer.Option(help="Where to write the diffused graph (.npz).")],
     teleport: Annotated[float, typer.Option(help="Probability of returning to the start, in (0, 1).")] = 0.05,
-    top: Annotated[int, typer.Option(min=1, help="Number of entries kept per column.")] = 128,
+    top: Annotated[int, typer.Option(min=1, help="Number of links kept per node.")] = 128,
     method: Annotated[Literal["auto", "exact", "push"], typer.Option(help="Exact, or approximate (push).")] = "auto",
     tolerance: Annotated[float, typer.Option(help="Error bound of push, in (0, 1).")] = 1e-3,
     as_json: AsJson = False,
 ) -> None:
-    """Replace the edges of a graph by its strongest personalised-PageRank links.
+    """Replace the edges of a graph with its strongest personalised-PageRank links.
 
     Example: [bold]s2gnn graph diffuse citations.npz --teleport 0.05 --top 128 --out diffused.npz[/bold]
     """
@@ -94,12 +94,12 @@ def diffuse_command(
 @app.command()
 def info(
     graph: GraphFile,
-    labels: Annotated[Path | None, typer.Option(help="A table whose rows are the nodes, for the homophily.")] = None,
-    label: Annotated[str, typer.Option(help="The column of labels in that table.")] = "y",
+    labels: Annotated[Path | None, typer.Option(help="Table with one row per node, to compute the homophily.")] = None,
+    label: Annotated[str, typer.Option(help="Label column of that table.")] = "y",
     picture: Annotated[Path | None, typer.Option(help="Where to draw the histograms (PNG).")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Describe a graph: sizes, components, degrees, weights, homophily; histograms as a picture.
+    """Describe a graph: size, components, degrees, weights and homophily; optionally draw histograms.
 
     Example: [bold]s2gnn graph info iris.npz --labels iris.csv --label species --picture iris.png[/bold]
     """

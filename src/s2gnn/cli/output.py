@@ -1,4 +1,4 @@
-"""What the commands share: parsing of options, checks of output paths, and printing."""
+"""What the commands share: checks of output paths, writing predictions, and printing."""
 
 import csv
 import re
@@ -131,26 +131,6 @@ def names(text: str | None) -> list[str] | None:
     except csv.Error as error:
         raise InputError(f"{text!r} cannot be split at commas: put names with line breaks in double quotes") from error
     return [name.strip() for name in found[0]] if found and found[0] else [""]
-
-
-def assignment(text: str) -> tuple[str, int | float | str]:
-    """NAME=VALUE as a name and an integer, a number or a string."""
-    name, equals, value = text.partition("=")
-    if not (name and equals and value):
-        raise InputError(f"--set {text} is not of the form NAME=VALUE, such as epsilon=1.5")
-    for convert in (int, float):
-        try:
-            return name, convert(value)
-        except ValueError:
-            continue
-    return name, value
-
-
-def refuse(options: Mapping[str, object], why: str) -> None:
-    """Raise for the first option that was given, with the reason `why`."""
-    for option, value in options.items():
-        if value is not None:
-            raise InputError(f"{option} {why}")
 
 
 def counting_bar(*further: ProgressColumn, description: str = "{task.description}") -> Progress:

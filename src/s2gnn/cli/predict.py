@@ -26,7 +26,7 @@ ROWS_ANNOUNCED = 10_000  # fewer take no time
 @app.command()
 def predict(
     model: Annotated[Path, typer.Argument(help="A model folder written by s2gnn fit.")],
-    table: Annotated[Path, typer.Argument(help="A table with the columns that the model was fitted on.")],
+    table: Annotated[Path, typer.Argument(help="A table with the columns that the model was trained on.")],
     out: Annotated[
         Path | None, typer.Option(help="Where to write the predictions (.csv or .tsv). Default: standard output.")
     ] = None,
@@ -34,9 +34,9 @@ def predict(
 ) -> None:
     """Predict the label of every row of a table.
 
-    Writes the columns of the table, the predicted label and its probability; for quantities, the predicted value. The
-    columns may be in any order, and there may be others. If the table has the label column, the predictions are
-    compared with the labels, also without the rows that equal a labelled training row.
+    Writes the columns of the table, the predicted label and its probability; for regression, the predicted value. The
+    columns may be in any order, and extra columns are allowed. If the table has the label column, scores are printed,
+    also without the rows that equal a labelled training row.
 
     Example: [bold]s2gnn predict model/ new.csv --out predictions.csv[/bold]
     """

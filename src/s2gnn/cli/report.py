@@ -25,7 +25,7 @@ def report(
 ) -> None:
     """Write an HTML report on a model: its data and graph, how accurate it is, and what to label next.
 
-    The page is one file that works offline. It shows values of some rows of the table, which the model folder contains.
+    The page is one file that works offline. It contains values of some training rows: share it accordingly.
 
     Example: [bold]s2gnn report model/ --out report.html[/bold]
     """

@@ -1,4 +1,4 @@
-"""`s2gnn study`: run, search and show experiments; every finished run is kept."""
+"""`s2gnn study`: run, search and show experiments; every finished run is recorded."""
 
 import json
 import shlex
@@ -17,17 +17,9 @@ from rich.progress import TaskID, TextColumn
 from s2gnn import provenance
 from s2gnn.bench.cost_model import render_cost_model
 from s2gnn.bench.report import render_benchmark
-from s2gnn.cli.output import (
-    AsJson,
-    assignment,
-    check_writable,
-    command_line,
-    counting_bar,
-    names,
-    print_table,
-    refuse,
-)
-from s2gnn.data.catalogue import Kind, dataset_info
+from s2gnn.cli.options import Changes, GraphKind, K, assignment, refuse
+from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, names, print_table
+from s2gnn.data.catalogue import dataset_info
 from s2gnn.data.splits import TEST_SEEDS, VALIDATION_SEEDS
 from s2gnn.errors import InputError
 from s2gnn.experiments.experiment import Experiment, make_experiment
@@ -48,15 +40,15 @@ from s2gnn.render import FormatName, fill_sections, render
 if TYPE_CHECKING:
     from s2gnn.experiments.search import SearchResult
 
-app = typer.Typer(help="Run experiments of the paper; every finished run is kept.", no_args_is_help=True)
+app = typer.Typer(help="Run the paper's experiments; every finished run is recorded.", no_args_is_help=True)
 
 Data = Annotated[str | None, typer.Option(help="Data sets, separated by commas.")]
 Models = Annotated[str | None, typer.Option(help="Models, separated by commas.")]
 Results = Annotated[Path, typer.Option(help="Folder of the records.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Number of processes.")]
-Minutes = Annotated[float | None, typer.Option(min=0, help="Start no run that would not finish within this time.")]
-GraphKind = Annotated[Kind | None, typer.Option(help="Kind of graph; default: that of the paper's Table I.")]
-K = Annotated[int | None, typer.Option(min=1, help="Number of neighbours; default: the paper's.")]
+Minutes = Annotated[
+    float | None, typer.Option(min=0, help="Time limit in minutes; runs that would exceed it are not started.")
+]
 Decoder = Annotated[DecoderName | None, typer.Option(help="Predict links with this decoder; default: predict labels.")]
 
 
@@ -76,29 +68,27 @@ def list_command(as_json: AsJson = False) -> None:
 
 @app.command()
 def run(
-    study: Annotated[str | None, typer.Argument(help="A study; if omitted, --data gives one experiment.")] = None,
+    study: Annotated[str | None, typer.Argument(help="Name of a study; omit it to run a single experiment.")] = None,
     models: Models = None,
-    budget: Annotated[str | None, typer.Option(help=f"Of a study: {', '.join(BUDGETS)}; default: quick.")] = None,
+    budget: Annotated[str | None, typer.Option(help=f"For a study: {', '.join(BUDGETS)}; default: quick.")] = None,
     results: Results = Path("results"),
     data: Data = None,
-    records: Annotated[Path | None, typer.Option(help="Of an experiment: file of its records (.jsonl).")] = None,
+    records: Annotated[Path | None, typer.Option(help="For a single experiment: file of its records (.jsonl).")] = None,
     model: Annotated[
-        str | None, typer.Option(help=f"Of an experiment: one of {', '.join(MODELS)}; default: s2gnn.")
+        str | None, typer.Option(help=f"For a single experiment: one of {', '.join(MODELS)}; default: s2gnn.")
     ] = None,
     graph: GraphKind = None,
     k: K = None,
     decoder: Decoder = None,
     protocol: Annotated[
-        str | None, typer.Option(help=f"One of {', '.join(PROTOCOLS)}; default: all of a study.")
+        str | None, typer.Option(help=f"One of {', '.join(PROTOCOLS)}; default: all of the study.")
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(min=1, max=len(TEST_SEEDS), help="Number of test seeds; default: that of the budget."),
+        typer.Option(min=1, max=len(TEST_SEEDS), help="Number of test seeds; default: set by the budget."),
     ] = None,
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", help="Of an experiment: a hyperparameter, NAME=VALUE; repeatable.")
-    ] = None,
-    storage: Annotated[str | None, typer.Option(help="Of a study with budget full: storage of its searches.")] = None,
+    changes: Changes = None,
+    storage: Annotated[str | None, typer.Option(help="For a study with the budget full: search database.")] = None,
     jobs: Jobs = 1,
     minutes: Minutes = None,
     as_json: AsJson = False,
@@ -243,7 +233,7 @@ def _listening() -> Iterator[_Listener]:
 def search(
     data: Annotated[str, typer.Option(help="Name of the data set.")],
     storage: Annotated[
-        str, typer.Option(help="File of the search (.db), or the address of a database that several machines reach.")
+        str, typer.Option(help="Search database: a file (.db), or the URL of a server that several machines use.")
     ],
     model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "s2gnn",
     graph: GraphKind = None,
@@ -252,12 +242,12 @@ def search(
     protocol: Annotated[str, typer.Option(help=f"One of {', '.join(PROTOCOLS)}.")] = "fair",
     sampler: Annotated[
         Literal["tpe", "random"],
-        typer.Option(help="tpe learns from trials and prunes; random is the paper's."),
+        typer.Option(help="tpe learns from earlier trials and prunes; random is what the paper uses."),
     ] = "tpe",
-    trials: Annotated[int, typer.Option(min=1, help="Number of trials, of all workers together.")] = 100,
-    seeds: Annotated[
-        int, typer.Option(min=1, max=len(VALIDATION_SEEDS), help="Number of the paper's validation seeds.")
-    ] = len(VALIDATION_SEEDS),
+    trials: Annotated[int, typer.Option(min=1, help="Total number of trials of all workers.")] = 100,
+    seeds: Annotated[int, typer.Option(min=1, max=len(VALIDATION_SEEDS), help="Number of validation seeds.")] = len(
+        VALIDATION_SEEDS
+    ),
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the sampler.")] = 0,
     max_heads: Annotated[int, typer.Option(min=1, max=6, help="Maximum number of attention heads.")] = 6,
     patience: Annotated[
@@ -270,8 +260,8 @@ def search(
 ) -> None:
     """Search the paper's space for the hyperparameters with the best mean validation score.
 
-    Rerunning the command resumes the search. Run several times at once, on this machine or, with a database that all
-    reach, on others, it shares the work. The trial of a worker that was killed is finished by another.
+    Rerunning the command resumes the search. Several processes can share one search, also on several machines that use
+    one database server. If a worker is killed, another retries its trial.
 
     Example: [bold]s2gnn study search --data cancer-b --model gcn --protocol fair --trials 100 --storage search.db
     --jobs 2 --minutes 60[/bold]
@@ -339,10 +329,10 @@ def show(
     data: Data = None,
     models: Models = None,
     budget: Annotated[
-        str | None, typer.Option(help=f"Budgets of {', '.join(BUDGETS)}, separated by commas; default: all but smoke.")
+        str | None, typer.Option(help=f"Budgets ({', '.join(BUDGETS)}), separated by commas; default: all but smoke.")
     ] = None,
 ) -> None:
-    """Print a study next to the published numbers, from its records; or summarize one file of records.
+    """Print the results of a study next to the published numbers, or summarize a file of records.
 
     Examples: [bold]s2gnn study show table2-knn --data isolet --format markdown[/bold]
 
@@ -376,12 +366,12 @@ def _show_file(path: Path, form: Literal[FormatName, "json"]) -> None:
 
 @app.command()
 def document(
-    page: Annotated[Path, typer.Argument(help="Markdown document with the markers.")],
+    page: Annotated[Path, typer.Argument(help="Markdown document with these markers.")],
     results: Results = Path("results"),
 ) -> None:
-    """Write the tables of stored records, of studies and of benchmarks, into a document.
+    """Write stored results of studies and benchmarks into a Markdown document.
 
-    A table goes between <!-- record: NAME --> and <!-- end -->; NAME is a study or a file of the folder.
+    Each table goes between <!-- record: NAME --> and <!-- end -->; NAME is a study or a file in the results folder.
 
     Example: [bold]s2gnn study document docs/reproduction.md[/bold]
     """

@@ -15,8 +15,9 @@ import typer
 
 from s2gnn.cli import BAD_INPUT, FAILED
 from s2gnn.cli.memory import measured_peak, size_text
-from s2gnn.cli.output import AsJson, assignment, check_folder_writable, check_writable, command_line, print_facts
-from s2gnn.data.catalogue import Kind, dataset_info, graph_title
+from s2gnn.cli.options import Changes, GraphKind, assignment
+from s2gnn.cli.output import AsJson, check_folder_writable, check_writable, command_line, print_facts
+from s2gnn.data.catalogue import dataset_info, graph_title
 from s2gnn.data.splits import CITATION_NETWORKS
 from s2gnn.errors import InputError, LostProcessError
 from s2gnn.experiments.experiment import Experiment, make_experiment
@@ -36,43 +37,43 @@ app = typer.Typer()
 
 @app.command()
 def train(
-    data: Annotated[str, typer.Argument(help="A data set of nodes, see s2gnn data list.")],
+    data: Annotated[str, typer.Argument(help="A node-classification data set; see s2gnn data list.")],
     parts: Annotated[int, typer.Option(min=1, help="Number of clusters that METIS divides the graph into.")] = 1,
-    per_batch: Annotated[int, typer.Option("--parts-per-batch", min=1, help="Number of clusters in a batch.")] = 1,
+    per_batch: Annotated[int, typer.Option("--parts-per-batch", min=1, help="Number of clusters per batch.")] = 1,
     batches_per_step: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Number of batches whose gradients are summed for a step; default: number of processes."
+            min=1, help="Number of batches whose gradients are summed in a step; default: the number of processes."
         ),
     ] = None,
-    degrees: Annotated[DegreesName, typer.Option(help="Node degrees in the whole graph, or in the batch.")] = "whole",
-    evaluate: Annotated[EvaluateName, typer.Option(help="Validate on the whole graph, or in batches.")] = "whole",
+    degrees: Annotated[
+        DegreesName, typer.Option(help="Compute node degrees on the whole graph or per batch.")
+    ] = "whole",
+    evaluate: Annotated[EvaluateName, typer.Option(help="Validate on the whole graph or in batches.")] = "whole",
     model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "s2gnn",
-    graph: Annotated[Kind | None, typer.Option(help="Kind of graph; default: that of the paper's Table I.")] = None,
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", help="A hyperparameter, NAME=VALUE; repeatable.")
-    ] = None,
+    graph: GraphKind = None,
+    changes: Changes = None,
     epochs: Annotated[int, typer.Option(min=1, help="Maximum number of epochs.")] = 500,
     patience: Annotated[
         int, typer.Option(min=1, help="Stop after this number of epochs without a better validation score.")
     ] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the split, the weights and the batches.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the split, weights and batches.")] = 0,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="File of the run (.safetensors); if it exists, the run resumes from it."),
+        typer.Option(help="Checkpoint file (.safetensors); if it exists, training resumes from it."),
     ] = None,
     every: Annotated[int, typer.Option(min=1, help="Number of epochs between two checkpoints.")] = 10,
     wait: Annotated[
         int,
-        typer.Option(min=1, help="Minutes that a process waits for the others, for example while the first validates."),
+        typer.Option(min=1, help="Minutes that a process waits for the others, for example during validation."),
     ] = 30,
     out: Annotated[Path | None, typer.Option(help="Folder to write the trained S2-GNN to.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train one network on a data set, in mini-batches of clusters, by one process or several (torchrun).
+    """Train one network on a data set, full-batch or in mini-batches, in one or several processes (torchrun).
 
-    Interrupted at any time, the same command resumes from the checkpoint. The result depends on the batches of a step,
-    not on the number of processes.
+    Interrupt at any time; rerunning the command resumes from the checkpoint. The result depends on the number of
+    batches per step, not on the number of processes.
 
     Examples: [bold]s2gnn train pubmed --parts 50 --parts-per-batch 5 --checkpoint run.safetensors[/bold]
 

@@ -1,0 +1,33 @@
+"""The options that several commands on data sets and experiments have."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+
+from s2gnn.data.catalogue import Kind
+from s2gnn.errors import InputError
+
+GraphKind = Annotated[Kind | None, typer.Option(help="Kind of graph; default: that of the paper's Table I.")]
+K = Annotated[int | None, typer.Option(min=1, help="Number of neighbours; default: the paper's.")]
+Changes = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A hyperparameter; repeatable.")]
+
+
+def assignment(text: str) -> tuple[str, int | float | str]:
+    """NAME=VALUE as a name and an integer, a number or a string."""
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise InputError(f"--set {text} is not of the form NAME=VALUE, such as epsilon=1.5")
+    for convert in (int, float):
+        try:
+            return name, convert(value)
+        except ValueError:
+            continue
+    return name, value
+
+
+def refuse(options: Mapping[str, object], why: str) -> None:
+    """Raise for the first option that was given, with the reason `why`."""
+    for option, value in options.items():
+        if value is not None:
+            raise InputError(f"{option} {why}")
