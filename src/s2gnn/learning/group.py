@@ -79,7 +79,8 @@ class Group:
             dist.broadcast_object_list(box, src=0)
         if isinstance(box[0], TOLD):
             raise box[0]
-        return box[0]  # type: ignore[no-any-return]
+        made: T = box[0]
+        return made
 
     def everywhere(self, make: Callable[[], T]) -> T:
         """What `make` returns in this process; each calls it, and an error in one is raised in all, with its number."""

@@ -56,7 +56,8 @@ class MLPDecoder(nn.Module):
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
         """The logits (P,)."""
         h = F.dropout(F.relu(self.hidden(first * second)), self.dropout, self.training)  # (P, hidden_channels)
-        return self.out(h)[:, 0]  # type: ignore[no-any-return]
+        logits: Tensor = self.out(h)[:, 0]
+        return logits
 
 
 DECODERS: Mapping[DecoderName, type[DotDecoder] | type[MLPDecoder]] = MappingProxyType(

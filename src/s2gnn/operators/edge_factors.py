@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from s2gnn.graphs import Graph
+from s2gnn.operators.autograd import apply
 from s2gnn.operators.propagation import HadamardPowers, branchwise
 from s2gnn.operators.shifts import Shift
 
@@ -142,8 +143,7 @@ def weighted_products(powers: HadamardPowers, pattern: EdgePattern, h: Tensor) -
     """
     if not (torch.is_grad_enabled() and powers.b.requires_grad):
         return branchwise(powers, h)
-    product: Tensor = _Products.apply(powers.b, h, powers, pattern)  # type: ignore[no-untyped-call]
-    return product
+    return apply(_Products, powers.b, h, powers, pattern)
 
 
 class _Products(torch.autograd.Function):

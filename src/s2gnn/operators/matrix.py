@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from s2gnn.graphs.selection import Selection
+from s2gnn.operators.autograd import apply
 from s2gnn.operators.graph_operator import BranchOperator
 from s2gnn.operators.kernel import FLOPS_PER_GATHERED_BYTE_OF_CSR
 from s2gnn.operators.shifts import Shift
@@ -28,7 +29,7 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         # Through _Product, so that it can be differentiated again.
-        return _Product.apply(grad.contiguous(), ctx.transpose, ctx.matrix), None, None  # type: ignore[no-untyped-call]
+        return apply(_Product, grad.contiguous(), ctx.transpose, ctx.matrix), None, None
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ class ConstantMatrix:
 
     def __matmul__(self, h: Tensor) -> Tensor:
         for factor, transpose in zip(reversed(self.factors), reversed(self.transposes), strict=True):
-            h = _Product.apply(h, factor, transpose)  # type: ignore[no-untyped-call]
+            h = apply(_Product, h, factor, transpose)
         return h
 
 

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from s2gnn.operators import kernel
+from s2gnn.operators.autograd import apply
 
 with warnings.catch_warnings():
     # torch warns once per process that CSR tensors are in beta; trigger the warning here, where it is ignored.
@@ -70,8 +71,7 @@ def by_branch(h: Tensor, weight: Tensor) -> Tensor:
 
 def filtered(powers: HadamardPowers, h: Tensor, weight: Tensor) -> Tensor:
     """(S_ρ h) W_ρ for ρ = 0..α, differentiable: h (N, F), weight (α + 1, F, out) → (N, α + 1, out)."""
-    product: Tensor = _Filtered.apply(h, weight, *powers)  # type: ignore[no-untyped-call]
-    return product
+    return apply(_Filtered, h, weight, *powers)
 
 
 class _Filtered(torch.autograd.Function):

@@ -26,7 +26,8 @@ class ClusterGCNLayer(FilterLayer):
     def combine(self, *signals: Tensor) -> Tensor:
         """(P x) W_1 + x W_2 + b."""
         own, averaged = signals
-        return self.mean(averaged) + self.root(own)  # type: ignore[no-any-return]
+        combined: Tensor = self.mean(averaged) + self.root(own)
+        return combined
 
     def transform_first(self, x: Tensor | SparseInput, op: BranchOperator) -> Tensor:
         """P (x W_1) + x W_2 + b."""

@@ -16,6 +16,7 @@ from s2gnn.graphs import Graph
 from s2gnn.graphs.measures import closed_neighbourhoods
 from s2gnn.graphs.selection import Selection
 from s2gnn.operators import GraphOperator
+from s2gnn.operators.autograd import apply
 
 # Edges times channels that `additive_scores` holds at once: what fits into the cache of a core.
 VALUES_AT_ONCE = 2**18
@@ -77,27 +78,27 @@ class NodePairs(GraphOperator):
 
     def dot(self, x: Tensor, y: Tensor) -> Tensor:
         """x_iᵀ y_j of every pair (heads, E), of signals x and y (heads, N, C)."""
-        return _Dot.apply(x, y, self)  # type: ignore[no-any-return,no-untyped-call]
+        return apply(_Dot, x, y, self)
 
     def sum(self, values: Tensor, y: Tensor) -> Tensor:
         """Σ_j v_ij y_j of every node (heads, N, C), of values (heads, E) and signals y (heads, N, C)."""
-        return _Sum.apply(values, y, self)  # type: ignore[no-any-return,no-untyped-call]
+        return apply(_Sum, values, y, self)
 
     def softmax(self, scores: Tensor) -> Tensor:
         """exp(s_ij) / Σ_k exp(s_ik) of every pair (heads, E), of scores (heads, E)."""
-        return _Softmax.apply(scores, self)  # type: ignore[no-any-return,no-untyped-call]
+        return apply(_Softmax, scores, self)
 
     def of_rows(self, values: Tensor) -> Tensor:
         """v_i of every pair (heads, E), of values (heads, N)."""
-        return _OfEnds.apply(values, self, False)  # type: ignore[no-any-return,no-untyped-call]
+        return apply(_OfEnds, values, self, False)
 
     def of_columns(self, values: Tensor) -> Tensor:
         """v_j of every pair (heads, E), of values (heads, N)."""
-        return _OfEnds.apply(values, self, True)  # type: ignore[no-any-return,no-untyped-call]
+        return apply(_OfEnds, values, self, True)
 
     def additive_scores(self, x: Tensor, y: Tensor, a: Tensor, slope: float) -> Tensor:
         """aᵀ LeakyReLU(x_i + y_j) of every pair (heads, E), of x and y (heads, N, C) and a (heads, C)."""
-        return _AdditiveScores.apply(x, y, a, slope, self)  # type: ignore[no-any-return,no-untyped-call]
+        return apply(_AdditiveScores, x, y, a, slope, self)
 
 
 def _dot(edges: NodePairs, x: Tensor, y: Tensor) -> Tensor:

@@ -26,7 +26,8 @@ class GCNLayer(FilterLayer):
     def combine(self, *signals: Tensor) -> Tensor:
         """(S x) W + b."""
         (propagated,) = signals
-        return self.linear(propagated)  # type: ignore[no-any-return]
+        combined: Tensor = self.linear(propagated)
+        return combined
 
     def transform_first(self, x: Tensor | SparseInput, op: BranchOperator) -> Tensor:
         """S (x W) + b."""

@@ -27,7 +27,8 @@ class TransformerLayer(AttentionLayer):
         """The layer's output before its activation, (N, out_channels)."""
         query, key, value = (self._by_head(linear(x)) for linear in (self.lin_query, self.lin_key, self.lin_value))
         shares = edges.softmax(edges.dot(query / math.sqrt(self.out_channels), key))
-        return edges.sum(shares, value).mean(0) + self.lin_skip(x)  # type: ignore[no-any-return]
+        attended: Tensor = edges.sum(shares, value).mean(0) + self.lin_skip(x)
+        return attended
 
 
 class Transformer(AttentionNetwork):
