@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from s2gnn.errors import InputError
-from s2gnn.graphs.validation import as_array, as_indices, as_weights, symmetric_csr
+from s2gnn.graphs.validation import ValidCSR, as_array, as_indices, as_weights, symmetric_csr
 
 if TYPE_CHECKING:
     import networkx
@@ -51,29 +51,14 @@ class Graph:
     weights: NDArray[np.float64]
 
     def __init__(self, adjacency: Any, *, sum_duplicates: bool = False, drop_self_loops: bool = False) -> None:
-        csr = symmetric_csr(adjacency, sum_duplicates=sum_duplicates, drop_self_loops=drop_self_loops)
-        self._set(csr.indptr, csr.indices, csr.data, copy=True)
-        infinite = np.flatnonzero(~np.isfinite(self.degrees))
-        if len(infinite):
-            raise InputError(f"the weights of node {infinite[0]} add up to infinity: scale the weights down")
-
-    @classmethod
-    def _trusted(
-        cls, indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[np.float64], *, copy: bool = True
-    ) -> Graph:
-        """The graph of CSR arrays that are known to be valid.
-
-        Without `copy` it keeps the arrays of another graph, such as those in memory that processes share.
-        """
-        graph = cls.__new__(cls)
-        graph._set(indptr, indices, weights, copy=copy)
-        return graph
-
-    def _set(self, indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[np.float64], *, copy: bool) -> None:
-        index_type = np.int32 if len(indices) <= LARGEST_INT32_POINTER else np.int64
-        arrays = {"indptr": (indptr, index_type), "indices": (indices, index_type), "weights": (weights, np.float64)}
-        for name, (values, dtype) in arrays.items():
-            if copy:  # to bytes, which NumPy cannot make writeable
+        csr = adjacency
+        if not isinstance(csr, ValidCSR):
+            csr = symmetric_csr(adjacency, sum_duplicates=sum_duplicates, drop_self_loops=drop_self_loops)
+        index_type = np.int32 if len(csr.indices) <= LARGEST_INT32_POINTER else np.int64
+        arrays = {"indptr": index_type, "indices": index_type, "weights": np.float64}
+        for name, dtype in arrays.items():
+            values = getattr(csr, name)
+            if csr.copy:  # to bytes, which NumPy cannot make writeable
                 memory = np.ascontiguousarray(values, dtype=dtype).tobytes()
                 values = np.frombuffer(memory, dtype=dtype, count=len(values))
             values.flags.writeable = False
@@ -259,7 +244,7 @@ class Graph:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Graph._trusted, (self.indptr, self.indices, self.weights)
+        return Graph, (ValidCSR(self.indptr, self.indices, self.weights),)
 
     def __repr__(self) -> str:
         weights = f", weights in [{self.weights.min():.3g}, {self.weights.max():.3g}]" if self.n_edges else ""

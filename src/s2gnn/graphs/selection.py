@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from s2gnn.errors import InputError
 from s2gnn.graphs.graph import Graph
-from s2gnn.graphs.validation import as_indices
+from s2gnn.graphs.validation import ValidCSR, as_indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class StoredEntries:
 
     def of_graph(self, graph: Graph) -> Graph:
         """The graph of the chosen nodes, where these are the entries of `graph`."""
-        return Graph._trusted(self.indptr, self.columns, graph.weights[self.entries])
+        return Graph(ValidCSR(self.indptr, self.columns, graph.weights[self.entries]))
 
 
 @dataclass(frozen=True, eq=False)

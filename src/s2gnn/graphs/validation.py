@@ -1,7 +1,7 @@
 """Checks that turn what a caller hands in into the CSR arrays of a weighted undirected graph."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -68,12 +68,21 @@ def check_choice(what: str, value: object, choices: Sequence[str]) -> None:
         raise InputError(f"{what} is {value!r}, but it must be one of {', '.join(choices)}")
 
 
-def symmetric_csr(matrix: Any, *, sum_duplicates: bool, drop_self_loops: bool) -> Any:
-    """A canonical, exactly symmetric float64 CSR copy of `matrix` (N, N) without stored zeros or diagonal.
+class ValidCSR(NamedTuple):
+    """CSR arrays that are known to be those of a graph; without `copy` it keeps them, for instance in shared memory."""
+
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    weights: NDArray[np.float64]
+    copy: bool = True
+
+
+def symmetric_csr(matrix: Any, *, sum_duplicates: bool, drop_self_loops: bool) -> ValidCSR:
+    """The canonical, exactly symmetric float64 CSR arrays of `matrix` (N, N) without stored zeros or diagonal.
 
     Raises:
         InputError: naming the entry that is out of range, not finite, negative, duplicated, on the diagonal or
-            asymmetric.
+            asymmetric, or the node whose weights add up to infinity.
     """
     if not sp.issparse(matrix):
         raise InputError(
@@ -95,7 +104,10 @@ def symmetric_csr(matrix: Any, *, sum_duplicates: bool, drop_self_loops: bool) -
     _drop_diagonal(csr, allowed=drop_self_loops)
     _sum_duplicates(csr, allowed=sum_duplicates)
     _symmetrise(csr, rounding)
-    return csr
+    infinite = np.flatnonzero(~np.isfinite(csr @ np.ones(csr.shape[0])))
+    if len(infinite):
+        raise InputError(f"the weights of node {infinite[0]} add up to infinity: scale the weights down")
+    return ValidCSR(csr.indptr, csr.indices, csr.data)
 
 
 def _unsummed_csr(matrix: Any) -> Any:

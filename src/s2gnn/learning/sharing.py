@@ -1,7 +1,6 @@
 """Hand data to spawned processes so that all read one copy of its arrays, in shared memory."""
 
 import io
-from functools import partial
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from s2gnn.graphs import Graph
+from s2gnn.graphs.validation import ValidCSR
 
 _SMALL = 4096  # bytes; below a page, sharing costs more than copying
 
@@ -45,7 +45,7 @@ class _SharingPickler(ForkingPickler):
         if type(obj) is np.ndarray and obj.nbytes >= _SMALL and not obj.dtype.hasobject:
             return self._reduce_array(obj)
         if type(obj) is Graph:
-            return partial(Graph._trusted, copy=False), (obj.indptr, obj.indices, obj.weights)
+            return Graph, (ValidCSR(obj.indptr, obj.indices, obj.weights, copy=False),)
         return NotImplemented
 
     def _reduce_array(self, array: NDArray[Any]) -> tuple[Any, ...]:
