@@ -5,7 +5,7 @@ from scipy import stats
 
 from s2gnn import Graph, InputError, knn_graph
 from s2gnn.analysis import kronecker_form, penalisation
-from s2gnn.analysis.density import spectral_quantiles
+from s2gnn.analysis.spectrum import spectral_quantiles
 from tests.dense import shift
 
 

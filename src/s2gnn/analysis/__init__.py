@@ -2,9 +2,16 @@
 
 from s2gnn.analysis.branches import branch_shares, branch_weights
 from s2gnn.analysis.conditioning import Conditioning, conditioning, is_definite
-from s2gnn.analysis.edge_noise import EdgeNoise, added_edges, dropped_edges, edge_noises, perturbed_weights
+from s2gnn.analysis.edge_noise import (
+    EdgeNoise,
+    NoiseStability,
+    added_edges,
+    dropped_edges,
+    edge_noise_stability,
+    edge_noises,
+    perturbed_weights,
+)
 from s2gnn.analysis.kronecker import KroneckerForm, kronecker_form
-from s2gnn.analysis.noise_stability import NoiseStability, edge_noise_stability
 from s2gnn.analysis.spectrum import Penalisation, penalisation
 from s2gnn.analysis.stability import StabilityBound, laplacian_bound, noise, perturbation, stability_bound
 

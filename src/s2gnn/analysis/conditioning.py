@@ -9,8 +9,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from s2gnn.analysis.density import extreme_eigenvalue
-from s2gnn.analysis.spectrum import EXACT_NODES
+from s2gnn.analysis.spectrum import EXACT_NODES, extreme_eigenvalue
 from s2gnn.graphs import Graph
 from s2gnn.operators import sobolev_term
 from s2gnn.operators.shifts import Shift, shift_matrix, with_diagonal

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from s2gnn.cli.options import GraphKind, K
 from s2gnn.cli.output import AsJson, check_results_folder, command_line
 from s2gnn.data import CATALOGUE, Kind, dataset_graph, load_dataset
-from s2gnn.data.catalogue import dataset_info, graph_title
+from s2gnn.data.catalogue import dataset_info, graph_k, graph_title
 from s2gnn.errors import InputError
 from s2gnn.estimator.folder import load_estimator
 from s2gnn.estimator.stability import draw_stability, estimator_stability, stability_content, stability_layout
@@ -112,8 +112,7 @@ def _graph(given: str, kind: Kind | None, k: int | None) -> tuple[Graph, str | N
     """The graph of a data set and its kind, or the graph of a file and `None`."""
     if given in CATALOGUE:
         kind = kind or dataset_info(given).kind
-        if kind in ("knn", "smooth"):
-            k = dataset_info(given).k if k is None else k
+        k = graph_k(given, kind, k)
         return dataset_graph(load_dataset(given), kind, k, progress=True)[1], graph_title(kind, k)
     if not Path(given).is_file():
         known = ", ".join(name for name, found in CATALOGUE.items() if found.task == "nodes")

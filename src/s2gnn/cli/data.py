@@ -22,7 +22,7 @@ from s2gnn.data import (
     statistics,
     whereabouts,
 )
-from s2gnn.data.catalogue import Kind, graph_title
+from s2gnn.data.catalogue import Kind, graph_k, graph_title
 from s2gnn.errors import InputError
 
 app = typer.Typer(help="List, fetch and describe the named data sets.", no_args_is_help=True)
@@ -102,9 +102,8 @@ def info(
     """
     found = dataset_info(name)
     kind = graph or found.kind
+    used_k = graph_k(name, kind, k)
     figures, source = _measured(found, kind, k, progress=not as_json)
-    built = kind in ("knn", "smooth")
-    used_k = (k or found.k) if built else None
     if as_json:
         summary = {**_described(found), "source": source, "graph": kind, "k": used_k}
         print(json.dumps({**summary, "statistics": [asdict(figure) for figure in figures]}, indent=2))
@@ -126,8 +125,6 @@ def _measured(info: DatasetInfo, kind: Kind, k: int | None, *, progress: bool) -
     if info.task == "nodes":
         dataset, graph = dataset_graph(load_dataset(info.name, progress=progress), kind, k, progress=progress)
         return statistics(dataset, graph, kind, k), dataset.source
-    if k is not None:
-        raise InputError(f"k is {k}, but a {kind} graph has no k: omit it")
     collection, graphs = collection_graphs(load_collection(info.name, progress=progress), kind, progress=progress)
     return collection_statistics(collection, graphs), collection.source
 

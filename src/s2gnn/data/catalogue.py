@@ -3,9 +3,10 @@
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Literal
+from typing import Literal, get_args
 
 from s2gnn.errors import InputError
+from s2gnn.graphs.validation import check_choice
 
 Kind = Literal["knn", "smooth", "diffusion", "given"]
 Task = Literal["nodes", "graphs"]
@@ -105,3 +106,14 @@ def dataset_info(name: str) -> DatasetInfo:
     if name not in CATALOGUE:
         raise InputError(f"there is no data set {name!r}: choose from {', '.join(CATALOGUE)}")
     return CATALOGUE[name]
+
+
+def graph_k(name: str, kind: Kind, k: int | None) -> int | None:
+    """The k of a graph of this kind on the data set called `name`, by default the paper's; `None` if it has none."""
+    check_choice("the kind of graph", kind, get_args(Kind))
+    if kind in ("knn", "smooth"):
+        known = CATALOGUE.get(name)
+        return k if k is not None else known.k if known else DatasetInfo.k
+    if k is not None:
+        raise InputError(f"k is {k}, but a {kind} graph has no k: omit it")
+    return None

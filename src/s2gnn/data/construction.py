@@ -6,12 +6,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from s2gnn.data.catalogue import CATALOGUE, Kind
+from s2gnn.data.catalogue import Kind, graph_k
 from s2gnn.data.dataset import Dataset, GraphCollection
 from s2gnn.data.fetching import writable_cache
 from s2gnn.errors import InputError
@@ -20,7 +20,6 @@ from s2gnn.graphs.storage import load_graph, save_graph
 
 # To be increased when building a graph gives different numbers than before: cached graphs are then rebuilt.
 RECIPE = 1
-DEFAULT_K = 30
 TELEPORT = 0.05
 TOP = 128
 TOP_OF_MANY = 15
@@ -42,16 +41,11 @@ def dataset_graph(
     Returns:
         The data set, restricted to the largest component for "diffusion" and unchanged otherwise, and the graph.
     """
-    if kind not in get_args(Kind):
-        raise InputError(f"the kind of graph is {kind!r}, but it must be one of {', '.join(get_args(Kind))}")
-    if kind in ("knn", "smooth"):
-        if k is None:
-            k = CATALOGUE[dataset.name].k if dataset.name in CATALOGUE else DEFAULT_K
+    k = graph_k(dataset.name, kind, k)
+    if k is not None:
         learn = partial(smooth_graph, dataset.x, k, progress=progress)
         build = learn if kind == "smooth" else partial(knn_graph, dataset.x, k)
         return dataset, _cached(_key(kind, f"k={k}", dataset.x), build)
-    if k is not None:
-        raise InputError(f"k is {k}, but a {kind} graph has no k: omit it")
     if dataset.graph is None:
         raise InputError(f'{dataset.name} has no given graph: build one from its features with "knn" or "smooth"')
     if kind == "given":

@@ -4,11 +4,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import torch
 
-from s2gnn.data.catalogue import Kind, dataset_info
+from s2gnn.data.catalogue import Kind, dataset_info, graph_k
 from s2gnn.data.splits import DEVELOPMENT_SHARE, TEST_SEEDS, TRAINING_SHARE
 from s2gnn.errors import InputError
 from s2gnn.experiments.hyperparameters import Hyperparameters, Value, default_hyperparameters
@@ -152,12 +152,7 @@ def make_experiment(
     """
     found = dataset_info(data)
     kind = found.kind if graph is None else graph
-    if kind not in get_args(Kind):
-        raise InputError(f"the kind of graph is {kind!r}, but it must be one of {', '.join(get_args(Kind))}")
-    if kind in ("knn", "smooth"):
-        k = found.k if k is None else k
-    elif k is not None:
-        raise InputError(f"k is {k}, but a {kind} graph has no k: omit it")
+    k = graph_k(data, kind, k)
     chosen = named_protocol(protocol) if isinstance(protocol, str) else protocol
     if share is not None and not 0 < share < DEVELOPMENT_SHARE:
         raise InputError(f"share is {share:g}, but it must lie between 0 and {DEVELOPMENT_SHARE:g}")
