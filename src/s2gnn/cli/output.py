@@ -145,7 +145,7 @@ def print_table(title: str, header: Iterable[str], rows: Iterable[Iterable[str]]
     table = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     for position, name in enumerate(header):
         numeric = all(_NUMBER.fullmatch(line[position]) for line in lines)
-        table.add_column(name, justify="right" if numeric else "left", no_wrap=numeric or position == 0)
+        table.add_column(name, justify="right" if numeric else "left", no_wrap=numeric or not position, overflow="fold")
     for line in lines:
         table.add_row(*line)
     Console(highlight=False).print(table)

@@ -18,7 +18,7 @@ from s2gnn import provenance
 from s2gnn.bench.cost_model import render_cost_model
 from s2gnn.bench.report import render_benchmark
 from s2gnn.cli.options import Changes, GraphKind, K, assignment, refuse
-from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, names, print_table
+from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, names, print_facts, print_table
 from s2gnn.data.catalogue import dataset_info
 from s2gnn.data.splits import TEST_SEEDS, VALIDATION_SEEDS
 from s2gnn.errors import InputError
@@ -149,7 +149,7 @@ def _run_experiment(experiment: Experiment, path: Path, jobs: int, minutes: floa
     elif summary.runs.records:
         row = dict(zip(HEADER, summary.row(), strict=True))
         del row["changed"], row["difference"]
-        print_table(f"Records of {path.name}", row, [row.values()])
+        print_facts({**row, "records": str(path)})
     _exit_if_any(failures)
 
 
@@ -208,7 +208,8 @@ class _Listener:
         self._task: TaskID | None = None
 
     def say(self, text: str) -> None:
-        self.bar.stop()  # or it would be drawn again below the sentence
+        if self.bar.live.is_started:
+            self.bar.stop()  # or it would be drawn again below the sentence
         self.bar.console.print(text)
 
     def progress(self, progress: Progress) -> None:

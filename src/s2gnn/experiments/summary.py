@@ -26,7 +26,7 @@ HEADER = (
     "paper (%)",
     "difference",
     "seeds",
-    "s a seed",
+    "seconds per seed",
 )
 
 
