@@ -4,6 +4,7 @@ import platform
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 # What a result depends on; records that grow while they are made, and pages, do not count as changes.
 _CODE = ("src", "pyproject.toml", "constraints.txt", "CMakeLists.txt")
@@ -31,3 +32,8 @@ def versions() -> dict[str, str]:
     """The versions of Python and of the packages that numbers depend on."""
     packages = ("s2gnn", "torch", "numpy", "scipy", "scikit-learn")
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
+
+
+def origin(command: str) -> dict[str, Any]:
+    """What made a result: the command, the commit and the versions, as the first fields of its JSON."""
+    return {"command": command, "commit": commit(), "versions": versions()}

@@ -39,9 +39,7 @@ Columns = dict[str, Column]
 def make_record(command: str, machine: Mapping[str, float] | None, **measurements: Iterable[Row]) -> Row:
     """The JSON record of a benchmark: lists of rows by name, and the command and versions that made them."""
     return {
-        "command": command,
-        "commit": provenance.commit(),
-        "versions": provenance.versions(),
+        **provenance.origin(command),
         "kernel": kernel.chosen(),
         "threads": torch.get_num_threads(),
         **({"machine": machine} if machine else {}),

@@ -39,9 +39,7 @@ def demo(
         )
     if as_json:
         result = {
-            "command": command,
-            "commit": provenance.commit(),
-            "versions": provenance.versions(),
+            **provenance.origin(command),
             "picture": str(out),
             "scores": {method: asdict(score) for method, score in comparison.scores.items()},
         }

@@ -14,7 +14,6 @@ import typer
 from rich.console import Console
 from rich.progress import TaskID, TextColumn
 
-from s2gnn import provenance
 from s2gnn.bench.cost_model import render_cost_model
 from s2gnn.bench.report import render_benchmark
 from s2gnn.cli.options import Changes, GraphKind, K, assignment, refuse
@@ -35,6 +34,7 @@ from s2gnn.files import write_atomically
 from s2gnn.links import DecoderName
 from s2gnn.nn import MODELS
 from s2gnn.progress import duration
+from s2gnn.provenance import origin
 from s2gnn.render import FormatName, fill_sections, render
 
 if TYPE_CHECKING:
@@ -141,10 +141,15 @@ def _run_experiment(experiment: Experiment, path: Path, jobs: int, minutes: floa
         failures = run_experiments([experiment], records, listener, jobs, minutes)
     summary = experiment_summary(experiment, records)
     if as_json:
-        made = {"command": command_line(), "commit": provenance.commit(), "versions": provenance.versions()}
         complete = len(summary.runs) == len(experiment.seeds)
         seeds = {str(seed): record.metrics for seed, record in summary.runs.records.items()}
-        content = {**made, "records": str(path), "complete": complete, **summary.json(), "seeds": seeds}
+        content = {
+            **origin(command_line()),
+            "records": str(path),
+            "complete": complete,
+            **summary.json(),
+            "seeds": seeds,
+        }
         print(json.dumps(content, indent=2))
     elif summary.runs.records:
         row = dict(zip(HEADER, summary.row(), strict=True))
@@ -289,9 +294,7 @@ def _print_search(result: "SearchResult", storage: str, as_json: bool) -> None:
 
     if as_json:
         content = {
-            "command": without_password(command_line()),
-            "commit": provenance.commit(),
-            "versions": provenance.versions(),
+            **origin(without_password(command_line())),
             "study": result.study,
             "experiment": result.experiment.describe(),
             **{name: value for name, value in asdict(result).items() if name not in ("experiment", "study")},

@@ -11,12 +11,12 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from s2gnn import provenance
 from s2gnn.errors import InputError
 from s2gnn.experiments.protocols import BUDGETS, Budget
 from s2gnn.experiments.study import ALL, Selection, Study, check_names
 from s2gnn.files import write_atomically
 from s2gnn.pictures import picture
+from s2gnn.provenance import origin
 from s2gnn.render import Block, Cell, Table
 
 Content = Mapping[str, Any]
@@ -163,8 +163,7 @@ def block(heading: str, rows: Iterable[Iterable[str | Cell]]) -> Block:
 
 def made_record(command: str, content: Content) -> dict[str, Any]:
     """What was measured with what made it, as it is read from a file."""
-    record = {"command": command, "commit": provenance.commit(), "versions": provenance.versions(), "content": content}
-    plain: dict[str, Any] = json.loads(json.dumps(record, allow_nan=False))
+    plain: dict[str, Any] = json.loads(json.dumps({**origin(command), "content": content}, allow_nan=False))
     return plain
 
 
