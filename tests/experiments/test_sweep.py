@@ -8,23 +8,29 @@ import torch
 from s2gnn import Graph, InputError
 from s2gnn.experiments import BUDGETS, PUBLISHED
 from s2gnn.experiments.protocols import FAIR, RELEASED
-from s2gnn.experiments.registry import find_study
+from s2gnn.experiments.registry import find_study, studies
 from s2gnn.experiments.study import ALL, Selection
-from s2gnn.experiments.sweep import load_sweep, sweep_names
+from s2gnn.experiments.sweep import SweepStudy
 from s2gnn.experiments.table import load_table
 from s2gnn.render import render
 from tests.experiments.made_records import append
 
 QUICK, SMOKE = BUDGETS["quick"], BUDGETS["smoke"]
-ALPHA = load_sweep("alpha")
+ALPHA = find_study("alpha")
+SWEEPS = [name for name, study in studies().items() if isinstance(study, SweepStudy)]
+
+
+def experiment(sweep, data, model, value, budget=QUICK, seeds=None):
+    """What is run at a point of the fair line of `model`."""
+    cell = next(c for c in sweep.cells if (c.data, c.name, c.swept) == (data, model, value))
+    return sweep.experiment(cell, sweep.line(model).protocol, budget, seeds)
 
 
 def write(folder, name, data, model, accuracies, budget="quick", file=None, **metrics):
     """Records of accuracies in % by swept value, one for each seed, of the fair line of `model`."""
-    sweep = load_sweep(name)
     for value, scores in accuracies.items():
-        experiment = sweep.experiment(data, sweep.line(model), value, BUDGETS[budget], len(scores))
-        append(folder / f"{file or name}.jsonl", experiment, scores, budget, **metrics)
+        made = experiment(find_study(name), data, model, value, BUDGETS[budget], len(scores))
+        append(folder / f"{file or name}.jsonl", made, scores, budget, **metrics)
 
 
 def panels(folder, name="alpha", selection=ALL):
@@ -36,7 +42,8 @@ def markdown(folder, name):
 
 
 def experiments(name, data=None, **selected):
-    return find_study(name).experiments(Selection(data, **selected), QUICK)
+    made = find_study(name).experiments(Selection(data, **selected), QUICK)
+    return list({each.key: each for each in made}.values())
 
 
 def test_epsilon_is_swept_as_in_figure_6():
@@ -51,10 +58,10 @@ def test_epsilon_is_swept_as_in_figure_6():
 
 def test_what_the_swept_value_is_to_each_model():
     assert [each.hyperparameters.model["alpha"] for each in experiments("alpha")] == [1, 2, 3, 4, 5, 6] * 5
-    found = [(each.model, each.protocol.name, each.k) for each in experiments("neighbours", ["har"])]
-    both = [("gcn", protocol, k) for protocol in ("released", "fair") for k in (10, 20, 30, 40)]
-    mlp = [("mlp", protocol, 40) for protocol in ("released", "fair") for _ in range(4)]  # a level line
-    assert found == [*(("s2gnn", "released", k) for k in (10, 20, 30, 40)), *both, *mlp]
+    found = {(each.model, each.protocol.name, each.k) for each in experiments("neighbours", ["har"])}
+    both = {("gcn", protocol, k) for protocol in ("released", "fair") for k in (10, 20, 30, 40)}
+    mlp = {("mlp", protocol, 40) for protocol in ("released", "fair")}  # a level line
+    assert found == {*(("s2gnn", "released", k) for k in (10, 20, 30, 40)), *both, *mlp}
     orders = {}
     for each in experiments("reach", ["isolet"], protocol="fair"):
         chosen = each.hyperparameters.model
@@ -77,7 +84,7 @@ def test_a_learned_epsilon_starts_at_four_values_next_to_seven_fixed_ones():
 
 
 def test_a_model_without_a_head_is_one_line_and_the_cell_of_the_table():
-    labels = {name: [line.label for line in load_sweep(name).lines] for name in sweep_names()}
+    labels = {name: [line.label for line in find_study(name).lines] for name in SWEEPS}
     assert labels["epsilon"] == labels["alpha"] == ["s2gnn"]
     assert labels["neighbours"] == ["s2gnn", "gcn, released", "gcn, fair", "mlp, released", "mlp, fair"]
     assert labels["reach"] == ["s2gnn", "regular-sobolev", "sign", "cheby, released", "cheby, fair"]
@@ -86,9 +93,8 @@ def test_a_model_without_a_head_is_one_line_and_the_cell_of_the_table():
     (cell,) = table.select(Selection(["har"], ["s2gnn"])).cells
     theirs = table.experiment(cell, table.protocols[1], QUICK)
     for name, value in (("epsilon", 1.5), ("alpha", 6), ("neighbours", 40), ("label-efficiency", 10)):
-        sweep = load_sweep(name)
-        assert sweep.experiment("har", sweep.line("s2gnn"), value, QUICK) == theirs
-    sweep = load_sweep("neighbours")
+        assert experiment(find_study(name), "har", "s2gnn", value) == theirs
+    sweep = find_study("neighbours")
     assert (sweep.line("gcn").protocol, sweep.line("gcn", RELEASED).protocol) == (FAIR, RELEASED)
     assert sweep.select(Selection(models=["mlp"])).line("gcn") is None
 
@@ -103,7 +109,7 @@ def test_a_model_without_a_head_is_one_line_and_the_cell_of_the_table():
 )
 def test_what_a_sweep_does_not_have_is_named(selection, message):
     with pytest.raises(InputError, match=message):
-        load_sweep("reach").select(selection)
+        find_study("reach").select(selection)
 
 
 def test_points_are_runs_and_a_curve_has_their_means(tmp_path):
@@ -112,7 +118,7 @@ def test_points_are_runs_and_a_curve_has_their_means(tmp_path):
     (line,) = ALPHA.lines
     assert panel.points[line, 1].deviation() == pytest.approx(np.std([90, 92, 94], ddof=1))
     assert panel.curve(line) == {1: pytest.approx(92.0), 6: pytest.approx(95.0)}
-    assert panel.points[line, 3].mean is None
+    assert panel.runs(line, 3).mean is None
 
 
 def test_a_curve_has_one_budget_and_the_seeds_that_most_of_its_points_have(tmp_path):
@@ -142,7 +148,7 @@ def test_runs_of_other_studies_alone_are_no_record_of_a_sweep(tmp_path):
     assert panels(tmp_path)[0].coverage == (3, 3)
 
 
-@pytest.mark.parametrize("name", sweep_names())
+@pytest.mark.parametrize("name", SWEEPS)
 def test_without_records_a_sweep_says_how_to_make_them(tmp_path, name):
     assert f"No records yet: s2gnn study run {name}" in markdown(tmp_path, name)
     assert find_study(name).json(tmp_path)["points"] == []
@@ -223,11 +229,10 @@ def farthest_that_matters(network, graph, x):
 
 
 @pytest.mark.parametrize("order", [1, 3])
-@pytest.mark.parametrize("model", list(load_sweep("reach").models))
+@pytest.mark.parametrize("model", find_study("reach").models)
 def test_hops_are_how_far_a_network_sees(tmp_path, model, order):
     graph = Graph.from_edge_list([(node, node + 1) for node in range(NODES - 1)])
-    sweep = load_sweep("reach")
-    network = sweep.experiment("cancer-m", sweep.line(model), order, QUICK).new_network(6, 24).double()
+    network = experiment(find_study("reach"), "cancer-m", model, order).new_network(6, 24).double()
     write(tmp_path, "reach", "cancer-m", model, {order: [90.0], 5: [90.0]})
     shown = find_study("reach").json(tmp_path)["points"][0]["hops"]
     assert farthest_that_matters(network, graph, torch.randn(NODES, 6, dtype=torch.float64)) == shown

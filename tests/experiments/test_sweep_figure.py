@@ -3,7 +3,6 @@ import pytest
 from matplotlib.colors import to_hex
 
 from s2gnn.experiments.registry import find_study
-from s2gnn.experiments.sweep import load_sweep
 from s2gnn.experiments.sweep_figure import draw_curves
 from s2gnn.pictures import PALETTE
 from tests.experiments.test_sweep import write
@@ -15,7 +14,7 @@ def panels(figure):
 
 def test_every_line_is_drawn_with_its_standard_deviation_as_a_band(tmp_path):
     name = "label-efficiency"
-    for model in load_sweep(name).models:
+    for model in find_study(name).models:
         for data in ("cancer-b", "har"):
             write(tmp_path, name, data, model, {0.5: [60.0, 62.0, 64.0], 1: [70.0, 71.0, 72.0], 30: [80.0] * 3})
     figure = draw_curves(find_study(name).result(tmp_path))
@@ -32,13 +31,13 @@ def test_every_line_is_drawn_with_its_standard_deviation_as_a_band(tmp_path):
         assert axes.get_xlabel() == "labelled nodes (%)"
     assert panels(figure)[0].get_ylabel() == "test accuracy (%)"
     (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == list(load_sweep(name).models)
+    assert [text.get_text() for text in legend.get_texts()] == list(find_study(name).models)
     assert "quick, 3 seeds" in figure.get_suptitle()
 
 
 def test_released_is_dashed_and_a_model_that_sees_no_graph_is_level(tmp_path):
     name = "neighbours"
-    for model in load_sweep(name).models:
+    for model in find_study(name).models:
         write(tmp_path, name, "har", model, {k: [80.0 + k / 10] for k in ((10,) if model == "mlp" else (10, 40))})
     (axes,) = panels(draw_curves(find_study(name).result(tmp_path)))
     lines = {line.get_label(): line for line in axes.lines}

@@ -10,7 +10,8 @@ from s2gnn.experiments.records import Records, RecordsFolder
 from s2gnn.experiments.registry import find_study
 from s2gnn.experiments.run import missing_jobs
 from s2gnn.experiments.study import ALL, Selection
-from s2gnn.experiments.table import Column, load_table
+from s2gnn.experiments.table import load_table
+from s2gnn.experiments.table_result import Column
 from s2gnn.render import render
 from tests.experiments.made_records import append, made_record
 
@@ -68,7 +69,7 @@ def test_models_are_ranked_by_their_mean(folder):
 def test_a_lead_is_a_paired_test_on_common_seeds_of_one_budget(folder):
     write(folder, "cancer-b", "s2gnn", RELEASED, [90.0] * 20, budget="long")
     found = result(folder)
-    assert found.most_seeds(cell("cancer-b", "s2gnn"), FAIR) == "long"
+    assert found.shown[cell("cancer-b", "s2gnn"), "fair"].most_seeds == "long"
     lead = found.lead(cell("cancer-b", "gcn"), FAIR)
     assert (lead.n, lead.mean_difference) == (3, pytest.approx(1.0))
     assert lead.p_t == pytest.approx(stats.ttest_rel([93, 94, 95], [92, 92.5, 94.5]).pvalue)
@@ -83,9 +84,9 @@ def test_a_column_shows_the_budget_that_most_models_have(folder):
     write(folder, "cancer-b", "s2gnn", RELEASED, [99.0] * 20, budget="long")  # more seeds, but nobody else has them
     write(folder, "cancer-b", "sgc", FAIR, [99.5] * 3, budget="long")
     found = result(folder)
-    assert found.budgets[CANCER, "fair"] == "quick"
-    assert found.shown(cell("cancer-b", "s2gnn"), FAIR).mean == pytest.approx(94.0)
-    assert found.budget(cell("cancer-b", "sgc"), FAIR) == "long"  # shown, as it has nothing else, but not ranked
+    assert found.scores(cell("cancer-b", "s2gnn"), FAIR).mean == pytest.approx(94.0)
+    sgc = found.shown[cell("cancer-b", "sgc"), "fair"]
+    assert (sgc.budget, sgc.ranked) == ("long", False)  # shown, as it has nothing else
     assert ranking(folder, CANCER, FAIR) == ["mlp", "s2gnn", "gcn"]
     text = markdown(folder)
     assert "| s2gnn, long | 99.00 ± 0.00 | 99.00 ± 0.00 | 93.39 ± 0.41 | +5.61 | +5.61 | – | 20 | long |" in text
@@ -102,17 +103,17 @@ def test_of_equally_common_budgets_the_most_thorough(folder):
     for model in ("gcn", "mlp", "s2gnn"):
         write(folder, "har", model, FAIR, [80.0, 80.0, 80.0])
         write(folder, "har", model, FAIR, [90.0], budget="long")
-    found = result(folder)
-    assert found.budget(cell("har", "gcn"), FAIR) == "long"
-    assert found.most_seeds(cell("har", "gcn"), FAIR) == "quick"
+    found = result(folder).shown[cell("har", "gcn"), "fair"]
+    assert (found.budget, found.most_seeds) == ("long", "quick")
 
 
 def test_smoke_is_shown_only_if_it_is_asked_for(folder):
     write(folder, "har", "gcn", FAIR, [99.0], budget="smoke")
-    assert result(folder).shown(cell("har", "gcn"), FAIR).mean is None
+    assert result(folder).scores(cell("har", "gcn"), FAIR).mean is None
     text = markdown(folder, selection=Selection(["har"], ["gcn"], budgets=[BUDGETS["smoke"]]))
     assert (text.count("| gcn |"), "99.00" in text) == (1, True)
-    assert "s2gnn study run table2-knn --budget smoke (1 seed). Commit abc." in text
+    command = "s2gnn study run table2-knn --data har --models gcn --budget smoke (1 seed)"
+    assert f"1 run, 36 s of training: {command}. Commit abc." in text
 
 
 def test_measured_next_to_published_and_released_next_to_fair(folder):
@@ -213,13 +214,10 @@ def test_stored_runs_of_s2gnn_are_found_again_and_not_trained_anew(name):
         theirs = result(RESULTS, other)
         for found in (found for found in theirs.study.cells if found.model == "s2gnn"):
             for protocol in ours.study.protocols:
-                shown = theirs.shown(found, protocol)
-                assert len(shown) >= 3
-                assert shown == next(
-                    ours.under(mine, protocol, theirs.budget(found, protocol))
-                    for mine in ours.study.cells
-                    if (mine.column, mine.model) == (found.column, "s2gnn")
-                )
+                shown = theirs.shown[found, protocol.name]
+                assert len(shown.runs) >= 3
+                mine = ours.find(Column.of(found), "s2gnn")
+                assert shown.runs == ours.runs[mine, protocol.name][shown.budget]
     left = missing_jobs(find_study(name).experiments(ALL, BUDGETS["long"]), RecordsFolder(RESULTS, name))
     assert not [job for job in left if (job.experiment.model, job.experiment.graph) == ("s2gnn", "knn")]
 
@@ -274,7 +272,7 @@ def test_links_show_every_metric_and_lead_by_the_fusion_with_the_best_validation
     links("gcn", [91.0], "smoke", "diffusion")  # never shown
     links("mlp", [80.0, 81.5, 82.0])
     found = result(tmp_path, "links")
-    assert found.shown(gcn, protocol, "test_hits@20").mean == pytest.approx(90.0)
+    assert found.scores(gcn, protocol, "test_hits@20").mean == pytest.approx(90.0)
     lead = found.lead(gcn, protocol)
     assert (lead.n, lead.mean_difference) == (3, pytest.approx(2.0))
     assert found.lead(mlp_fusion, protocol) is None
@@ -287,9 +285,11 @@ def test_links_show_every_metric_and_lead_by_the_fusion_with_the_best_validation
     part = markdown(tmp_path, "links", Selection(["cora"], ["gcn"]))
     assert row in part
     assert "\n| mlp" not in part
-    rows = json.loads(json.dumps(find_study("links").json(tmp_path), allow_nan=False))["rows"]
-    assert len(rows) == len(table.cells)
-    stored = rows[table.cells.index(gcn)]
-    assert [stored[name] for name in ("data", "encoder", "graph", "decoder")] == ["cora", "gcn", "given", "dot"]
-    assert stored["scores"]["test_roc_auc"]["score"]["mean"] == pytest.approx(92)
-    assert (stored["budget"], stored["published"]["test_roc_auc"]) == ("quick", 91.0)
+    cells = json.loads(json.dumps(find_study("links").json(tmp_path), allow_nan=False))["cells"]
+    assert len(cells) == len(table.cells)
+    stored = cells[table.cells.index(gcn)]
+    assert [stored[name] for name in ("data", "label", "graph", "decoder")] == ["cora", "gcn", "given", "dot"]
+    assert stored["published"]["test_roc_auc"] == 91.0
+    fair = stored["measured"]["fair"]
+    assert (fair["budget"], fair["score"]["mean"]) == ("quick", pytest.approx(92))
+    assert fair["metrics"]["test_hits@20"]["score"]["mean"] == pytest.approx(90)

@@ -118,7 +118,7 @@ def run(
         f"is for one experiment, but the study {study} has its own: omit it",
     )
     failures: list[str] = []
-    selection = Selection(names(data), names(models), protocol)
+    selection = Selection(names(data), names(models), protocol, seeds=seeds)
     if isinstance(found, MeasuredStudy):
         options = {"--models": models, "--protocol": protocol, "--seeds": seeds, "--storage": storage}
         refuse({**options, "--minutes": minutes}, f"has no effect on {study}: omit it")
@@ -128,7 +128,7 @@ def run(
         refuse({"--storage": storage if found.without_search else None}, f"has no effect on {study}: omit it")
         chosen = _searchless(found, named_budget(budget or "quick"))
         selection = replace(selection, budgets=[chosen])
-        failures = _run_trained(found, selection, chosen, seeds, results, storage, jobs, minutes)
+        failures = _run_trained(found, selection, chosen, results, storage, jobs, minutes)
     content = found.json(results, selection) if as_json else found.table(results, selection)
     print(render(content, "text") if not isinstance(content, dict) else json.dumps(content, indent=2))
     _exit_if_any(failures)
@@ -170,7 +170,6 @@ def _run_trained(
     study: TrainedStudy,
     selection: Selection,
     budget: Budget,
-    seeds: int | None,
     results: Path,
     storage: str | None,
     jobs: int,
@@ -178,7 +177,7 @@ def _run_trained(
 ) -> list[str]:
     records = RecordsFolder(results, study.name)
     check_writable(records.path, ".jsonl")
-    experiments = study.experiments(selection, budget, seeds)
+    experiments = study.experiments(selection, budget)
     results.mkdir(parents=True, exist_ok=True)
     with _listening() as listener:
         failures = run_experiments(

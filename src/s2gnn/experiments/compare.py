@@ -1,9 +1,9 @@
 """The runs of one configuration, and the comparison of two: mean, interval, paired test."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from s2gnn.experiments.experiment import Experiment, canonical_json
 from s2gnn.experiments.protocols import BUDGETS, Budget
 from s2gnn.experiments.records import Record
 from s2gnn.learning.metrics import Confidence, PairedComparison, bootstrap_confidence, compare_paired
+from s2gnn.progress import duration
 
 # A lead counts where the p of its paired t-test is below this.
 LEVEL = 0.05
@@ -41,6 +42,15 @@ class Runs:
     def by(self, metric: str) -> "Runs":
         """The same runs scored by another metric."""
         return replace(self, metric=metric)
+
+    def on(self, seeds: Collection[int]) -> "Runs":
+        """The runs with these seeds."""
+        return replace(self, records={seed: record for seed, record in self.records.items() if seed in seeds})
+
+    @property
+    def experiment(self) -> Mapping[str, Any]:
+        """What was run, see `Experiment.describe`; empty without runs."""
+        return next((record.experiment for record in self.records.values()), {})
 
     @cached_property
     def scores(self) -> dict[int, float]:
@@ -145,6 +155,49 @@ def verdict(lead: PairedComparison) -> int:
     return 1 if lead.mean_difference > 0 else -1
 
 
+What = TypeVar("What")
+
+
+@dataclass(frozen=True)
+class Tally(Generic[What]):
+    """Paired comparisons of one model with others or in several places, and what they decide.
+
+    Attributes:
+        leads: of the model by what it is compared with or where.
+    """
+
+    leads: Mapping[What, PairedComparison]
+
+    @classmethod
+    def of(cls, leads: Mapping[What, PairedComparison | None]) -> "Tally[What]":
+        """Of those that could be compared."""
+        return cls({what: lead for what, lead in leads.items() if lead is not None})
+
+    def _with(self, sign: int) -> list[What]:
+        return [what for what, lead in self.leads.items() if verdict(lead) == sign]
+
+    @property
+    def ahead(self) -> list[What]:
+        """Where the model is ahead."""
+        return self._with(1)
+
+    @property
+    def undecided(self) -> list[What]:
+        """Where the seeds do not decide."""
+        return self._with(0)
+
+    @property
+    def behind(self) -> list[What]:
+        """Where the model is behind."""
+        return self._with(-1)
+
+    @property
+    def counts(self) -> str:
+        """How often ahead / undecided / behind; a dash without comparisons."""
+        counts = map(len, (self.ahead, self.undecided, self.behind))
+        return " / ".join(map(str, counts)) if self.leads else DASH
+
+
 def lead_text(lead: PairedComparison | None, run: str = "seed") -> str:
     """A lead in points with its paired t-test; a dash where there is none."""
     if lead is None:
@@ -172,17 +225,22 @@ def commits_text(records: Iterable[Record]) -> str:
     return f"commit{'s' if len(commits) > 1 else ''} {', '.join(commits)}"
 
 
-def made_by(study: str, shown: Iterable[tuple[str, Runs]], run: str = "seed") -> str:
-    """How many runs are behind a study, their time, commands and commits; `shown` are runs with their budget."""
-    seeds: dict[str, list[int]] = {name: [] for name in BUDGETS}
+def made_by(command: str, shown: Iterable[tuple[str, Runs]], run: str = "seed") -> str:
+    """How many runs are behind a study, their time, commands and commits.
+
+    Args:
+        command: the study with its options.
+        shown: runs with their budget.
+        run: what a run is called.
+    """
+    counts: dict[str, list[int]] = {name: [] for name in BUDGETS}
     records: dict[tuple[str, int], Record] = {}
     for budget, runs in shown:
         if runs.records:
-            seeds[budget].append(len(runs))
+            counts[budget].append(len(runs))
             records |= {(record.key, record.seed): record for record in runs.records.values()}
-    hours = sum(record.seconds for record in records.values()) / 3600
-    commands = [
-        f"s2gnn study run {study} --budget {name} ({counted(counts, run)})" for name, counts in seeds.items() if counts
-    ]
-    made = f"{len(records):,} runs, {hours:.1f} hours of training: {'; '.join(commands)}"
+    seconds = sum(record.seconds for record in records.values())
+    time = f"{seconds / 3600:.1f} hours" if seconds >= 360 else duration(seconds)
+    commands = [f"s2gnn study run {command} --budget {name} ({counted(of, run)})" for name, of in counts.items() if of]
+    made = f"{len(records):,} run{'s' if len(records) > 1 else ''}, {time} of training: {'; '.join(commands)}"
     return f"{made}. {commits_text(records.values()).capitalize()}."

@@ -5,19 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from s2gnn.experiments.compare import DASH, LEVEL, commits_text, span, verdict
-from s2gnn.experiments.records import RecordsFolder
-from s2gnn.experiments.table import OURS, Column, load_table, table_names
-from s2gnn.experiments.table_result import TableResult, table_result
+from s2gnn.experiments.compare import DASH, LEVEL, Tally, commits_text, span
+from s2gnn.experiments.table import load_table, table_names
+from s2gnn.experiments.table_result import OURS, Column, TableResult
 from s2gnn.render import Block, Cell, Table, render
 
 _HEADLINE_TABLES = ("table2-knn", "table3")
 _HEADLINE_MODELS = (OURS, "mlp", "gcn", "sgc", "sign", "cheby")
-
-
-def stored_table(name: str, folder: Path) -> TableResult:
-    """A table with the runs that the files of `folder` have."""
-    return table_result(load_table(name), RecordsFolder(folder, name))
 
 
 def findings(folder: Path) -> str:
@@ -26,29 +20,28 @@ def findings(folder: Path) -> str:
     compared = [
         table
         for table in tables
-        if table.variant is None and table.metrics == ("test_accuracy",) and any(cell.paper for cell in table.cells)
+        if table.ablation is None and table.metrics == ("test_accuracy",) and any(cell.paper for cell in table.cells)
     ]
     ordered = sorted(compared, key=lambda table: table.paper.startswith("appendix"))
-    results = [stored_table(table.name, folder) for table in ordered]
+    results = [table.result(folder) for table in ordered]
     return "\n".join(f"{_first_places(result)}\n\n{render(_leads(result), 'markdown')}" for result in results)
 
 
 def headline(folder: Path) -> str:
     """One small table in Markdown: fair accuracies on the seeds that all models shown have."""
-    results = [stored_table(name, folder) for name in _HEADLINE_TABLES]
+    results = [load_table(name).result(folder) for name in _HEADLINE_TABLES]
     columns = [(result, column) for result in results for column in result.study.columns]
     rows: dict[str, list[Cell]] = {model: [] for model in _HEADLINE_MODELS}
     seeds: list[int] = []
     budgets: dict[str, None] = {}
     for result, column in columns:
         fair = result.study.protocols[-1]
-        budget = result.budgets[column, fair.name]
-        cells = {model: result.find(column, model) for model in _HEADLINE_MODELS}
-        scores = {
-            model: runs.scores
-            for model, cell in cells.items()
-            if cell and result.budget(cell, fair) == budget and (runs := result.shown(cell, fair)).records
+        shown = {
+            cell.model: result.shown[cell, fair.name]
+            for cell in result.ranking(column, fair)
+            if cell.model in _HEADLINE_MODELS
         }
+        scores = {model: of.runs.scores for model, of in shown.items()}
         common = sorted(set.intersection(*map(set, scores.values()))) if scores else []
         means = {model: np.mean([of[seed] for seed in common]) for model, of in scores.items() if common}
         best = f"{max(means.values()):.1f}" if means else None
@@ -57,7 +50,7 @@ def headline(folder: Path) -> str:
             row.append(Cell(text, 1 if text == best else None))  # what reads alike is marked alike
         if common:
             seeds.append(len(common))
-            budgets[str(budget)] = None
+            budgets |= dict.fromkeys(str(of.budget) for of in shown.values())
     made = "no runs yet"
     if seeds:
         commits = commits_text(record for result in results for record in result.records)
@@ -96,7 +89,7 @@ def _first_places(result: TableResult) -> str:
 
 def _without(result: TableResult, columns: Collection[Column]) -> str:
     """The models that the paper has no number for, with the data sets where it has one on others."""
-    cells = [cell for cell in result.study.cells if cell.column in columns]
+    cells = [cell for cell in result.study.cells if Column.of(cell) in columns]
     names = []
     for model in result.study.models:
         without = [cell.data for cell in cells if cell.model == model and not cell.paper]
@@ -107,7 +100,7 @@ def _without(result: TableResult, columns: Collection[Column]) -> str:
 
 
 def _first_in_paper(result: TableResult, column: Column) -> bool:
-    scores = {cell.model: cell.paper[0] for cell in result.study.cells if cell.column == column and cell.paper}
+    scores = {cell.model: cell.paper[0] for cell in result.study.cells if Column.of(cell) == column and cell.paper}
     return max(scores, key=lambda model: scores[model]) == OURS
 
 
@@ -133,12 +126,11 @@ def _row(result: TableResult, model: str) -> tuple[Cell, ...]:
     cells = [cell for cell in study.cells if cell.model == model]
     leads = {cell: [result.lead(cell, protocol) for protocol in study.protocols] for cell in cells}
     common = {cell: [lead for lead in found if lead] for cell, found in leads.items() if all(found)}
-    printed = [lead for cell in common if (lead := result.printed_lead(cell)) is not None]
+    printed = [lead for cell in common if (lead := result.paper_lead(cell)) is not None]
     means = [
         _mean([found[place].mean_difference for found in common.values()]) for place in range(len(study.protocols))
     ]
-    verdicts = [verdict(found[-1]) for found in common.values()]
-    counts = " / ".join(str(verdicts.count(sign)) for sign in (1, 0, -1)) if verdicts else DASH
+    counts = Tally({cell: found[-1] for cell, found in common.items()}).counts
     return tuple(map(Cell, (model, _mean(printed), *means, str(len(common)), counts)))
 
 

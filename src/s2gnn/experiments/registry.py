@@ -9,18 +9,21 @@ from types import MappingProxyType
 
 from s2gnn.errors import InputError
 from s2gnn.experiments.measured import MeasuredStudy
-from s2gnn.experiments.study import Study
-from s2gnn.experiments.sweep import SweepStudy, load_sweep, sweep_names
+from s2gnn.experiments.study import Study, catalog
+from s2gnn.experiments.sweep import parse_sweep
 from s2gnn.experiments.sweep_findings import FINDINGS
 from s2gnn.experiments.table import load_table, table_names
-from s2gnn.experiments.table_result import TableStudy
 
 
 @cache
 def studies() -> Mapping[str, Study]:
     """The measured studies, the tables and the sweeps."""
-    tables = (TableStudy(load_table(name)) for name in table_names())
-    sweeps = (SweepStudy(sweep, FINDINGS[sweep.finding]) for sweep in map(load_sweep, sweep_names()))
+    tables = map(load_table, table_names())
+    sweeps = (
+        parse_sweep(name, content, FINDINGS[content["finding"]])
+        for name, content in catalog().items()
+        if "finding" in content
+    )
     return MappingProxyType({study.name: study for study in (*_measured(), *tables, *sweeps)})
 
 

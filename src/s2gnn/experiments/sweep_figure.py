@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from s2gnn.experiments.sweep import Line, Panel, Sweep, SweepResult
+from s2gnn.experiments.sweep import Line, Panel, SweepResult, SweepStudy
 from s2gnn.pictures import PALETTE, bare
 
 _COLUMNS = 3
@@ -24,7 +24,7 @@ def draw_curves(result: SweepResult) -> Figure:
 
     The panels of a single line span the same number of points, so that its ups and downs can be compared.
     """
-    sweep, panels = result.sweep, result.panels
+    sweep, panels = result.study, result.panels
     columns = min(_COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)
     width = max(_WIDTH * columns, 1.5 * _WIDTH)
@@ -57,7 +57,7 @@ def _give_same_span(panels: Iterable[Axes]) -> None:
         axes.set_ylim((low + high - span) / 2, (low + high + span) / 2)
 
 
-def _draw_panel(axes: Axes, panel: Panel, sweep: Sweep) -> None:
+def _draw_panel(axes: Axes, panel: Panel, sweep: SweepStudy) -> None:
     for line in sweep.lines:
         _draw_line(axes, panel, line, sweep)
     if sweep.logarithmic:
@@ -70,12 +70,12 @@ def _draw_panel(axes: Axes, panel: Panel, sweep: Sweep) -> None:
     bare(axes)
 
 
-def _draw_line(axes: Axes, panel: Panel, line: Line, sweep: Sweep) -> None:
+def _draw_line(axes: Axes, panel: Panel, line: Line, sweep: SweepStudy) -> None:
     curve = panel.curve(line)
     values, means = np.array(list(curve)), np.array(list(curve.values()))
-    deviations = np.array([panel.points[line, value].deviation() or 0.0 for value in curve])
+    deviations = np.array([panel.runs(line, value).deviation() or 0.0 for value in curve])
     position = list(sweep.models).index(line.name)
-    colour, marker = _COLOURS[position], None if line.takes is None else _MARKERS[position]
+    colour, marker = _COLOURS[position], None if line.level else _MARKERS[position]
     last_of_model = [other for other in sweep.lines if other.name == line.name][-1]
     style = "-" if line == last_of_model else "--"
     axes.plot(values, means, style, color=colour, marker=marker, markersize=3, linewidth=1.2, label=line.label)

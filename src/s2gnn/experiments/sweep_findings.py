@@ -6,24 +6,23 @@ from types import MappingProxyType
 import numpy as np
 
 from s2gnn.data.catalogue import dataset_info
-from s2gnn.experiments.compare import LEVEL, Runs, span, verdict
+from s2gnn.experiments.compare import LEVEL, Runs, Tally, span, verdict
 from s2gnn.experiments.hyperparameters import PUBLISHED
 from s2gnn.experiments.sweep import Line, Panel, SweepResult
 from s2gnn.learning.metrics import PairedComparison
 
-_VERDICTS = ((1, "ahead"), (0, "undecided"), (-1, "behind"))
 _TEST = f"paired t-test, p < {LEVEL:g}"
 MARGIN = 1.0  # points below the search that an interval may reach where no initial value is behind
 
 
 def epsilon(result: SweepResult) -> str:
     """How much accuracy varies over ε on each data set, and whether most on the paper's."""
-    (line,) = result.sweep.lines
+    (line,) = result.study.lines
     spreads = {}
     for panel in result.panels:
         curve = panel.curve(line)
         best, worst = max(curve, key=lambda v: curve[v]), min(curve, key=lambda v: curve[v])
-        deviations = [d for value in curve if (d := panel.points[line, value].deviation()) is not None]
+        deviations = [d for value in curve if (d := panel.runs(line, value).deviation()) is not None]
         spreads[panel.data] = curve[best] - curve[worst], best, worst, deviations
     order = sorted(spreads, key=lambda data: -spreads[data][0])
     parts = []
@@ -41,29 +40,30 @@ def epsilon(result: SweepResult) -> str:
 
 def published_alpha(result: SweepResult) -> str:
     """Whether the published α is better than the first power alone."""
-    (line,) = result.sweep.lines
+    (line,) = result.study.lines
     leads = {}
     for panel in result.panels:
         alpha = int(PUBLISHED[panel.data].model["alpha"])
-        leads[f"{panel.data} (α = {alpha})"] = panel.points[line, alpha].lead(panel.points[line, 1])
-    tested = {name: lead for name, lead in leads.items() if lead is not None}
-    parts = []
-    for sign, word in _VERDICTS:
-        names = [f"{name} {lead.mean_difference:+.2f}" for name, lead in tested.items() if verdict(lead) == sign]
-        if names:
-            parts.append(f"{word} on {', '.join(names)}")
+        leads[f"{panel.data} (α = {alpha})"] = panel.runs(line, alpha).lead(panel.runs(line, 1))
+    tally = Tally.of(leads)
+    named = {"ahead": tally.ahead, "undecided": tally.undecided, "behind": tally.behind}
+    parts = [
+        f"{word} on {', '.join(f'{where} {tally.leads[where].mean_difference:+.2f}' for where in places)}"
+        for word, places in named.items()
+        if places
+    ]
     return f"The published α against α = 1: {'; '.join(parts)} (points; {_TEST})." if parts else "Not run."
 
 
 def changes(result: SweepResult) -> str:
     """How accuracy changes from the first value to the last, and where S2-GNN leads the other models."""
-    sweep = result.sweep
+    sweep = result.study
     first, last = sweep.values[0], sweep.values[-1]
     parts = []
     for line in sweep.lines:
         curves = [panel.curve(line) for panel in result.panels]
         differences = [curve[last] - curve[first] for curve in curves if first in curve and last in curve]
-        if line.takes is not None and differences:
+        if not line.level and differences:
             count = f"{len(differences)} data set{'' if len(differences) == 1 else 's'}"
             parts.append(f"{np.mean(differences):+.2f} points ({line.label}, {count})")
     change = f"From {first:g} to {last:g} the mean accuracy changes by {', '.join(parts) or 'nothing that was run'}."
@@ -77,17 +77,17 @@ def reach(result: SweepResult) -> str:
 
 def _standings(result: SweepResult, model: str = "s2gnn") -> str:
     """At how many points `model` is ahead of each other model, undecided or behind; under the fair protocol."""
-    ours, parts = result.sweep.line(model), []
-    for other in result.sweep.models:
-        theirs = result.sweep.line(other)
+    ours, parts = result.study.line(model), []
+    for other in result.study.models:
+        theirs = result.study.line(other)
         if ours is None or theirs is None or other == model:
             continue
-        pairs = ((p.points[ours, v], p.points[theirs, v]) for p in result.panels for v in result.sweep.values)
-        signs = [verdict(lead) for first, second in pairs if (lead := first.lead(second)) is not None]
-        if signs:
-            parts.append(f"against {theirs.label} {' / '.join(str(signs.count(sign)) for sign, _ in _VERDICTS)}")
-    words = " / ".join(word for _, word in _VERDICTS)
-    return f"Points where {model} is {words} ({_TEST}): {', '.join(parts) or 'none run'}."
+        points = ((panel, value) for panel in result.panels for value in result.study.values)
+        tally = Tally.of({(p.data, value): p.runs(ours, value).lead(p.runs(theirs, value)) for p, value in points})
+        if tally.leads:
+            parts.append(f"against {theirs.label} {tally.counts}")
+    found = ", ".join(parts) or "none run"
+    return f"Points where {model} is ahead / undecided / behind ({_TEST}): {found}."
 
 
 def label_efficiency(result: SweepResult) -> str:
@@ -103,16 +103,15 @@ def label_efficiency(result: SweepResult) -> str:
 
 
 def _largest(result: SweepResult, model: str) -> str:
-    line, mlp = result.sweep.line(model), result.sweep.line("mlp")
+    line, mlp = result.study.line(model), result.study.line("mlp")
     if line is None or mlp is None:
         return "not run"
     found = []
     for panel in result.panels:
-        leads = {value: panel.points[line, value].lead(panel.points[mlp, value]) for value in result.sweep.values}
-        tested = {value: lead for value, lead in leads.items() if lead is not None}
-        ahead = [value for value, lead in tested.items() if verdict(lead) > 0]
-        largest = f"{max(ahead):g} % (ahead at {len(ahead)} of {len(tested)} shares)" if ahead else "none"
-        found.append(f"{panel.data} {largest if tested else 'not run'}")
+        tally = Tally.of({v: panel.runs(line, v).lead(panel.runs(mlp, v)) for v in result.study.values})
+        ahead = tally.ahead
+        largest = f"{max(ahead):g} % (ahead at {len(ahead)} of {len(tally.leads)} shares)" if ahead else "none"
+        found.append(f"{panel.data} {largest if tally.leads else 'not run'}")
     return ", ".join(found)
 
 
@@ -127,7 +126,7 @@ def _more_than_the_share(panel: Panel) -> Iterable[str]:
 
 def learned_epsilon(result: SweepResult) -> str:
     """For every data set: whether learning ε replaces the search, the best of the grid, and each initial value."""
-    fixed, learned = result.sweep.line("s2gnn"), result.sweep.line("learned")
+    fixed, learned = result.study.line("s2gnn"), result.study.line("learned")
     if fixed is None or learned is None:
         return "Only one of fixed and learned ε is selected: there is nothing to compare."
     findings = [_learned_finding(panel, fixed, learned) for panel in result.panels]
@@ -136,30 +135,29 @@ def learned_epsilon(result: SweepResult) -> str:
 
 
 def _learned_finding(panel: Panel, fixed: Line, learned: Line) -> str:
-    starts = learned.values or ()
-    tried = {value: runs for (line, value), runs in panel.points.items() if line == fixed}
-    scores = {value: runs.validation for value, runs in tried.items() if runs.validation is not None}
-    from_starts = {start: panel.points[learned, start] for start in starts if panel.points[learned, start].records}
-    if not scores or not from_starts:
+    tried, from_starts = (
+        {value: runs for (line, value), runs in panel.points.items() if line == of and runs.records}
+        for of in (fixed, learned)
+    )
+    if not tried or not from_starts:
         return f"{panel.data}: not run."
-    best = max(scores, key=lambda value: scores[value])
+    best = max(tried, key=lambda value: tried[value].validation or 0.0)
     leads = _leads(from_starts, tried[best])
-    same = {start: tried[start] for start in starts if tried[start].records and start != best}
+    same = {start: tried[start] for start in from_starts if start in tried and start != best}
     without_search = _leads(same, tried[best])
     ends = {start: f", ending at {span(runs.values('epsilon'), '.2f')}" for start, runs in from_starts.items()}
     sentences = [
         f"{panel.data}: {_learned_verdict(leads, without_search)}",
-        f"Of {len(scores)} fixed values validation chooses ε = {best:g} (test {tried[best].mean:.2f} %).",
+        f"Of {len(tried)} fixed values validation chooses ε = {best:g} (test {tried[best].mean:.2f} %).",
         f"Compared with it, ε learned from {_listed(leads, ends)}.",
         f"Fixed at {_listed(without_search)}." if without_search else "",
-        f"The grid takes {len(scores)} runs, learning ε one.",
+        f"The grid takes {len(tried)} runs, learning ε one.",
     ]
     return " ".join(filter(None, sentences))
 
 
-def _leads(points: Mapping[float, Runs], best: Runs) -> dict[float, PairedComparison]:
-    leads = {value: runs.lead(best) for value, runs in points.items()}
-    return {value: lead for value, lead in leads.items() if lead is not None}
+def _leads(points: Mapping[float, Runs], best: Runs) -> Mapping[float, PairedComparison]:
+    return Tally.of({value: runs.lead(best) for value, runs in points.items()}).leads
 
 
 def _listed(leads: Mapping[float, PairedComparison], ends: Mapping[float, str] = MappingProxyType({})) -> str:

@@ -1,106 +1,119 @@
 """The results of a table: the runs of every cell, ranks and leads, as a table and as JSON."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from s2gnn.data.catalogue import dataset_info
-from s2gnn.experiments.compare import DASH, LEVEL, KnownRuns, Runs, lead_text, made_by, most, verdict
-from s2gnn.experiments.experiment import Experiment
-from s2gnn.experiments.protocols import Budget, Protocol
-from s2gnn.experiments.records import Record, Records, RecordsFolder
-from s2gnn.experiments.study import ALL, Selection, TrainedStudy, usable_budgets
-from s2gnn.experiments.table import METRICS, OURS, Column, ScoreTable, TableCell
+from s2gnn.data.catalogue import Kind, dataset_info, graph_title
+from s2gnn.experiments.compare import DASH, LEVEL, Runs, Tally, lead_text, made_by, most
+from s2gnn.experiments.protocols import Protocol
+from s2gnn.experiments.records import Record
+from s2gnn.experiments.study import Result, Selection, StudyCell
 from s2gnn.learning.metrics import PairedComparison
+from s2gnn.links.metrics import HITS_AT
 from s2gnn.render import Block, Cell, Table
 
+if TYPE_CHECKING:
+    from s2gnn.experiments.table import TableStudy
 
-class TableStudy(TrainedStudy):
-    """A table of scores as a study."""
+# Scores as records name them, and as people do.
+METRICS: Mapping[str, str] = MappingProxyType(
+    {
+        "test_accuracy": "accuracy",
+        "test_roc_auc": "ROC-AUC",
+        "test_average_precision": "AP",
+        **{f"test_hits@{k}": f"hits@{k}" for k in HITS_AT},
+    }
+)
+OURS = "s2gnn"
 
-    def __init__(self, definition: ScoreTable) -> None:
-        super().__init__(definition.name, definition.title, definition.paper, definition.without_search)
-        self.definition = definition
+
+class Column(NamedTuple):
+    """What models are ranked on: a data set with one kind of graph, or with all where links are predicted."""
+
+    data: str
+    graph: Kind | None
+
+    @classmethod
+    def of(cls, cell: StudyCell) -> "Column":
+        """Where a model competes."""
+        return cls(cell.data, cell.graph if cell.decoder is None else None)
 
     @property
-    def size(self) -> str:
-        """Models, data sets and protocols."""
-        return self.definition.size
+    def title(self) -> str:
+        """Data set and graph in a few words."""
+        if self.graph is None:
+            return self.data
+        k = dataset_info(self.data).k if self.graph in ("knn", "smooth") else None
+        return f"{self.data}, {graph_title(self.graph, k)}"
 
-    def experiments(self, selection: Selection, budget: Budget, seeds: int | None = None) -> list[Experiment]:
-        """All experiments of the selection."""
-        part = self.definition.select(selection)
-        return [part.experiment(cell, protocol, budget, seeds) for cell in part.cells for protocol in part.protocols]
 
-    def result(self, folder: Path, selection: Selection = ALL) -> "TableResult":
-        """The runs that the files of `folder` have; ranks and leads are those of the whole table."""
-        return table_result(self.definition, RecordsFolder(folder, self.name), selection)
+class Shown(NamedTuple):
+    """The runs of a cell that are shown.
 
-    def table(self, folder: Path, selection: Selection = ALL) -> Table:
-        """The results as a table."""
-        return self.result(folder, selection).table()
+    Attributes:
+        budget: of the runs, that of most models of the column or else that with the most seeds; `None` without runs.
+        most_seeds: the budget with the most seeds.
+        ranked: whether the budget is that of most models of the column.
+        runs: under the budget.
+    """
 
-    def json(self, folder: Path, selection: Selection = ALL) -> dict[str, Any]:
-        """All figures for programs."""
-        return self.result(folder, selection).json()
+    budget: str | None
+    most_seeds: str | None
+    ranked: bool
+    runs: Runs
+
+    @classmethod
+    def of(cls, by_budget: Mapping[str, Runs], common: str | None) -> "Shown":
+        """What is shown of the runs by budget, where `common` is the budget of most models of the column."""
+        most_seeds = most({name: len(runs) for name, runs in by_budget.items()})
+        ranked = common is not None and bool(by_budget[common].records)
+        budget = common if ranked else most_seeds
+        return cls(budget, most_seeds, ranked, by_budget[budget or next(iter(by_budget))])
 
 
 @dataclass(frozen=True)
-class TableResult:
+class TableResult(Result):
     """The selected part of a table with its runs.
 
     Attributes:
         study: the selected part.
-        runs: of every cell of the whole table, by protocol and budget.
-        budgets: by column and protocol the budget that most models have.
+        selection: what was selected.
+        runs: of every cell of the whole table, by cell and protocol, then by budget.
+        shown: what is shown of them.
     """
 
-    study: ScoreTable
-    runs: Mapping[tuple[TableCell, str], Mapping[str, Runs]]
-    budgets: Mapping[tuple[Column, str], str | None]
+    study: "TableStudy"
+    selection: Selection
+    runs: Mapping[tuple[StudyCell, str], Mapping[str, Runs]]
+    shown: Mapping[tuple[StudyCell, str], Shown]
 
-    def budget(self, cell: TableCell, protocol: Protocol) -> str | None:
-        """The budget that is shown: that of the column, or the one with the most seeds."""
-        common, runs = self.budgets[cell.column, protocol.name], self.runs[cell, protocol.name]
-        return common if common and runs[common].records else self.most_seeds(cell, protocol)
+    def scores(self, cell: StudyCell, protocol: Protocol, metric: str | None = None) -> Runs:
+        """The runs that are shown, by a metric."""
+        return self.shown[cell, protocol.name].runs.by(metric or self.study.metrics[0])
 
-    def most_seeds(self, cell: TableCell, protocol: Protocol) -> str | None:
-        """The budget with the most seeds; `None` without runs."""
-        return most({name: len(runs) for name, runs in self.runs[cell, protocol.name].items()})
-
-    def under(self, cell: TableCell, protocol: Protocol, budget: str | None, metric: str | None = None) -> Runs:
-        """The runs of a cell under a budget."""
-        metric = metric or self.study.metrics[0]
-        return Runs({}, metric) if budget is None else self.runs[cell, protocol.name][budget].by(metric)
-
-    def shown(self, cell: TableCell, protocol: Protocol, metric: str | None = None) -> Runs:
-        """The runs that are shown."""
-        return self.under(cell, protocol, self.budget(cell, protocol), metric)
-
-    def ranking(self, column: Column, protocol: Protocol, metric: str | None = None) -> list[TableCell]:
+    def ranking(self, column: Column, protocol: Protocol, metric: str | None = None) -> list[StudyCell]:
         """The cells of a column with runs of its budget, best first."""
         means = {
             cell: mean
-            for cell, name in self.runs
-            if (cell.column, name) == (column, protocol.name)
-            and self.budget(cell, protocol) == self.budgets[column, protocol.name]
-            and (mean := self.shown(cell, protocol, metric).mean) is not None
+            for (cell, name), shown in self.shown.items()
+            if (Column.of(cell), name, shown.ranked) == (column, protocol.name, True)
+            and (mean := self.scores(cell, protocol, metric).mean) is not None
         }
         return sorted(means, key=lambda cell: -means[cell])
 
-    def lead(self, cell: TableCell, protocol: Protocol, metric: str | None = None) -> PairedComparison | None:
+    def lead(self, cell: StudyCell, protocol: Protocol, metric: str | None = None) -> PairedComparison | None:
         """The score of S2-GNN minus that of `cell` on common seeds of one budget, that with the most of them.
 
         S2-GNN has the same graph and decoder; of several fusions that with the best validation score counts.
         """
-        place = (cell.data, cell.graph, cell.decoder)
         ours = {
             other: validation
             for other, name in self.runs
-            if name == protocol.name
-            and (other.model, other.data, other.graph, other.decoder) == (OURS, *place)
-            and (validation := self.shown(other, protocol).validation) is not None
+            if (name, other.model) == (protocol.name, OURS)
+            and (other.data, other.graph, other.decoder) == (cell.data, cell.graph, cell.decoder)
+            and (validation := self.scores(other, protocol).validation) is not None
         }
         if cell.model == OURS or not ours:
             return None
@@ -110,40 +123,41 @@ class TableResult:
         metric = metric or self.study.metrics[0]
         return None if budget is None else first[budget].by(metric).lead(second[budget].by(metric))
 
-    def printed_lead(self, cell: TableCell) -> float | None:
-        """The published score of S2-GNN minus that of `cell`, in points."""
-        ours = next((c.paper for c, _ in self.runs if (c.column, c.model) == (cell.column, OURS)), None)
-        return ours[0] - cell.paper[0] if ours and cell.paper else None
+    def paper_lead(self, cell: StudyCell) -> float | None:
+        """The score of S2-GNN minus that of `cell` in the paper, in points."""
+        ours = self.find(Column.of(cell), OURS)
+        return ours.paper[0] - cell.paper[0] if ours and ours.paper and cell.paper else None
 
-    def find(self, column: Column, model: str) -> TableCell | None:
+    def find(self, column: Column, model: str) -> StudyCell | None:
         """The cell of a model in a column."""
-        return next((cell for cell, _ in self.runs if (cell.column, cell.model) == (column, model)), None)
+        return next((cell for cell, _ in self.runs if (Column.of(cell), cell.model) == (column, model)), None)
 
     @property
     def records(self) -> list[Record]:
         """All records behind what is shown, each once."""
-        found = {(r.key, r.seed): r for _, runs in self.all_shown() for r in runs.records.values()}
+        found = {(r.key, r.seed): r for _, runs in self._all_shown() for r in runs.records.values()}
         return list(found.values())
 
-    def all_shown(self) -> Iterable[tuple[str, Runs]]:
+    def _all_shown(self) -> Iterator[tuple[str, Runs]]:
         """The runs behind every row, with their budget."""
         for cell in self.study.cells:
             for protocol in self.study.protocols:
-                for budget in dict.fromkeys((self.budget(cell, protocol), self.most_seeds(cell, protocol))):
+                shown = self.shown[cell, protocol.name]
+                for budget in dict.fromkeys((shown.budget, shown.most_seeds)):
                     if budget is not None:
-                        yield budget, self.under(cell, protocol, budget)
+                        yield budget, self.runs[cell, protocol.name][budget]
 
     def table(self) -> Table:
         """One block for each column, one row for each model, and a row for a budget with more seeds."""
         study = self.study
         names = [protocol.name.split("-")[0] for protocol in study.protocols]
         scores = [(protocol, metric) for protocol in study.protocols for metric in study.metrics]
-        main = METRICS[study.metrics[0]]
-        leads = f", {main}" if study.links else "" if study.folds else f", {names[-1]}"
+        paper = ("paper (%)", *(f"{name} − paper" for name in names)) if any(c.paper for c in study.cells) else ()
+        leads = f", {METRICS[study.metrics[0]]}" if study.links else "" if study.folds else f", {names[-1]}"
         header = (
             *(("encoder", "graph", "decoder") if study.links else ("model",)),
             *(f"{METRICS[metric] if study.links else protocol.name} (%)" for protocol, metric in scores),
-            *self._printed_header(names),
+            *(("published by others: ROC-AUC, AP (%)",) if study.links else paper),
             f"S2-GNN leads{leads} (points)",
             f"{study.protocols[0].run}s",
             "budget",
@@ -151,65 +165,53 @@ class TableResult:
         )
         blocks = []
         for column in study.columns:
-            marks = {place: self._marks(column, *place) for place in scores}
-            rows = [row for cell in study.cells if cell.column == column for row in self._rows(cell, marks)]
+            marks = {
+                (cell, protocol.name, metric): rank
+                for protocol, metric in scores
+                if len(ranking := self.ranking(column, protocol, metric)) > 1  # a single model is not ranked
+                for rank, cell in enumerate(ranking[:2], start=1)
+            }
+            rows = [row for cell in study.cells if Column.of(cell) == column for row in self._rows(cell, marks)]
             blocks.append(Block(f"{column.title}: {dataset_info(column.data).title}", tuple(rows)))
         return Table(f"{study.title} ({study.paper})", header, tuple(blocks), self._notes())
 
-    def _printed_header(self, names: Sequence[str]) -> tuple[str, ...]:
-        if self.study.links:
-            return ("published by others: ROC-AUC, AP (%)",)
-        printed = any(cell.paper for cell in self.study.cells)
-        return ("paper (%)", *(f"{name} − paper" for name in names)) if printed else ()
-
-    def _marks(self, column: Column, protocol: Protocol, metric: str) -> dict[TableCell, int]:
-        """1 for the best and 2 for the second best; a single model is not ranked."""
-        ranking = self.ranking(column, protocol, metric)
-        return {cell: place for place, cell in enumerate(ranking[:2], start=1)} if len(ranking) > 1 else {}
-
-    def _rows(
-        self, cell: TableCell, marks: Mapping[tuple[Protocol, str], Mapping[TableCell, int]]
-    ) -> list[tuple[Cell, ...]]:
-        study = self.study
-        shown = [self.budget(cell, protocol) for protocol in study.protocols]
-        lead = lead_text(self.lead(cell, study.protocols[-1]), study.protocols[0].run)
-        rows = [self._row(cell, cell.label, shown, marks, lead)]
-        thorough = [self.most_seeds(cell, protocol) for protocol in study.protocols]
-        if thorough != shown:
-            rows.append(self._row(cell, f"{cell.label}, {_joined(thorough)}", thorough, {}, DASH))
-        return rows
+    def _rows(self, cell: StudyCell, marks: Mapping[tuple[StudyCell, str, str], int]) -> Iterator[tuple[Cell, ...]]:
+        protocols = self.study.protocols
+        shown = [self.shown[cell, protocol.name] for protocol in protocols]
+        lead = lead_text(self.lead(cell, protocols[-1]), protocols[0].run)
+        budgets, most_seeds = [of.budget for of in shown], [of.most_seeds for of in shown]
+        yield self._row(cell, cell.label, budgets, marks, lead)
+        if most_seeds != budgets:
+            yield self._row(cell, f"{cell.label}, {_joined(most_seeds)}", most_seeds, {}, DASH)
 
     def _row(
         self,
-        cell: TableCell,
+        cell: StudyCell,
         label: str,
         budgets: Sequence[str | None],
-        marks: Mapping[tuple[Protocol, str], Mapping[TableCell, int]],
+        marks: Mapping[tuple[StudyCell, str, str], int],
         lead: str,
     ) -> tuple[Cell, ...]:
         study = self.study
-        places = list(zip(study.protocols, budgets, strict=True))
-        runs = [self.under(cell, protocol, budget) for protocol, budget in places]
+        names = [protocol.name for protocol in study.protocols]
+        runs = [self.runs[cell, name][b] if b else Runs({}) for name, b in zip(names, budgets, strict=True)]
         scores = [
-            Cell(
-                self.under(cell, protocol, budget, metric).text(folds=study.folds is not None),
-                marks.get((protocol, metric), {}).get(cell),
-            )
-            for protocol, budget in places
+            Cell(of.by(metric).text(folds=study.folds is not None), marks.get((cell, name, metric)))
+            for name, of in zip(names, runs, strict=True)
             for metric in study.metrics
         ]
-        seen = DASH if cell.model == "mlp" else cell.graph  # an MLP sees no graph
         texts = (
             *self._printed(cell, runs),
             lead,
-            _joined([str(len(of_protocol)) if of_protocol.records else None for of_protocol in runs]),
+            _joined([str(len(of)) if of.records else None for of in runs]),
             _joined(budgets),
             *(() if study.links else (cell.source,)),
         )
-        place = (seen, cell.decoder) if cell.decoder else ()
+        # An MLP sees no graph.
+        place = (DASH if cell.model == "mlp" else cell.graph, cell.decoder) if cell.decoder else ()
         return (*map(Cell, (label, *place)), *scores, *map(Cell, texts))
 
-    def _printed(self, cell: TableCell, runs: Sequence[Runs]) -> tuple[str, ...]:
+    def _printed(self, cell: StudyCell, runs: Sequence[Runs]) -> tuple[str, ...]:
         if self.study.links:
             return (", ".join(f"{value:.1f}" for value in cell.published.values()) or DASH,)
         if not any(other.paper for other in self.study.cells):
@@ -217,22 +219,21 @@ class TableResult:
         if cell.paper is None:
             return (DASH,) * (1 + len(runs))
         mean = cell.paper[0]
-        differences = (DASH if of.score is None else f"{of.score.mean - mean:+.2f}" for of in runs)
+        differences = (DASH if of.mean is None else f"{of.mean - mean:+.2f}" for of in runs)
         return "{:.2f} ± {:.2f}".format(*cell.paper), *differences
 
     def _notes(self) -> tuple[str, ...]:
         study = self.study
-        notes = [*self._link_verdicts()] if study.links else [*self._ablation_notes()]
-        improving = still_improving_text(self._still_improving())
-        if improving and not study.links:
-            notes.append(improving)
+        improving = None if study.links else still_improving_text(self._still_improving())
         budgets = dict.fromkeys(budget for runs in self.runs.values() for budget in runs)
+        command = f"{study.name}{self.selection.options}"
         made = (
-            made_by(study.name, self.all_shown(), study.protocols[0].run)
+            made_by(command, self._all_shown(), study.protocols[0].run)
             if self.records
-            else f"No runs yet with budget {', '.join(budgets)}: s2gnn study run {study.name}"
+            else f"No runs yet with budget {', '.join(budgets)}: s2gnn study run {command}"
         )
-        return (*notes, study.legend or _legend(study), made)
+        verdicts = self._link_verdicts() if study.links else self._ablation_notes()
+        return (*verdicts, *((improving,) if improving else ()), study.legend or _legend(study), made)
 
     def _still_improving(self) -> dict[str, list[str]]:
         """The models whose best epoch was among the last, by column and protocol; runs in two columns count once."""
@@ -240,46 +241,45 @@ class TableResult:
         seen: set[str] = set()
         for cell in self.study.cells:
             for protocol in self.study.protocols:
-                runs = self.shown(cell, protocol)
+                runs = self.scores(cell, protocol)
                 keys = {record.key for record in runs.records.values()}
                 if not keys & seen and runs.still_improving:
-                    found.setdefault(f"{cell.column.title}, {protocol.name}", []).append(cell.model)
+                    found.setdefault(f"{Column.of(cell).title}, {protocol.name}", []).append(cell.model)
                 seen |= keys
         return found
 
-    def _link_verdicts(self) -> Iterable[str]:
+    def _link_verdicts(self) -> Iterator[str]:
         """For each data set: where S2-GNN is ahead of the other encoders, and where behind."""
         (protocol,) = self.study.protocols
         for data in self.study.data:
             cells = [cell for cell in self.study.cells if cell.data == data]
-            leads = [(cell, lead) for cell in cells if (lead := self.lead(cell, protocol)) is not None]
-            if leads:
-                ahead, behind = ([cell for cell, lead in leads if verdict(lead) == sign] for sign in (1, -1))
+            tally = Tally.of({cell: self.lead(cell, protocol) for cell in cells})
+            if tally.leads:
                 yield (
-                    f"{data}: in {len(leads)} comparisons of ROC-AUC with another encoder that has the same decoder "
-                    f"and graph, S2-GNN is ahead in {len(ahead)}{_named(ahead)}, behind in {len(behind)}"
-                    f"{_named(behind)}, and the rest is undecided (p < {LEVEL:g}, not corrected for multiple tests)."
+                    f"{data}: in {len(tally.leads)} comparisons of ROC-AUC with another encoder that has the same "
+                    f"decoder and graph, S2-GNN is ahead in {len(tally.ahead)}{_named(tally.ahead)}, behind in "
+                    f"{len(tally.behind)}{_named(tally.behind)}, and the rest is undecided (p < {LEVEL:g}, not "
+                    "corrected for multiple tests)."
                 )
 
     def ablation(self) -> dict[str, Any] | None:
         """On how many graphs S2-GNN leads its variant, here and in the paper; `None` of another table."""
         study = self.study
-        if study.variant is None:
+        if study.ablation is None:
             return None
-        cells = [cell for cell in study.cells if cell.model == study.variant]
-        leads = [lead for cell in cells if (lead := self.lead(cell, study.protocols[-1])) is not None]
-        printed = [points for cell in cells if (points := self.printed_lead(cell)) is not None]
-        verdicts = [verdict(lead) for lead in leads]
+        cells = [cell for cell in study.cells if cell.model == study.ablation]
+        tally = Tally.of({cell: self.lead(cell, study.protocols[-1]) for cell in cells})
+        paper = [points for cell in cells if (points := self.paper_lead(cell)) is not None]
         return {
-            "variant": study.variant,
+            "variant": study.ablation,
             "graphs": len(study.columns),
-            "measured": _leads([lead.mean_difference for lead in leads]),
-            "ahead": verdicts.count(1),
-            "behind": verdicts.count(-1),
-            "paper": _leads(printed),
+            "measured": _leads([lead.mean_difference for lead in tally.leads.values()]),
+            "ahead": len(tally.ahead),
+            "behind": len(tally.behind),
+            "paper": _leads(paper),
         }
 
-    def _ablation_notes(self) -> Iterable[str]:
+    def _ablation_notes(self) -> Iterator[str]:
         found = self.ablation()
         if found is None:
             return
@@ -307,21 +307,21 @@ class TableResult:
 
     def json(self) -> dict[str, Any]:
         """All figures for programs."""
-        study = self.study
-        content = {"study": study.name, "title": study.title, "paper": study.paper}
-        if study.links:
-            return {**content, "rows": [self._link_json(cell) for cell in study.cells]}
-        found = self.ablation()
+        study, ablation = self.study, self.ablation()
         return {
-            **content,
+            "study": study.name,
+            "title": study.title,
+            "paper": study.paper,
             "metric": study.metrics[0],
-            **({"ablation": found} if found else {}),
+            **({"ablation": ablation} if ablation else {}),
             "cells": [
                 {
                     "data": cell.data,
                     "graph": cell.graph,
                     "model": cell.model,
+                    **({"label": cell.label, "decoder": cell.decoder} if cell.decoder else {}),
                     "paper": cell.paper,
+                    **({"published": dict(cell.published) or None} if study.links else {}),
                     "hyperparameters": cell.source,
                     "measured": {protocol.name: self._cell_json(cell, protocol) for protocol in study.protocols},
                 }
@@ -329,54 +329,22 @@ class TableResult:
             ],
         }
 
-    def _cell_json(self, cell: TableCell, protocol: Protocol) -> dict[str, Any]:
-        lead = self.lead(cell, protocol)
-        by_budget = self.runs[cell, protocol.name]
-        return {
-            **_runs_json(self.shown(cell, protocol)),
-            "budget": self.budget(cell, protocol),
-            "s2gnn_leads": lead.describe() if lead else None,
-            "budgets": {name: _runs_json(runs) for name, runs in by_budget.items() if runs.records},
-        }
-
-    def _link_json(self, cell: TableCell) -> dict[str, Any]:
-        (protocol,) = self.study.protocols
-        scores = {}
-        for metric in self.study.metrics:
-            runs, lead = self.shown(cell, protocol, metric), self.lead(cell, protocol, metric)
-            scores[metric] = {
-                "score": asdict(runs.score) if runs.score else None,
-                "seeds": {str(seed): value for seed, value in runs.scores.items()},
+    def _cell_json(self, cell: StudyCell, protocol: Protocol) -> dict[str, Any]:
+        def figures(metric: str) -> dict[str, Any]:
+            lead = self.lead(cell, protocol, metric)
+            return {
+                **_runs_json(self.scores(cell, protocol, metric)),
                 "s2gnn_leads": lead.describe() if lead else None,
             }
+
+        main, *others = self.study.metrics
+        by_budget = self.runs[cell, protocol.name]
         return {
-            "data": cell.data,
-            "encoder": cell.label,
-            "graph": cell.graph,
-            "decoder": cell.decoder,
-            "published": dict(cell.published) or None,
-            "budget": self.budget(cell, protocol),
-            "scores": scores,
+            **figures(main),
+            "budget": self.shown[cell, protocol.name].budget,
+            "budgets": {name: _runs_json(runs) for name, runs in by_budget.items() if runs.records},
+            **({"metrics": {metric: figures(metric) for metric in others}} if others else {}),
         }
-
-
-def table_result(study: ScoreTable, records: Records, selection: Selection = ALL) -> TableResult:
-    """A whole table with the runs that `records` have, or the selected part of it."""
-    known = KnownRuns(records.read())
-    budgets = usable_budgets(study.name, selection, study.without_search)
-    runs = {
-        (cell, protocol.name): {
-            budget.name: known.of(study.experiment(cell, protocol, budget), budget, study.metrics[0])
-            for budget in budgets
-        }
-        for cell in study.cells
-        for protocol in study.protocols
-    }
-    models_run = {(cell.column, name): dict.fromkeys((b.name for b in budgets), 0) for cell, name in runs}
-    for (cell, name), by_budget in runs.items():
-        for budget, found in by_budget.items():
-            models_run[cell.column, name][budget] += bool(found.records)
-    return TableResult(study.select(selection), runs, {where: most(counts) for where, counts in models_run.items()})
 
 
 def still_improving_text(found: Mapping[str, Sequence[str]]) -> str | None:
@@ -397,9 +365,9 @@ def _leads(differences: Sequence[float]) -> dict[str, Any]:
     return {"graphs": len(differences), "ahead": sum(value > 0 for value in differences), "mean": mean}
 
 
-def _named(cells: Sequence[TableCell]) -> str:
-    names = (", ".join(filter(None, (c.label, c.graph if c.model != "mlp" else "", c.decoder))) for c in cells)
-    return f" ({'; '.join(names)})" if cells else ""
+def _named(cells: Iterable[StudyCell]) -> str:
+    names = [", ".join(filter(None, (c.label, c.graph if c.model != "mlp" else "", c.decoder))) for c in cells]
+    return f" ({'; '.join(names)})" if names else ""
 
 
 def _runs_json(runs: Runs) -> dict[str, Any]:
@@ -410,7 +378,7 @@ def _runs_json(runs: Runs) -> dict[str, Any]:
     }
 
 
-def _legend(study: ScoreTable) -> str:
+def _legend(study: "TableStudy") -> str:
     score = METRICS[study.metrics[0]]
     if study.folds:
         return (
