@@ -1,8 +1,29 @@
 """The errors and warnings that are part of the contract with the caller."""
 
+import difflib
+from collections.abc import Iterable
+
 
 class InputError(ValueError):
     """What was given cannot be used; the text names the offending value and how to fix it."""
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> InputError:
+    """The error for a name that does not exist, with the one that was probably meant.
+
+    Args:
+        what: is missing, such as "there is no study".
+        name: as given.
+        known: the names to choose from.
+    """
+    names = list(known)
+
+    def similarity(other: str) -> tuple[float, bool]:  # ties go to one with the same first letter
+        return difflib.SequenceMatcher(None, name.lower(), other).ratio(), name[:1].lower() == other[:1]
+
+    close = max(difflib.get_close_matches(name.lower(), names, n=len(names) or 1), key=similarity, default=None)
+    choose = "choose from" if close is None else f"did you mean {close!r}? Choose from"
+    return InputError(f"{what} {name!r}: {choose} {', '.join(names) or 'none'}")
 
 
 class NonFiniteLossError(ArithmeticError):

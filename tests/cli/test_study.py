@@ -1,11 +1,13 @@
 import json
+import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from s2gnn.data import TEST_SEEDS
 from s2gnn.experiments import Records, make_experiment
-from s2gnn.experiments.hyperparameters import search_space
+from s2gnn.experiments.search_space import draw_values, search_space
 from tests.experiments.made_records import append
 
 ROOT = Path(__file__).parents[2]
@@ -58,11 +60,17 @@ def test_no_time_says_how_to_resume(s2gnn, tmp_path):
 
 
 def test_an_interrupt_keeps_finished_seeds_and_says_how_to_resume(s2gnn, tmp_path, monkeypatch):
-    def progress(listener, progress):
-        if progress.finished == 2:
-            raise KeyboardInterrupt
+    @contextmanager
+    def reporting():
+        def report(event):
+            if isinstance(event, str):
+                print(event, file=sys.stderr)
+            elif event.finished == 2:
+                raise KeyboardInterrupt
 
-    monkeypatch.setattr("s2gnn.cli.study._Listener.progress", progress)
+        yield report
+
+    monkeypatch.setattr("s2gnn.cli.study._reporting", reporting)
     path = tmp_path / "runs.jsonl"
     code, out, err = s2gnn(*SPREADING, "--records", path)
     assert (code, out) == (130, "")
@@ -157,12 +165,12 @@ def test_links_run_and_are_shown(s2gnn, tmp_path):
     code, out, err = s2gnn(*run)
     assert code == 0, err
     assert "budget smoke: 2 runs to train" in err
-    assert "0.0 hours of training" in out
+    assert "2 runs, 1 s of training: s2gnn study run links --data cora --models mlp --budget smoke (1 seed)" in out
     records = Records(tmp_path / "links.jsonl").read()
     assert [record.experiment["decoder"] for record in records] == ["dot", "mlp"]
     assert all(0.4 < record.metrics["test_roc_auc"] <= 1 for record in records)
     code, out, err = s2gnn(*run, "--json")
-    assert [(row["encoder"], row["decoder"]) for row in json.loads(out)["rows"]] == [("mlp", "dot"), ("mlp", "mlp")]
+    assert [(cell["model"], cell["decoder"]) for cell in json.loads(out)["cells"]] == [("mlp", "dot"), ("mlp", "mlp")]
     code, out, _ = s2gnn("study", "show", tmp_path / "links.jsonl", "--format", "json")
     summary = json.loads(out)[0]
     assert (summary["metric"], summary["changed"]["decoder"], summary["published"]) == ("test_roc_auc", "dot", None)
@@ -226,7 +234,7 @@ def test_studies_and_budgets_are_listed(s2gnn):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (("run", "table9"), "there is no study 'table9': choose from "),
+        (("run", "table9"), "there is no study 'table9': did you mean 'table3'? Choose from "),
         (("run", "table3", "--budget", "huge"), "there is no budget 'huge'"),
         (("run", "table3", "--models", "sign"), "table3 has no model 'sign'"),
         (("run", "table3", "--data", "har"), "table3 has no data set 'har'"),
@@ -242,7 +250,10 @@ def test_studies_and_budgets_are_listed(s2gnn):
         (("run", "epsilon", "--models", "gcn"), "epsilon has no model 'gcn': choose from s2gnn"),
         (("run", "label-efficiency", "--protocol", "released"), "no protocol 'released': choose from fair"),
         (("run", "cost", "--budget", "huge"), "there is no budget 'huge'"),
-        (("run", "cost", "--data", "er-2000"), "cost has no data set 'er-2000': choose from er-500, er-1000"),
+        (
+            ("run", "cost", "--data", "er-2000"),
+            "cost has no data set 'er-2000': did you mean 'er-5000'?",
+        ),
         (("run", "links", "--models", "gat"), "links has no model 'gat': choose from s2gnn, gcn, mlp"),
         (("run", "links", "--storage", "x.db"), "--storage has no effect on links"),
         (("show", "table9"), "there is no study 'table9'"),
@@ -315,7 +326,7 @@ def test_a_search_is_a_table_then_json_without_training_again(s2gnn, tmp_path):
     assert (content["complete"], content["failed"], content["finished"], content["trials"]) == (3, 0, 3, 3)
     assert content["study"].startswith("digits knn mlp fair random ")
     best = {"lr": content["best"]["lr"], "weight_decay": content["best"]["weight_decay"], **content["best"]["model"]}
-    assert best in [search_space("mlp").draw(0, index) for index in range(3)]
+    assert best in [draw_values(search_space("mlp"), 0, index) for index in range(3)]
     assert f"--set lr={best['lr']} " in out
     assert f"{100 * content['score']:.2f}" in row
 

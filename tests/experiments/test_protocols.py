@@ -37,7 +37,9 @@ def test_all_protocols_are_listed_and_others_are_refused():
         *("released", "released-last", "released-citation", "fair", "fair-converged"),
         *("fair-citation", "released-graphs", "fair-graphs", "ten-fold"),
     ]
-    with pytest.raises(InputError, match=r"no protocol 'unfair': choose from released, released-last, .*fair"):
+    with pytest.raises(
+        InputError, match=r"no protocol 'unfair': did you mean 'fair'.* Choose from released"
+    ):
         named_protocol("unfair")
 
 

@@ -17,11 +17,11 @@ from s2gnn.data import dataset_graph, load_dataset
 from s2gnn.data.splits import VALIDATION_SEEDS, dataset_split
 from s2gnn.errors import NonFiniteLossError, SeedError
 from s2gnn.experiments import make_experiment
-from s2gnn.experiments.hyperparameters import search_space
 from s2gnn.experiments.protocols import FAIR, TEN_FOLD
 from s2gnn.experiments.run import search_module
-from s2gnn.experiments.search import SearchConfig, search, search_result
-from s2gnn.experiments.search_storage import MAX_RETRIES, open_storage, without_warning
+from s2gnn.experiments.search import MAX_RETRIES, SearchConfig, search, search_result
+from s2gnn.experiments.search_space import draw_values, search_space
+from s2gnn.experiments.search_storage import open_storage
 from s2gnn.experiments.tasks import Classification
 from s2gnn.learning import fit
 from s2gnn.nn import make_model
@@ -81,7 +81,7 @@ def test_a_score_is_the_mean_validation_accuracy_over_the_seeds(db):
     dataset, graph = dataset_graph(load_dataset("digits"), "knn", 10)
     expected = []
     for index in range(4):
-        values = SPACE.draw(0, index)
+        values = draw_values(SPACE, 0, index)
         config = SHORT.fit_config(values.pop("lr"), values.pop("weight_decay"))
         model = make_model("mlp", 64, 10, **values)
         x, op = model.prepare(dataset.x, graph)
@@ -93,7 +93,7 @@ def test_a_score_is_the_mean_validation_accuracy_over_the_seeds(db):
         expected.append(np.mean(scores))
     assert [trial.value for trial in stored_trials(db)] == pytest.approx(expected, abs=1e-12)
     assert result.score == max(expected)
-    assert result.best.values == SPACE.draw(0, int(np.argmax(expected)))
+    assert result.best.values == draw_values(SPACE, 0, int(np.argmax(expected)))
     assert result.experiment == replace(EXPERIMENT, hyperparameters=result.best)
     assert search_result(EXPERIMENT, RANDOM, db) == result
 
@@ -117,10 +117,10 @@ def test_the_total_counts_not_the_calls(db, scored):
     assert len(asked) == 8
     longer = search(EXPERIMENT, replace(RANDOM, trials=6), db)
     assert (longer.complete, len(asked)) == (6, 12)
-    assert [trial.params for trial in stored_trials(db)] == [SPACE.draw(0, index) for index in range(6)]
+    assert [trial.params for trial in stored_trials(db)] == [draw_values(SPACE, 0, index) for index in range(6)]
     shorter = search_result(EXPERIMENT, RANDOM, db)
     assert (shorter.complete, shorter.finished) == (4, 4)
-    assert shorter.score == max(SPACE.draw(0, index)["dropout"] for index in range(4))
+    assert shorter.score == max(draw_values(SPACE, 0, index)["dropout"] for index in range(4))
 
 
 def test_searches_share_a_storage_by_what_they_depend_on(db, scored):
@@ -175,7 +175,7 @@ def test_tpe_is_replayable_rounds_and_prunes_what_is_worse_on_every_seed(db, tmp
 
 
 def test_what_cannot_be_trained_is_named_and_not_tried_again(db, scored):
-    bad = SPACE.draw(0, 1)["lr"]
+    bad = draw_values(SPACE, 0, 1)["lr"]
 
     def score(values, seed):
         if values["lr"] == bad:
@@ -201,6 +201,7 @@ def test_an_interrupt_keeps_the_finished_seeds(db, scored):
         search(EXPERIMENT, config, db, on_progress=lambda _: interrupt() if len(asked) == 5 else None)
     halfway = search_result(EXPERIMENT, config, db)
     assert (halfway.complete, halfway.finished, halfway.running) == (1, 1, 0)
+    assert [trial.state.name for trial in stored_trials(db)] == ["COMPLETE", "WAITING"]
     result = search(EXPERIMENT, config, db)
     assert (result.complete, result.retried) == (4, 0)
     assert len(asked) == len(set(asked)) == 12
@@ -258,8 +259,8 @@ def test_a_dead_workers_trial_is_resumed_with_its_scores(db, scored):
     assert search_result(EXPERIMENT, RANDOM, db).running == 1
     result = search(EXPERIMENT, RANDOM, db)
     assert (result.complete, result.retried, result.running, result.score) == (4, 1, 0, 0.625)
-    assert result.best.values == SPACE.draw(0, 0)
-    assert [seed for lr, seed in asked if lr == SPACE.draw(0, 0)["lr"]] == [RANDOM.seeds[1]]
+    assert result.best.values == draw_values(SPACE, 0, 0)
+    assert [seed for lr, seed in asked if lr == draw_values(SPACE, 0, 0)["lr"]] == [RANDOM.seeds[1]]
 
 
 def test_a_trial_that_kills_its_processes_is_given_up(db, scored):
@@ -268,8 +269,8 @@ def test_a_trial_that_kills_its_processes_is_given_up(db, scored):
     planned = search(EXPERIMENT, config, db, minutes=0)
     for _ in range(MAX_RETRIES + 1):
         dying_worker(db, planned.study)
-        with opened(db) as storage, without_warning("fail_stale_trials"):
-            optuna.storages.fail_stale_trials(optuna.load_study(study_name=planned.study, storage=storage))
+        with opened(db) as storage:
+            storage.put_back_stale(storage.get_study_id_from_name(planned.study), MAX_RETRIES + 1)
     result = search(EXPERIMENT, config, db)
     assert (result.complete, result.failed, result.retried, result.best) == (0, 1, MAX_RETRIES, None)
     assert "trial 0: 4 processes died during it" in result.failures[0]
@@ -294,18 +295,6 @@ def test_a_worker_that_was_taken_for_dead_leaves_its_trial_to_the_other(db, scor
     assert len(asked) == 9  # what the first worker had in training was trained again
 
 
-def test_a_copy_that_a_dying_worker_did_not_make_is_made_later(db, scored):
-    scored(lambda values, seed: 0.5)
-    config = replace(RANDOM, trials=1, grace=2)
-    planned = search(EXPERIMENT, config, db, minutes=0)
-    dying_worker(db, planned.study)
-    with opened(db) as storage:
-        (trial,) = storage.get_all_trials(storage.get_study_id_from_name(planned.study))
-        storage.set_trial_state_values(trial._trial_id, optuna.trial.TrialState.FAIL)
-    result = search(EXPERIMENT, config, db)  # waits until the other had time enough
-    assert (result.complete, result.failed, result.best.values) == (1, 0, SPACE.draw(0, 0))
-
-
 def kill_all():
     for process in multiprocessing.active_children():
         process.kill()
@@ -325,8 +314,10 @@ def test_processes_draw_the_same_and_leave_their_trials_for_later(db, happens, e
     assert search_result(longer, RANDOM, db).running == 0
     result = search(longer, RANDOM, db)
     assert (result.complete, result.retried, result.running) == (4, 0, 0)
-    complete = {trial.user_attrs["draw"]: trial for trial in stored_trials(db) if trial.state.name == "COMPLETE"}
-    assert {draw: trial.params for draw, trial in complete.items()} == {i: SPACE.draw(0, i) for i in range(4)}
+    complete = {trial.number: trial for trial in stored_trials(db) if trial.state.name == "COMPLETE"}
+    assert {number: trial.params for number, trial in complete.items()} == {
+        i: draw_values(SPACE, 0, i) for i in range(4)
+    }
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,16 @@ import pytest
 
 from s2gnn import InputError
 from s2gnn.experiments import make_experiment
-from s2gnn.experiments.hyperparameters import search_space
 from s2gnn.experiments.protocols import FAIR
 from s2gnn.experiments.search import SearchConfig, search, search_result
+from s2gnn.experiments.search_space import draw_values, search_space
 from s2gnn.experiments.search_storage import open_storage, storage_address, without_password
 from s2gnn.experiments.tasks import Classification
 from tests.postgresql import PASSWORD
 
 EXPERIMENT = make_experiment("digits", "mlp", replace(FAIR, epochs=3), k=10)
 CONFIG = SearchConfig("random", trials=3, seeds=(1, 2), heartbeat=1, grace=3)
-BEST = max(search_space("mlp").draw(0, index)["dropout"] for index in range(3))
+BEST = max(draw_values(search_space("mlp"), 0, index)["dropout"] for index in range(3))
 FAILED = r"the storage of the search failed \(.*\): rerun the command when it answers; what is stored is not lost"
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from s2gnn.data.splits import VALIDATION_SEEDS
 from s2gnn.experiments import make_experiment
-from s2gnn.experiments.hyperparameters import search_space
 from s2gnn.experiments.protocols import FAIR
 from s2gnn.experiments.search import SearchConfig, search, search_result
+from s2gnn.experiments.search_space import draw_values, search_space
 from tests.experiments.test_search import stored_trials
 
 EXPERIMENT = make_experiment("digits", "mlp", replace(FAIR, epochs=3), k=10)
@@ -100,20 +100,20 @@ def test_every_draw_is_trained_once_by_workers_that_start_together_or_are_killed
     result = search_result(EXPERIMENT, CONFIG, killed)
     assert (result.complete, result.finished, result.retried) == (6, 6, 1)
     trials = stored_trials(killed)
-    (died,) = (trial for trial in trials if trial.state.name == "FAIL")
-    (retry,) = (trial for trial in trials if trial.system_attrs.get("retry_history"))
-    assert retry.system_attrs["retry_history"] == [died.number]
-    assert (len(died.intermediate_values), retry.params) == (2, died.params)
-    workers = [trial.user_attrs["worker"].rpartition(" ")[2] for trial in (died, retry)]
-    assert workers == [str(process) for process in reported["processes"]]
-    complete = {trial.user_attrs["draw"]: trial for trial in trials if trial.state.name == "COMPLETE"}
-    assert {draw: trial.params for draw, trial in complete.items()} == {i: SPACE.draw(0, i) for i in range(6)}
+    (retried,) = (trial for trial in trials if trial.user_attrs.get("deaths"))
+    assert retried.user_attrs["worker"].endswith(f"process {reported['processes'][1]}")
+    complete = {trial.number: trial for trial in trials if trial.state.name == "COMPLETE"}
+    assert {number: trial.params for number, trial in complete.items()} == {
+        i: draw_values(SPACE, 0, i) for i in range(6)
+    }
     alone = search(EXPERIMENT, CONFIG, tmp_path / "alone.db")
     assert replace(alone, retried=1) == result
     scores = [trial.intermediate_values for trial in stored_trials(tmp_path / "alone.db")]
-    assert [complete[draw].intermediate_values for draw in range(6)] == scores
+    assert [complete[number].intermediate_values for number in range(6)] == scores
 
     shared = search_result(EXPERIMENT, TOGETHER, together)
     assert (shared.complete, shared.finished, shared.retried) == (8, 8, 0)
     trained = (tmp_path / "log-together").read_text().splitlines()
-    assert sorted(trained) == sorted(f"{SPACE.draw(0, i)['lr']} {seed}" for i in range(8) for seed in TOGETHER.seeds)
+    assert sorted(trained) == sorted(
+        f"{draw_values(SPACE, 0, i)['lr']} {seed}" for i in range(8) for seed in TOGETHER.seeds
+    )

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from s2gnn.experiments import Records, make_experiment
-from s2gnn.experiments.summary import HEADER, experiment_summary, summaries, summary_table
+from s2gnn.experiments.summary import HEADER, runs_of_experiments, summary_json, summary_row, summary_table
 from s2gnn.render import render
 from tests.experiments.made_records import append
 
@@ -21,11 +21,10 @@ def markdown(path):
 
 
 def test_one_row_for_each_experiment_next_to_the_papers_number(records):
-    first, second = summaries(Records(records))
-    assert (len(first.runs), first.changed, first.published) == (2, {"epsilon": 0.5}, (93.39, 0.41))
-    assert first.runs.mean == pytest.approx(91)
-    assert dict(zip(HEADER, first.row(), strict=True))["difference"] == "-2.39"
-    assert second.row()[4:] == ("–", "80.00", "–", "–", "1", "2.0")
+    first, second = runs_of_experiments(Records(records))
+    assert (len(first), first.mean) == (2, pytest.approx(91))
+    assert dict(zip(HEADER, summary_row(first), strict=True))["difference"] == "-2.39"
+    assert summary_row(second)[4:] == ("–", "80.00", "–", "–", "1", "2.0")
     text = markdown(records)
     assert "| cancer-b | knn, k = 30 | s2gnn | released | epsilon=0.5 | 91.00 ± 1.00 | 93.39 ± 0.41 |" in text
     assert "made at commit abc; each run 500 epochs on 1 thread(s)" in text
@@ -35,23 +34,18 @@ def test_one_row_for_each_experiment_next_to_the_papers_number(records):
 def test_a_share_of_labels_and_a_decoder_are_changes_and_links_are_not_in_the_paper(records):
     append(records, make_experiment("digits", "label-spreading", share=0.05), [70.0])
     append(records, make_experiment("cora", "gcn", "fair", graph="given", decoder="dot"), [1.0], test_roc_auc=0.9)
-    *_, few, links = summaries(Records(records))
-    assert (few.changed, links.changed) == ({"share": 0.05}, {"decoder": "dot"})
-    assert (links.runs.metric, links.runs.mean, links.published) == ("test_roc_auc", pytest.approx(90), None)
-
-
-def test_one_experiment_has_the_records_of_its_seeds(records):
-    experiment = make_experiment("cancer-b", "s2gnn", changes={"epsilon": 0.5}, seeds=1)
-    assert len(experiment_summary(experiment, Records(records)).runs) == 1
-    assert len(experiment_summary(make_experiment("digits", "gcn"), Records(records)).runs) == 0
+    few, links = (summary_json(runs.experiment, runs) for runs in runs_of_experiments(Records(records))[-2:])
+    assert (few["changed"], links["changed"]) == ({"share": 0.05}, {"decoder": "dot"})
+    score = links["score"]["mean"]
+    assert (links["metric"], score, links["published"]) == ("test_roc_auc", pytest.approx(0.9), None)
 
 
 def test_folds_are_shown_as_folds_with_their_deviation(tmp_path):
     path = tmp_path / "folds.jsonl"
     append(path, make_experiment("mutag", "gcn", "ten-fold"), [70.0, 90.0], seconds=2.0)
-    (found,) = summaries(Records(path))
-    assert found.row()[5:] == ("80.00 ± 10.00", "–", "–", "2 folds", "2.0")
-    assert found.json()["deviation"] == pytest.approx(0.1)
+    (found,) = runs_of_experiments(Records(path))
+    assert summary_row(found)[5:] == ("80.00 ± 10.00", "–", "–", "2 folds", "2.0")
+    assert summary_json(found.experiment, found)["deviation"] == pytest.approx(0.1)
 
 
 def test_models_that_were_still_improving_are_named(tmp_path):
@@ -65,7 +59,8 @@ def test_models_that_were_still_improving_are_named(tmp_path):
 
 def test_the_numbers_for_programs(records):
     experiment = make_experiment("cancer-b", "s2gnn", changes={"epsilon": 0.5})
-    content = json.loads(json.dumps(experiment_summary(experiment, Records(records)).json(), allow_nan=False))
+    runs, _ = runs_of_experiments(Records(records))
+    content = json.loads(json.dumps(summary_json(runs.experiment, runs), allow_nan=False))
     expected = {
         "data": "cancer-b", "graph": "knn, k = 30", "model": "s2gnn", "protocol": "released",
         "changed": {"epsilon": 0.5}, "metric": "test_accuracy", "deviation": None, "seeds": 2, "seconds": 2.0,

@@ -20,7 +20,7 @@ from s2gnn.bench.tasks import REAL, TASKS, Task, workload
 from s2gnn.bench.timing import measure_machine
 from s2gnn.cli.memory import size_text
 from s2gnn.cli.output import AsJson, command_line, names, print_facts
-from s2gnn.errors import InputError
+from s2gnn.errors import InputError, unknown_name
 from s2gnn.operators import kernel
 from s2gnn.render import as_text
 from s2gnn.resources import available_bytes
@@ -216,7 +216,7 @@ def _chosen(given: str, choices: Iterable[str], what: str) -> list[str]:
     wanted = names(given)
     unknown = [name for name in wanted if name not in choices]
     if unknown:
-        raise InputError(f"there is no {what} {unknown[0]!r}: choose from {', '.join(choices)}")
+        raise unknown_name(f"there is no {what}", unknown[0], choices)
     return wanted
 
 

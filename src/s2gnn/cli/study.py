@@ -3,7 +3,7 @@
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
-from rich.progress import TaskID, TextColumn
+from rich.progress import TextColumn
 
 from s2gnn.bench.cost_model import render_cost_model
 from s2gnn.bench.report import render_benchmark
@@ -21,15 +21,16 @@ from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar,
 from s2gnn.data.catalogue import dataset_info
 from s2gnn.data.splits import TEST_SEEDS, VALIDATION_SEEDS
 from s2gnn.errors import InputError
+from s2gnn.experiments.compare import KnownRuns
 from s2gnn.experiments.experiment import Experiment, make_experiment
 from s2gnn.experiments.findings import findings, headline
 from s2gnn.experiments.measured import MeasuredStudy
 from s2gnn.experiments.protocols import BUDGETS, PROTOCOLS, Budget, named_budget, named_protocol
 from s2gnn.experiments.records import Records, RecordsFolder
 from s2gnn.experiments.registry import find_study, studies
-from s2gnn.experiments.run import Progress, report_search, run_experiments, search_module
+from s2gnn.experiments.run import Progress, run_experiments, search_module, search_progress
 from s2gnn.experiments.study import Selection, TrainedStudy
-from s2gnn.experiments.summary import HEADER, experiment_summary, summaries, summary_table
+from s2gnn.experiments.summary import HEADER, runs_of_experiments, summary_json, summary_row, summary_table
 from s2gnn.files import write_atomically
 from s2gnn.links import DecoderName
 from s2gnn.nn import MODELS
@@ -137,24 +138,22 @@ def run(
 def _run_experiment(experiment: Experiment, path: Path, jobs: int, minutes: float | None, as_json: bool) -> None:
     check_writable(path, ".jsonl")
     records = Records(path)
-    with _listening() as listener:
-        failures = run_experiments([experiment], records, listener, jobs, minutes)
-    summary = experiment_summary(experiment, records)
+    with _reporting() as report:
+        failures = run_experiments([experiment], records, report, jobs, minutes)
+    runs = KnownRuns(records.read()).of(experiment).on(experiment.seeds)
     if as_json:
-        complete = len(summary.runs) == len(experiment.seeds)
-        seeds = {str(seed): record.metrics for seed, record in summary.runs.records.items()}
+        complete = len(runs) == len(experiment.seeds)
+        seeds = {str(seed): record.metrics for seed, record in runs.records.items()}
         content = {
             **origin(command_line()),
             "records": str(path),
             "complete": complete,
-            **summary.json(),
+            **summary_json(experiment.describe(), runs),
             "seeds": seeds,
         }
         print(json.dumps(content, indent=2))
-    elif summary.runs.records:
-        row = dict(zip(HEADER, summary.row(), strict=True))
-        del row["changed"], row["difference"]
-        print_facts({**row, "records": str(path)})
+    elif runs.records:
+        print_facts({**dict(zip(HEADER, summary_row(runs), strict=True)), "records": str(path)})
     _exit_if_any(failures)
 
 
@@ -179,13 +178,13 @@ def _run_trained(
     check_writable(records.path, ".jsonl")
     experiments = study.experiments(selection, budget)
     results.mkdir(parents=True, exist_ok=True)
-    with _listening() as listener:
+    with _reporting() as report:
         failures = run_experiments(
-            experiments, records, listener, jobs, minutes, budget, storage or str(results / "search.db")
+            experiments, records, report, jobs, minutes, budget, storage or str(results / "search.db")
         )
         written = study.draw(results, budget)
         if written:
-            listener.say(f"wrote {results / study.name} as {', '.join(written)}")
+            report(f"wrote {results / study.name} as {', '.join(written)}")
     return failures
 
 
@@ -204,34 +203,27 @@ def _exit_if_any(failures: list[str]) -> None:
         raise typer.Exit(1)
 
 
-class _Listener:
-    """Prints sentences and a progress bar on standard error."""
-
-    def __init__(self) -> None:
-        self.bar = counting_bar(TextColumn("{task.fields[left]}"))
-        self._task: TaskID | None = None
-
-    def say(self, text: str) -> None:
-        if self.bar.live.is_started:
-            self.bar.stop()  # or it would be drawn again below the sentence
-        self.bar.console.print(text)
-
-    def progress(self, progress: Progress) -> None:
-        if self._task is None:
-            self._task = self.bar.add_task("", left="")
-        self.bar.start()
-        left = f"about {duration(progress.seconds_left)} left" if progress.seconds_left else ""
-        description, done = progress.description, progress.finished
-        self.bar.update(self._task, description=description, completed=done, total=progress.total, left=left)
-
-
 @contextmanager
-def _listening() -> Iterator[_Listener]:
-    listener = _Listener()
+def _reporting() -> Iterator[Callable[[str | Progress], None]]:
+    """Give a function that prints sentences, and progress as a bar, on standard error."""
+    bar = counting_bar(TextColumn("{task.fields[left]}"))
+    task = bar.add_task("", left="", visible=False)
+
+    def report(event: str | Progress) -> None:
+        if isinstance(event, str):
+            if bar.live.is_started:
+                bar.stop()  # or it would be drawn again below the sentence
+            bar.console.print(event)
+            return
+        bar.start()
+        left = f"about {duration(event.seconds_left)} left" if event.seconds_left else ""
+        done, total = event.finished, event.total
+        bar.update(task, description=event.description, completed=done, total=total, left=left, visible=True)
+
     try:
-        yield listener
+        yield report
     finally:
-        listener.bar.stop()
+        bar.stop()
 
 
 @app.command()
@@ -279,9 +271,8 @@ def search(
     module = search_module()
     config = module.SearchConfig(sampler, trials, VALIDATION_SEEDS[:seeds], seed, max_heads)
     try:
-        with _listening() as listener:
-            on_progress = partial(report_search, listener)
-            result = module.search(experiment, config, storage, jobs, minutes, on_progress)
+        with _reporting() as report:
+            result = module.search(experiment, config, storage, jobs, minutes, lambda s: report(search_progress(s)))
     except KeyboardInterrupt:
         _print_resume(module.search_result(experiment, config, storage))
         raise
@@ -359,10 +350,10 @@ def show(
 
 
 def _show_file(path: Path, form: Literal[FormatName, "json"]) -> None:
-    if not path.is_file() or not (found := summaries(Records(path))):
+    if not path.is_file() or not (found := runs_of_experiments(Records(path))):
         raise InputError(f"{path} has no records: give a file that s2gnn study run has written")
     if form == "json":
-        print(json.dumps([summary.json() for summary in found], indent=2))
+        print(json.dumps([summary_json(runs.experiment, runs) for runs in found], indent=2))
     else:
         print(render(summary_table(path), form), end="")
 

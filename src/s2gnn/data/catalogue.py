@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Literal, get_args
 
-from s2gnn.errors import InputError
+from s2gnn.errors import InputError, unknown_name
 from s2gnn.graphs.validation import check_choice
 
 Kind = Literal["knn", "smooth", "diffusion", "given"]
@@ -104,7 +104,7 @@ CATALOGUE: dict[str, DatasetInfo] = _read_catalogue()
 def dataset_info(name: str) -> DatasetInfo:
     """What is known about the data set called `name`."""
     if name not in CATALOGUE:
-        raise InputError(f"there is no data set {name!r}: choose from {', '.join(CATALOGUE)}")
+        raise unknown_name("there is no data set", name, CATALOGUE)
     return CATALOGUE[name]
 
 

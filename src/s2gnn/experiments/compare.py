@@ -129,12 +129,17 @@ class KnownRuns:
                 searches = self._searched.setdefault(_without_hyperparameters(record.experiment), {})
                 searches.setdefault(record.key, {})[record.seed] = record
 
-    def of(self, experiment: Experiment, budget: Budget | None = None, metric: str = "test_accuracy") -> Runs:
-        """The runs of an experiment; after a search its hyperparameters are those that the search found."""
-        if budget is None or not budget.trials:
-            return Runs(self._by_key.get(experiment.key, {}), metric)
-        searches = self._searched.get(_without_hyperparameters(experiment.describe()), {})
-        return Runs(max(searches.values(), key=len, default={}), metric)
+    def of(self, experiment: Experiment, budget: Budget | None = None, metric: str | None = None) -> Runs:
+        """The runs of an experiment; after a search its hyperparameters are those that the search found.
+
+        The default of `metric` is the main score.
+        """
+        found = self._by_key.get(experiment.key, {})
+        if budget is not None and budget.trials:
+            searches = self._searched.get(_without_hyperparameters(experiment.describe()), {})
+            found = max(searches.values(), key=len, default={})
+        runs = Runs.of(found.values())
+        return runs if metric is None else runs.by(metric)
 
 
 def _without_hyperparameters(description: Mapping[str, Any]) -> str:
@@ -240,7 +245,7 @@ def made_by(command: str, shown: Iterable[tuple[str, Runs]], run: str = "seed") 
             counts[budget].append(len(runs))
             records |= {(record.key, record.seed): record for record in runs.records.values()}
     seconds = sum(record.seconds for record in records.values())
-    time = f"{seconds / 3600:.1f} hours" if seconds >= 360 else duration(seconds)
+    time = f"{seconds / 3600:.1f} hours" if seconds >= 360 else duration(max(seconds, 1))
     commands = [f"s2gnn study run {command} --budget {name} ({counted(of, run)})" for name, of in counts.items() if of]
     made = f"{len(records):,} run{'s' if len(records) > 1 else ''}, {time} of training: {'; '.join(commands)}"
     return f"{made}. {commits_text(records.values()).capitalize()}."

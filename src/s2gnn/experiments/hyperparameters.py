@@ -1,16 +1,13 @@
-"""Hyperparameters of a model on a data set: the published ones, defaults elsewhere, and the space of a search."""
+"""Hyperparameters of a model on a data set: the published ones, and defaults elsewhere."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-import numpy as np
-
 from s2gnn.errors import InputError
 from s2gnn.learning.classical import CLASSICAL, classical_defaults
-from s2gnn.nn import HeadName, hyperparameters, model_defaults
-from s2gnn.nn.arguments import positive_integer
+from s2gnn.nn import hyperparameters, model_defaults
 
 Value = int | float | str
 
@@ -111,113 +108,3 @@ def default_hyperparameters(model: str, data: str) -> Hyperparameters:
         chosen = PUBLISHED.get(data, _S2GNN) if ours else _DEFAULT
     fitting = {name: value for name, value in chosen.model.items() if name in accepted}
     return replace(chosen, model={**model_defaults(model), **fitting})
-
-
-DECIMALS = 4
-
-
-@dataclass(frozen=True)
-class Uniform:
-    """Numbers in [low, high], rounded to four decimals as in the paper."""
-
-    low: float
-    high: float
-
-    def draw(self, generator: np.random.Generator) -> float:
-        """A uniform draw."""
-        return round(float(generator.uniform(self.low, self.high)), DECIMALS)
-
-    def nearest(self, value: Value) -> float:
-        """The number nearest to `value`."""
-        return round(min(max(float(value), self.low), self.high), DECIMALS)
-
-
-@dataclass(frozen=True)
-class Integers:
-    """low, low + 1, …, high."""
-
-    low: int
-    high: int
-
-    def draw(self, generator: np.random.Generator) -> int:
-        """A uniform draw."""
-        return int(generator.integers(self.low, self.high, endpoint=True))
-
-    def nearest(self, value: Value) -> int:
-        """The integer nearest to `value`."""
-        return min(max(int(value), self.low), self.high)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One of several values."""
-
-    values: tuple[Value, ...]
-
-    def draw(self, generator: np.random.Generator) -> Value:
-        """A uniform draw."""
-        return self.values[int(generator.integers(len(self.values)))]
-
-    def nearest(self, value: Value) -> Value:
-        """`value` if it is one of them, else the nearest number, or the first where they are not numbers."""
-        if value in self.values or not all(isinstance(known, int | float) for known in self.values):
-            return value if value in self.values else self.values[0]
-        return min(self.values, key=lambda known: abs(float(known) - float(value)))
-
-
-Range = Uniform | Integers | Choice
-
-PAPER_SPACE: Mapping[str, Range] = MappingProxyType(
-    {
-        "lr": Uniform(0.005, 0.02),
-        "weight_decay": Uniform(1e-4, 1e-3),
-        "hidden_channels": Choice((16, 32, 64)),
-        "num_layers": Integers(2, 5),
-        "dropout": Uniform(0.3, 0.7),
-        "alpha": Integers(1, 6),
-        "epsilon": Uniform(0.5, 2.0),
-        "fusion": Choice(("linear", "mlp")),
-        "heads": Integers(1, 6),
-        "K": Integers(1, 3),
-        "powers": Integers(1, 3),
-    }
-)
-
-
-@dataclass(frozen=True)
-class SearchSpace:
-    """A range for each hyperparameter that a search chooses."""
-
-    ranges: Mapping[str, Range]
-
-    def draw(self, seed: int, index: int) -> dict[str, Value]:
-        """Random draw number `index`, which depends on `seed` and `index` only."""
-        generator = np.random.default_rng([seed, index])
-        return {name: chosen.draw(generator) for name, chosen in self.ranges.items()}
-
-    def nearest(self, hyperparameters: Hyperparameters) -> dict[str, Value]:
-        """The point of the space nearest to `hyperparameters`."""
-        given = hyperparameters.values
-        return {name: chosen.nearest(given[name]) for name, chosen in self.ranges.items()}
-
-
-def search_space(
-    model: str, head: HeadName = "plain", *, max_heads: int = 6, fixed: Collection[str] = ()
-) -> SearchSpace:
-    """The paper's space for `model`: the hyperparameters that have an effect on it.
-
-    Args:
-        model: one of `MODELS`.
-        head: SGC has dropout in the head "released" only.
-        max_heads: maximum number of attention heads, 6 in the paper.
-        fixed: hyperparameters to leave out.
-    """
-    accepted = {"lr", "weight_decay", *hyperparameters(model)} - set(fixed)
-    ranges = {name: chosen for name, chosen in PAPER_SPACE.items() if name in accepted}
-    if "heads" in ranges:
-        ranges["heads"] = Integers(1, min(6, positive_integer(max_heads, "max_heads")))
-    if model == "sgc":
-        del ranges["hidden_channels"]
-        if head == "plain":
-            del ranges["dropout"]
-    return SearchSpace(MappingProxyType(ranges))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
-from s2gnn.errors import InputError
+from s2gnn.errors import unknown_name
 from s2gnn.learning.config import DecayName, FitConfig
 
 
@@ -161,12 +161,12 @@ BUDGETS: Mapping[str, Budget] = MappingProxyType(
 def named_protocol(name: str) -> Protocol:
     """The protocol called `name`."""
     if name not in PROTOCOLS:
-        raise InputError(f"there is no protocol {name!r}: choose from {', '.join(PROTOCOLS)}")
+        raise unknown_name("there is no protocol", name, PROTOCOLS)
     return PROTOCOLS[name]
 
 
 def named_budget(name: str) -> Budget:
     """The budget called `name`."""
     if name not in BUDGETS:
-        raise InputError(f"there is no budget {name!r}: choose from {', '.join(BUDGETS)}")
+        raise unknown_name("there is no budget", name, BUDGETS)
     return BUDGETS[name]

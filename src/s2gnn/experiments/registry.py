@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 
-from s2gnn.errors import InputError
+from s2gnn.errors import unknown_name
 from s2gnn.experiments.measured import MeasuredStudy
 from s2gnn.experiments.study import Study, catalog
 from s2gnn.experiments.sweep import parse_sweep
@@ -37,5 +37,5 @@ def _measured() -> Iterator[MeasuredStudy]:
 def find_study(name: str) -> Study:
     """The study called `name`."""
     if name not in studies():
-        raise InputError(f"there is no study {name!r}: choose from {', '.join(studies())}")
+        raise unknown_name("there is no study", name, studies())
     return studies()[name]

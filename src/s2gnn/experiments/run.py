@@ -1,21 +1,21 @@
 """Run experiments: a resumable queue of seeds with a time budget, in one process or several."""
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from s2gnn import provenance
 from s2gnn.errors import InputError, SeedError
-from s2gnn.experiments.experiment import Experiment
+from s2gnn.experiments.experiment import Experiment, canonical_json
 from s2gnn.experiments.protocols import Budget
 from s2gnn.experiments.records import Record, Records
 from s2gnn.experiments.tasks import Run, Task, load_task
@@ -61,20 +61,14 @@ class Progress:
     seconds_left: float = 0.0
 
 
-class Listener(Protocol):
-    """Receives estimates and progress."""
-
-    def say(self, text: str) -> None:
-        """A sentence."""
-
-    def progress(self, progress: Progress) -> None:
-        """Something has started or ended."""
+# Receives a sentence, such as an estimate, or the progress when something has started or ended.
+Report = Callable[[str | Progress], None]
 
 
 def run_experiments(
     experiments: Iterable[Experiment],
     records: Records,
-    listener: Listener,
+    report: Report,
     jobs: int = 1,
     minutes: float | None = None,
     budget: Budget | None = None,
@@ -85,7 +79,7 @@ def run_experiments(
     Args:
         experiments: each with its seeds.
         records: where results are looked up and appended.
-        listener: receives estimates and progress.
+        report: receives estimates and progress.
         jobs: number of processes.
         minutes: start no run that would not finish by then.
         budget: of the study; `None` for single experiments.
@@ -99,25 +93,23 @@ def run_experiments(
     name = "" if budget is None else f"budget {budget.name}: "
     failures: list[str] = []
     if budget is not None and budget.trials:
-        wanted = _searched(wanted, budget.trials, storage, jobs, end, records, listener, failures)
+        wanted = _searched(wanted, budget.trials, storage, jobs, end, records, report, failures)
     queue = missing_jobs(wanted, records)
     if not queue:
         if wanted:
-            listener.say(f"{name}all runs of {len(wanted)} experiments are on record")
+            report(f"{name}all runs of {len(wanted)} experiments are on record")
         return failures
-    queue = expected_seconds(queue, records, threads_per_run(jobs), listener.say)
+    queue = expected_seconds(queue, records, threads_per_run(jobs), report)
     bound = "at most about" if any(job.experiment.protocol.patience for job in queue) else "about"
     limit = "" if minutes is None else f", stops after {minutes:g} min"
     seconds = sum(job.seconds for job in queue) / jobs
-    listener.say(f"{name}{len(queue)} runs to train, {bound} {duration(seconds)} of training{limit}")
+    report(f"{name}{len(queue)} runs to train, {bound} {duration(seconds)} of training{limit}")
     try:
-        return failures + run_jobs(
-            queue, records, jobs, end=end, budget=None if budget is None else budget.name, on_progress=listener.progress
-        )
+        return failures + run_jobs(queue, records, jobs, end=end, budget=budget.name if budget else None, report=report)
     finally:
         left = len(missing_jobs(wanted, records))
         if left:
-            listener.say(f"{len(queue) - left} of {len(queue)} runs finished; rerun the command to resume")
+            report(f"{len(queue) - left} of {len(queue)} runs finished; rerun the command to resume")
 
 
 def search_module() -> ModuleType:
@@ -127,11 +119,11 @@ def search_module() -> ModuleType:
     return import_module("s2gnn.experiments.search")
 
 
-def report_search(listener: Listener, result: "SearchResult") -> None:
-    """Report the state of a search."""
+def search_progress(result: "SearchResult") -> Progress:
+    """The state of a search."""
     best = "" if result.score is None else f", best {100 * result.score:.2f} %"
     description = f"{result.experiment.title}: {result.running} running{best}"
-    listener.progress(Progress(description, result.finished, result.trials))
+    return Progress(description, result.finished, result.trials)
 
 
 def _searched(
@@ -141,7 +133,7 @@ def _searched(
     jobs: int,
     end: float | None,
     records: Records,
-    listener: Listener,
+    report: Report,
     failures: list[str],
 ) -> list[Experiment]:
     """The experiments with the hyperparameters that a search found; those with an unfinished search are omitted."""
@@ -151,7 +143,7 @@ def _searched(
     left = [config.trials - module.search_result(each, config, storage).finished for each in wanted]
     searching = sum(job.seconds * count * len(config.seeds) for job, count in zip(timed, left, strict=True)) / jobs
     testing = sum(job.seconds * len(job.experiment.seeds) for job in timed) / jobs
-    listener.say(
+    report(
         f"{len(wanted)} searches of {config.trials} trials with {len(config.seeds)} seeds: {sum(left)} trials left, "
         f"about {duration(searching)}; then the test seeds, about {duration(testing)}"
     )
@@ -159,15 +151,14 @@ def _searched(
     for each in wanted:
         minutes = None if end is None else max(0.0, end - time.time()) / 60
         try:
-            on_progress = partial(report_search, listener)
-            result = module.search(each, config, storage, jobs, minutes, on_progress)
+            result = module.search(each, config, storage, jobs, minutes, lambda state: report(search_progress(state)))
         except SeedError as error:
             failures.append(f"search of {each.title}: {error}")
             continue
         if result.finished < config.trials:
-            listener.say(f"{each.title}: {result.finished} of {config.trials} trials; rerun the command to resume")
+            report(f"{each.title}: {result.finished} of {config.trials} trials; rerun the command to resume")
         elif result.best is None:
-            listener.say(f"{each.title}: none of {config.trials} trials could be trained; skipped")
+            report(f"{each.title}: none of {config.trials} trials could be trained; skipped")
         else:
             found.append(result.experiment)
     return found
@@ -192,7 +183,7 @@ def run_jobs(
     *,
     end: float | None = None,
     budget: str | None = None,
-    on_progress: Callable[[Progress], None] = lambda _: None,
+    report: Report = lambda _: None,
 ) -> list[str]:
     """Train and score what `missing_jobs` found, and append a record as each run finishes.
 
@@ -205,7 +196,7 @@ def run_jobs(
         jobs: number of processes; 1 trains in this one. Each computes with its share of the threads.
         end: start no run that would not finish by this time, in seconds since the epoch.
         budget: name of the budget, for the records.
-        on_progress: called when a run starts and when it ends.
+        report: called when a run starts and when it ends.
 
     Returns:
         Why runs failed, one line each.
@@ -218,11 +209,13 @@ def run_jobs(
     failures: dict[str, str] = {}
     done: set[tuple[str, int]] = set()
     longest: dict[str, float] = {}
+    expected, taken = 0.0, 0.0  # by the runs that have finished
 
-    def report() -> None:
+    def progress() -> Progress:
         left = sum(job.seconds for job in queue if job.run not in done) / jobs
         titles = dict.fromkeys(job.experiment.title for job in running)
-        on_progress(Progress(", ".join(titles) or "done", len(done), len(queue), left))
+        pace = taken / expected if expected else 1.0
+        return Progress(", ".join(titles) or "done", len(done), len(queue), pace * left)
 
     def in_time() -> Iterator[Job]:
         for job in queue:
@@ -233,7 +226,7 @@ def run_jobs(
             if end is not None and time.time() + max(job.seconds, longest.get(key, 0.0)) >= end:
                 return
             running.append(job)
-            report()
+            report(progress())
             yield job
 
     with closing(_outcomes(in_time(), jobs, threads)) as outcomes:
@@ -243,9 +236,10 @@ def run_jobs(
             done.add(job.run)
             if isinstance(outcome, str):
                 failures.setdefault(key, outcome)
-                report()
+                report(progress())
                 continue
             longest[key] = max(longest.get(key, 0.0), outcome.seconds)
+            expected, taken = expected + job.seconds, taken + outcome.seconds
             records.append(
                 Record(
                     key=key,
@@ -259,7 +253,7 @@ def run_jobs(
                     versions=versions,
                 )
             )
-            report()
+            report(progress())
     return list(failures.values())
 
 
@@ -305,10 +299,10 @@ def _data_of(experiment: Experiment) -> tuple[object, ...]:
 
 
 def expected_seconds(
-    queue: Sequence[Job], records: Records, threads: int, say: Callable[[str], None] = lambda _: None
+    queue: Sequence[Job], records: Records, threads: int, report: Report = lambda _: None
 ) -> list[Job]:
     """The jobs with the time that each may take, by records of the same model and graph, or by timing a few epochs."""
-    known: dict[tuple[object, ...], list[float]] = {}
+    known: dict[str, list[float]] = {}
     for record in records.read():
         if record.budget.get("threads") == threads:
             known.setdefault(_costs_like(record.experiment), []).append(record.seconds / _trained_epochs(record))
@@ -316,7 +310,7 @@ def expected_seconds(
     likes = list(map(_costs_like, descriptions))
     unknown = len(set(likes) - known.keys())
     if unknown:
-        say(f"timing a few epochs of {unknown} configuration{'s' if unknown > 1 else ''} without records")
+        report(f"timing a few epochs of {unknown} configuration{'s' if unknown > 1 else ''} without records")
     timed, worker, alone = [], _Worker(), len({job.run[0] for job in queue}) == 1
     for job, description, like in zip(queue, descriptions, likes, strict=True):
         if like not in known:
@@ -326,13 +320,15 @@ def expected_seconds(
     return timed
 
 
-def _costs_like(description: dict[str, Any]) -> tuple[object, ...]:
-    names = ("data", "recipe", "graph", "k", "model", "decoder", "embedding")
-    sizes = ("hidden_channels", "num_layers", "alpha", "heads", "K", "powers")
-    return (
-        *(description.get(name) for name in names),
-        *(description["arguments"].get(name) for name in sizes),
-        *(description["protocol"].get(name) for name in ("batch_size", "folds")),
+def _costs_like(description: Mapping[str, Any]) -> str:
+    """The same for experiments whose epochs cost the same: all but what is trained how long and how fast."""
+    free, free_arguments = ("lr", "weight_decay", "protocol", "share"), ("dropout", "epsilon", "initial_epsilon")
+    return canonical_json(
+        {
+            **{name: value for name, value in description.items() if name not in free},
+            "arguments": {name: v for name, v in description["arguments"].items() if name not in free_arguments},
+            "batches": [description["protocol"].get(name) for name in ("batch_size", "folds")],
+        }
     )
 
 

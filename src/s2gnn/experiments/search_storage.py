@@ -12,14 +12,13 @@ from typing import Any
 
 import optuna
 import sqlalchemy
-from optuna.exceptions import ExperimentalWarning, StorageInternalError
-from optuna.storages import RDBStorage, RetryHeartbeatStaleTrialCallback
+from optuna.exceptions import ExperimentalWarning, StorageInternalError, UpdateFinishedTrialError
+from optuna.storages import RDBStorage
+from optuna.trial import TrialState
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from s2gnn.errors import InputError
 
-# A configuration that kills its process, for instance by using all memory, does so every time.
-MAX_RETRIES = 3
 _OPENING_ATTEMPTS = 8
 _SQLITE_TIMEOUT = 120  # seconds to wait for the transactions of other processes
 # What a database reports when another process creates the same table or row at the same time.
@@ -45,7 +44,7 @@ def without_password(text: str) -> str:
     return re.sub(r"([?&](?:password|passwd|pwd)=)[^&\s'\")]*", r"\1***", before_host)
 
 
-def open_storage(storage: str | Path, heartbeat: int, grace: int) -> RDBStorage:
+def open_storage(storage: str | Path, heartbeat: int, grace: int) -> "SearchStorage":
     """The storage at a file or an address; its tables are created if needed.
 
     Args:
@@ -78,20 +77,13 @@ def open_storage(storage: str | Path, heartbeat: int, grace: int) -> RDBStorage:
     return opened
 
 
-def _connected(url: str, heartbeat: int, grace: int, engine: dict[str, Any]) -> RDBStorage:
+def _connected(url: str, heartbeat: int, grace: int, engine: dict[str, Any]) -> "SearchStorage":
     """The storage with its tables; processes that create them at the same time conflict, and try again."""
     for attempt in range(_OPENING_ATTEMPTS):
         try:
-            with without_warning("heartbeat_interval"), without_warning("RetryHeartbeatStaleTrialCallback"):
-                return _Storage(
-                    url.replace("{", "{{").replace("}", "}}"),  # Optuna takes it for a format
-                    engine,
-                    heartbeat_interval=heartbeat,
-                    grace_period=grace,
-                    heartbeat_stale_trial_callback=RetryHeartbeatStaleTrialCallback(
-                        max_retry=MAX_RETRIES, inherit_intermediate_values=True
-                    ),
-                )
+            with without_warning("heartbeat_interval"):
+                address = url.replace("{", "{{").replace("}", "}}")  # Optuna takes it for a format
+                return SearchStorage(address, engine, heartbeat_interval=heartbeat, grace_period=grace)
         except DBAPIError as error:
             passing = any(words in str(error.orig).lower() for words in _CONFLICTS)
             if attempt == _OPENING_ATTEMPTS - 1 or not passing:
@@ -100,11 +92,27 @@ def _connected(url: str, heartbeat: int, grace: int, engine: dict[str, Any]) -> 
     raise AssertionError("the last attempt returns or raises")
 
 
-class _Storage(RDBStorage):
+class SearchStorage(RDBStorage):
+    """A database whose trials can be put back, with the scores they have, for another process to finish."""
+
     def record_heartbeat(self, trial_id: int) -> None:
         """Write a sign of life; the grace period is for those that do not get through."""
         with suppress(StorageInternalError):
             super().record_heartbeat(trial_id)
+
+    def put_back(self, trial_id: int) -> None:
+        """Let a trial in progress wait again; nothing happens if it has ended."""
+        with suppress(UpdateFinishedTrialError):
+            self.set_trial_state_values(trial_id, TrialState.WAITING)
+
+    def put_back_stale(self, study_id: int, max_deaths: int) -> None:
+        """Let the trials of dead processes wait again; one that killed `max_deaths` of them fails."""
+        for trial_id in self._get_stale_trial_ids(study_id):
+            deaths = self.get_trial(trial_id).user_attrs.get("deaths", 0) + 1
+            with suppress(UpdateFinishedTrialError):
+                self.set_trial_user_attr(trial_id, "deaths", deaths)
+                given_up = deaths >= max_deaths
+                self.set_trial_state_values(trial_id, TrialState.FAIL if given_up else TrialState.WAITING)
 
 
 def _make_transactions_exclusive(engine: sqlalchemy.Engine) -> None:
@@ -148,14 +156,9 @@ def storage_errors() -> Iterator[None]:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
         yield
-    except (StorageInternalError, UnboundLocalError) as error:
-        failure: BaseException | None = error
-        while not isinstance(failure, StorageInternalError):  # Optuna's `optimize` fails while it handles one
-            if failure is None:
-                raise
-            failure = failure.__context__
+    except StorageInternalError as error:
         raise ConnectionError(
-            f"the storage of the search failed ({_reason(failure.__cause__ or failure)}): rerun the command when it "
+            f"the storage of the search failed ({_reason(error.__cause__ or error)}): rerun the command when it "
             "answers; what is stored is not lost"
         ) from error
     finally:

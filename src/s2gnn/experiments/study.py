@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from s2gnn.data.catalogue import Kind
-from s2gnn.errors import InputError
+from s2gnn.errors import InputError, unknown_name
 from s2gnn.experiments.compare import KnownRuns, Runs
 from s2gnn.experiments.experiment import Experiment, make_experiment
 from s2gnn.experiments.hyperparameters import Value
@@ -276,4 +276,4 @@ def check_names(study: str, kind: str, wanted: Iterable[str] | None, known: Coll
     """Raise unless the study has every wanted name of a `kind`, such as "data set"."""
     for name in wanted or ():
         if name not in known:
-            raise InputError(f"{study} has no {kind} {name!r}: choose from {', '.join(known) or 'none'}")
+            raise unknown_name(f"{study} has no {kind}", name, known)

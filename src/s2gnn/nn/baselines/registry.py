@@ -1,12 +1,11 @@
 """The registry: every model of the comparison by its name."""
 
-import difflib
 import inspect
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, get_args
 
-from s2gnn.errors import InputError
+from s2gnn.errors import InputError, unknown_name
 from s2gnn.graphs.validation import check_choice
 from s2gnn.nn.baselines.ablations import NoHadamardGNN, RegularSobolevGNN
 from s2gnn.nn.baselines.cheby import Cheby
@@ -47,9 +46,7 @@ MODELS: Mapping[str, type[GraphNetwork]] = MappingProxyType(
 def hyperparameters(name: str) -> tuple[str, ...]:
     """The arguments of `make_model(name, …)` besides the numbers of features and classes, `head` last."""
     if name not in MODELS:
-        close = _closest(name)
-        meant = f"did you mean {close!r}? They are" if close else "they are"
-        raise InputError(f"there is no model {name!r}: {meant} {', '.join(MODELS)}")
+        raise unknown_name("there is no model", name, MODELS)
     return (*(key for key in _parameters(name) if key not in ("in_channels", "out_channels", "head")), "head")
 
 
@@ -62,16 +59,6 @@ def _parameters(name: str) -> dict[str, inspect.Parameter]:
         **{key: p for key, p in of_model.items() if p.kind is p.POSITIONAL_OR_KEYWORD},
         **{key: p for key, p in of_layers.items() if p.kind is p.KEYWORD_ONLY},
     }
-
-
-def _closest(name: str) -> str | None:
-    """The model that a misspelt name most likely stands for; ties go to one with the same first letter."""
-    name = name.lower()
-
-    def similarity(model: str) -> tuple[float, bool]:
-        return difflib.SequenceMatcher(None, name, model).ratio(), name[0] == model[0]
-
-    return max(difflib.get_close_matches(name, MODELS, n=len(MODELS)), key=similarity, default=None)
 
 
 def model_defaults(name: str) -> dict[str, Any]:
