@@ -127,7 +127,7 @@ def test_info(s2gnn, small):
         (["operator", "--widths", "64,x"], "--widths has 'x', but expects integers of at least 1, such as 64,16"),
         (
             ["baselines", "--models", "gin"],
-            "there is no baseline 'gin': did you mean 'sign'? Choose from",
+            "there is no baseline 'gin': did you mean 'gcn'? Choose from",
         ),
         (["memory", "--graphs", ""], "there is no graph ''"),
         (["cost", "--nodes", "10", "--edges", "46"], "10 nodes have at most 45 edges, not 46"),

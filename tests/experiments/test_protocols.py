@@ -37,9 +37,7 @@ def test_all_protocols_are_listed_and_others_are_refused():
         *("released", "released-last", "released-citation", "fair", "fair-converged"),
         *("fair-citation", "released-graphs", "fair-graphs", "ten-fold"),
     ]
-    with pytest.raises(
-        InputError, match=r"no protocol 'unfair': did you mean 'fair'.* Choose from released"
-    ):
+    with pytest.raises(InputError, match=r"no protocol 'unfair': did you mean 'fair'.* Choose from released"):
         named_protocol("unfair")
 
 

@@ -105,7 +105,7 @@ def test_a_selection_of_a_table():
     assert [(cell.data, cell.model) for cell in table.cells] == [("cora", "gcn"), ("pubmed", "gcn")]
     assert [protocol.name for protocol in table.protocols] == ["fair-citation"]
     for selection, message in (
-        (Selection(models=("sign",)), "table3 has no model 'sign': choose from mlp, cheby"),
+        (Selection(models=("sign",)), "table3 has no model 'sign': did you mean 's2gnn'. Choose from mlp, cheby"),
         (Selection(data=("har",)), "table3 has no data set 'har'"),
         (Selection(protocol="fair"), "table3 has no protocol 'fair': choose from released-citation, fair-citation"),
     ):

@@ -27,6 +27,7 @@ METRICS: Mapping[str, str] = MappingProxyType(
     }
 )
 OURS = "s2gnn"
+_MANY = 10  # seeds, from which on a bootstrapped interval is not rough
 
 
 class Column(NamedTuple):
@@ -233,7 +234,27 @@ class TableResult(Result):
             else f"No runs yet with budget {', '.join(budgets)}: s2gnn study run {command}"
         )
         verdicts = self._link_verdicts() if study.links else self._ablation_notes()
-        return (*verdicts, *((improving,) if improving else ()), study.legend or _legend(study), made)
+        return (*verdicts, *((improving,) if improving else ()), study.legend or self._legend(), made)
+
+    def _legend(self) -> str:
+        study, score = self.study, METRICS[self.study.metrics[0]]
+        if study.folds:
+            return (
+                f"Test {score}, mean over those of the {study.folds} stratified folds that were run ± their standard "
+                "deviation; a tenth of the graphs outside a fold selects the epoch. Hyperparameters are the same in "
+                "all folds. The best and the second best of each column are marked. The p-value of a lead is that of a "
+                "paired t-test over folds, which is too small because their training sets overlap. A dash means not "
+                "run."
+            )
+        few = min((len(runs) for _, runs in self._all_shown() if len(runs) > 1), default=_MANY)
+        rough = f", which is rough for {few} seeds" if few < _MANY else ""
+        return (
+            f"Test {score}, mean over seeds ± half-width of the bootstrapped 95 % interval{rough}. The best and the "
+            "second best of the models with the same budget are marked, by the mean over all their seeds. Leads and "
+            "the p-values of their paired t-tests are over the seeds that both have under the same budget. Where a "
+            "model has more seeds under another budget, these are in a row of their own. A dash means not run, or not "
+            "in the paper."
+        )
 
     def _still_improving(self) -> dict[str, list[str]]:
         """The models whose best epoch was among the last, by column and protocol; runs in two columns count once."""
@@ -376,21 +397,3 @@ def _runs_json(runs: Runs) -> dict[str, Any]:
         "scores": {str(seed): value for seed, value in runs.scores.items()},
         "commits": runs.commits,
     }
-
-
-def _legend(study: "TableStudy") -> str:
-    score = METRICS[study.metrics[0]]
-    if study.folds:
-        return (
-            f"Test {score}, mean over those of the {study.folds} stratified folds that were run ± their standard "
-            "deviation; a tenth of the graphs outside a fold selects the epoch. Hyperparameters are the same in all "
-            "folds. The best and the second best of each column are marked. The p-value of a lead is that of a paired "
-            "t-test over folds, which is too small because their training sets overlap. A dash means not run."
-        )
-    return (
-        f"Test {score}, mean over seeds ± the larger distance to the bootstrapped 95 % interval, which is rough for "
-        "three seeds. The best and the second best of the models with the same budget are marked, by the mean over all "
-        "their seeds. Leads and the p-values of their paired t-tests are over the seeds that both have under the same "
-        "budget. Where a model has more seeds under another budget, these are in a row of their own. A dash means not "
-        "run, or not in the paper."
-    )
