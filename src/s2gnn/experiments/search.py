@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import platform
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -27,7 +26,7 @@ from s2gnn.errors import InputError, NonFiniteLossError, SeedError
 from s2gnn.experiments.experiment import Experiment, record_key
 from s2gnn.experiments.hyperparameters import Hyperparameters, Value
 from s2gnn.experiments.search_space import DECIMALS, draw_values, nearest_values, search_space
-from s2gnn.experiments.search_storage import SearchStorage, open_storage, storage_errors, without_warning
+from s2gnn.experiments.search_storage import SearchStorage, open_storage, storage_errors, without_warning, worker_name
 from s2gnn.experiments.tasks import Task, load_task
 from s2gnn.learning.many import threads_per_run
 from s2gnn.nn.arguments import positive_integer
@@ -328,7 +327,7 @@ class _Sampler(optuna.samplers.BaseSampler):
         """Record the process and a first sign of life: without one, its death would not be noticed."""
         storage = cast(SearchStorage, study._storage)
         storage.record_heartbeat(trial._trial_id)
-        storage.set_trial_user_attr(trial._trial_id, "worker", _worker(os.getpid()))
+        storage.set_trial_user_attr(trial._trial_id, "worker", worker_name(os.getpid()))
 
     def infer_relative_search_space(
         self, study: optuna.Study, trial: FrozenTrial
@@ -401,10 +400,6 @@ class _Objective:
         return float(np.mean([scores[position] for position in sorted(scores)]))
 
 
-def _worker(process: int | None) -> str:
-    return f"{platform.node()}, process {process}"
-
-
 def _deaths(trial: FrozenTrial) -> int:
     """How many processes died during a trial."""
     return int(trial.user_attrs.get("deaths", 0))
@@ -440,7 +435,7 @@ def _work_in_processes(trials: Trials, jobs: int, end: float | None, on_progress
         for process in processes:
             process.kill()
             process.join()
-        trials.release({_worker(process.pid) for process in processes})
+        trials.release({worker_name(process.pid) for process in processes})
 
 
 def _work_for_parent(

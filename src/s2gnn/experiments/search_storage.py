@@ -1,5 +1,7 @@
 """The database of a search: opened so that several processes and machines can work on it at once."""
 
+import os
+import platform
 import random
 import re
 import time
@@ -14,7 +16,7 @@ import optuna
 import sqlalchemy
 from optuna.exceptions import ExperimentalWarning, StorageInternalError, UpdateFinishedTrialError
 from optuna.storages import RDBStorage
-from optuna.trial import TrialState
+from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from s2gnn.errors import InputError
@@ -93,7 +95,12 @@ def _connected(url: str, heartbeat: int, grace: int, engine: dict[str, Any]) -> 
 
 
 class SearchStorage(RDBStorage):
-    """A database whose trials can be put back, with the scores they have, for another process to finish."""
+    """A database whose trials name their process, and can be put back, with the scores they have, for another one."""
+
+    def _create_new_trial(self, study_id: int, template_trial: FrozenTrial | None = None) -> FrozenTrial:
+        """Create a trial that names its process from the start."""
+        own = optuna.create_trial(state=TrialState.RUNNING, user_attrs={"worker": worker_name(os.getpid())})
+        return super()._create_new_trial(study_id, template_trial or own)
 
     def record_heartbeat(self, trial_id: int) -> None:
         """Write a sign of life; the grace period is for those that do not get through."""
@@ -113,6 +120,11 @@ class SearchStorage(RDBStorage):
                 self.set_trial_user_attr(trial_id, "deaths", deaths)
                 given_up = deaths >= max_deaths
                 self.set_trial_state_values(trial_id, TrialState.FAIL if given_up else TrialState.WAITING)
+
+
+def worker_name(process: int | None) -> str:
+    """A process among those of all machines."""
+    return f"{platform.node()}, process {process}"
 
 
 def _make_transactions_exclusive(engine: sqlalchemy.Engine) -> None:
