@@ -19,11 +19,10 @@ def dense_pagerank(A, teleport):
 
 
 def dense_diffusion(A, teleport, top):
-    """The definition with a dense inverse and a sort."""
+    """The definition with a dense inverse and a sort; of equal entries the first are kept."""
     P = dense_pagerank(A, teleport)
     P[P < 1e-12] = 0
-    if top < len(A):
-        P[np.sort(P, axis=0)[-top] > P] = 0
+    np.put_along_axis(P, np.argsort(-P.round(11), axis=0, kind="stable")[top:], 0, axis=0)
     P /= P.sum(axis=0)
     S = P + P.T
     np.fill_diagonal(S, 0)
@@ -38,9 +37,41 @@ def test_exact_equals_the_dense_definition(g, teleport, top):
     if top < g.n_nodes:
         P = np.sort(dense_pagerank(A, teleport), axis=0)
         if np.any(np.abs(P[-top] - P[-top - 1]) < 1e-9):
-            top = g.n_nodes  # which of two equal entries is kept is not defined
+            top = g.n_nodes  # entries that are nearly equal may round to the same or to different values
     diffused = diffuse(g, teleport, top)
     np.testing.assert_allclose(diffused.to_scipy().toarray(), dense_diffusion(A, teleport, top), atol=1e-10)
+
+
+SYMMETRIC = {
+    "star": [(0, leaf) for leaf in range(1, 30)],
+    "two hubs": [(hub, leaf) for hub in (0, 1) for leaf in range(2, 30)],
+    "ring": [(i, (i + 1) % 30) for i in range(30)],
+    "cliques": [(i, j) for j in range(30) for i in range(j) if i // 6 == j // 6],
+    "ladder": [(i, i + 2) for i in range(28)] + [(i, i + 1) for i in range(0, 30, 2)],
+}
+
+
+@pytest.mark.parametrize("inverted_up_to", [100, 0], ids=["direct", "iterative"])
+@pytest.mark.parametrize("name", SYMMETRIC)
+def test_of_equal_entries_the_first_are_kept(name, inverted_up_to, monkeypatch):
+    """Ties at every `top`; nodes 30 to 32 are isolated."""
+    monkeypatch.setattr("s2gnn.graphs.diffusion.INVERTED_UP_TO", inverted_up_to)
+    g = Graph.from_edge_list(SYMMETRIC[name], n_nodes=33)
+    for top in (1, 2, 4, 7, 16, 40):
+        expected = dense_diffusion(g.to_scipy().toarray(), 0.05, top)
+        np.testing.assert_allclose(diffuse(g, 0.05, top).to_scipy().toarray(), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("inverted_up_to", [100, 0], ids=["direct", "iterative"])
+def test_weighted_graph_by_both_solvers(inverted_up_to, monkeypatch):
+    monkeypatch.setattr("s2gnn.graphs.diffusion.INVERTED_UP_TO", inverted_up_to)
+    g = random_graph(90, density=0.04, seed=7)
+    expected = dense_diffusion(g.to_scipy().toarray(), 0.1, 12)
+    np.testing.assert_allclose(diffuse(g, 0.1, 12).to_scipy().toarray(), expected, atol=1e-10)
+
+
+def test_a_graph_without_edges_stays_without():
+    assert diffuse(Graph.from_edge_list([], n_nodes=4)).n_edges == 0
 
 
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-8])

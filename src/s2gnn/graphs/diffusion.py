@@ -49,9 +49,9 @@ def diffuse(
         graph: N nodes.
         teleport: t in (0, 1), the probability to return to the start.
         top: entries kept in each column, the diagonal among them.
-        method: "exact" solves for all columns, block by block without an N×N array, up to an error of 1e-12, below
-            which an entry counts as zero; "push" approximates them by work around each node; "auto" is exact up to
-            25,000 nodes.
+        method: "exact" solves for all columns, in less than 1 GiB, up to an error of 1e-12: smaller entries count as
+            zero, entries as close as that as equal, and of equal ones those of the first nodes are kept; "push"
+            approximates them by work around each node; "auto" is exact up to 25,000 nodes.
         tolerance: of "push", in (0, 1): the entry (i, j) of Π is at most `tolerance`·√(d̃_i/d̃_j) too small and never
             too large.
         progress: show a bar.
@@ -95,26 +95,24 @@ def _exact_columns(graph: Graph, teleport: float, top: int, show: Callable[[floa
     n = graph.n_nodes
     loops, degrees = _with_loops(graph)
     root = sp.diags_array(1 / np.sqrt(degrees))
-    matrix = (sp.eye_array(n) - (1 - teleport) * (root @ loops @ root)).tocsc()
+    matrix = (sp.eye_array(n) - (1 - teleport) * (root @ loops @ root)).tocsr()
     eliminated = _independent_nodes(graph)
     direct = n - eliminated.sum() <= INVERTED_UP_TO
     if not direct:
         eliminated[:] = False
     diagonal = np.where(eliminated, 1 / matrix.diagonal(), 0.0)  # M_EE⁻¹ and zeros
     to_core = matrix[:, ~eliminated]
-    P = (sp.eye_array(n, format="csc")[:, ~eliminated] - sp.diags_array(diagonal) @ to_core).tocsr()
-    S = (to_core.T @ P).tocsr()
-    inverse = _inverse(S) if direct else None
+    P = (sp.eye_array(n, format="csr")[:, ~eliminated] - sp.diags_array(diagonal) @ to_core).tocsr()
+    inverse = _inverse_of_product(to_core.T.tocsr(), P) if direct else None  # S is M's rows of C times P
     width = int(np.clip(2**20 // n, 16, 512))
     starts = range(0, n, width)
 
     def solve(start: int) -> list[Column]:
         rows = teleport * P[start : start + width]
-        if inverse is None:
-            solved = _chebyshev(S, rows.T.toarray(), teleport, 2 - teleport)
-        else:
-            solved = (rows @ inverse).T
-        block = np.ascontiguousarray((P @ solved).T)  # (width, n)
+        core = (
+            _chebyshev(matrix, rows.T.toarray("C"), teleport, 2 - teleport) if inverse is None else (rows @ inverse).T
+        )
+        block = np.ascontiguousarray((P @ core).T)  # (width, n)
         own = np.arange(start, start + len(block))
         block[own - start, own] += teleport * diagonal[own]
         return [_strongest(np.arange(n), column, top) for column in block]
@@ -135,13 +133,16 @@ def _independent_nodes(graph: Graph) -> NDArray[np.bool_]:
     return chosen
 
 
-def _inverse(matrix: sp.csr_array) -> NDArray[np.float64]:
-    """The dense inverse of a symmetric positive definite matrix, made in the memory of one dense matrix."""
-    factor, _ = dpotrf(matrix.toarray(order="F"), lower=1, overwrite_a=1)
-    inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
-    for i in range(len(inverse)):
-        inverse[i, i + 1 :] = inverse[i + 1 :, i]
-    return inverse.T
+def _inverse_of_product(left: sp.csr_array, right: sp.csr_array) -> NDArray[np.float64]:
+    """The inverse of a symmetric positive definite matrix left · right, in the memory of one dense matrix."""
+    n = left.shape[0]
+    inverse = np.empty((n, n))
+    for start in range(0, n, 512):
+        (left[start : start + 512] @ right).toarray(out=inverse[start : start + 512])
+    dpotri(dpotrf(inverse.T, overwrite_a=1)[0], overwrite_c=1)  # in place: in LAPACK's order of columns it is inverse.T
+    for i in range(n):
+        inverse[i, i + 1 :] = inverse[i + 1 :, i]  # LAPACK computes one triangle only
+    return inverse
 
 
 def _with_loops(graph: Graph) -> tuple[sp.csr_array, NDArray[np.float64]]:

@@ -1,14 +1,16 @@
 """A graph learned from data on which the features are smooth (Kalofolias 2016; Kalofolias and Perraudin 2019)."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise, repeat
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
 from s2gnn.errors import InputError
@@ -19,6 +21,8 @@ from s2gnn.graphs.validation import check_choice
 from s2gnn.progress import progress_bar
 
 CANDIDATES_PER_NEIGHBOUR = 4
+PAIRS_AT_ONCE = 2**15
+THREADS = 2
 
 
 @dataclass(frozen=True)
@@ -151,7 +155,8 @@ def _pairs(neighbours: NDArray[np.int64]) -> NDArray[np.int64]:
     n, width = neighbours.shape
     rows = np.repeat(np.arange(n), width)
     columns = neighbours.ravel()
-    keys = np.unique(np.minimum(rows, columns) * n + np.maximum(rows, columns))
+    keys = np.sort(np.minimum(rows, columns) * n + np.maximum(rows, columns))
+    keys = keys[np.diff(keys, prepend=-1) > 0]  # np.unique takes several times as long
     return np.stack(np.divmod(keys, n), axis=1)
 
 
@@ -167,42 +172,107 @@ def _minimise(
     """Weights w (m,) of the candidate pairs, the number of iterations and the last relative change.
 
     In the letters of the papers: 2wᵀz − 1ᵀlog(Sw) + ‖w‖² over w ≥ 0, with S (n, m) the incidence matrix of
-    nodes and pairs, so that Sw are the degrees; v (n,) is the dual variable.
+    nodes and pairs, so that Sw are the degrees; v (n,) is the dual variable. An iteration with step size g is
+
+        p = max(0, (1 − 2g)w − g Sᵀv − 2gz)         p̄ = (ȳ − √(ȳ² + 4g)) / 2,  ȳ = v + g Sw
+        w += (1 − 2g)(p − w) + g Sᵀ(v − p̄)          v += p̄ − ȳ + g Sp
     """
-    m = len(pairs)
-    pointers = np.arange(0, 2 * m + 1, 2, dtype=np.int64)
-    S_T = sp.csr_array((np.ones(2 * m), pairs.ravel().astype(np.int32), pointers), shape=(m, n))
-    S = S_T.T.tocsr()
-    norm = np.sqrt(2 * (n - 1)) if step == "all-pairs" else _incidence_norm(S, S_T)
+    starts = np.searchsorted(pairs[:, 0], np.arange(n + 1))
+    Z = sp.csr_array((z, pairs[:, 1], starts), shape=(n, n))
+    norm = np.sqrt(2 * (n - 1)) if step == "all-pairs" else _incidence_norm(Z)
     g = 0.5 / (2 + norm)
-    w, v = np.zeros(m), np.zeros(n)
-    shrink = 2 * g * z
+    n_shares = min(THREADS, 1 + len(pairs) // (4 * PAIRS_AT_ONCE))
+    cuts = np.searchsorted(starts, np.linspace(0, len(pairs), n_shares + 1))
+    shares = [_Share(Z[first:last], first, g) for first, last in pairwise(cuts)]
+    v, degrees = np.zeros(n), np.zeros(n)
     residual = np.inf
-    for iteration in range(1, max_iter + 1):
-        y = (1 - 2 * g) * w - g * (S_T @ v)
-        y_dual = v + g * (S @ w)
-        p = np.maximum(0.0, y - shrink)
-        p_dual = (y_dual - np.sqrt(y_dual**2 + 4 * g)) / 2
-        change = (1 - 2 * g) * p - g * (S_T @ p_dual) - y
-        change_dual = p_dual + g * (S @ p) - y_dual
-        residual = max(_relative(change, w), _relative(change_dual, v))
-        w += change
-        v += change_dual
-        if residual < tolerance:
-            return w, iteration, residual
-        if iteration % 50 == 0:
-            show(min(max(np.log(residual) / np.log(tolerance), iteration / max_iter), 1.0))
-    return w, max_iter, residual
+    with ThreadPoolExecutor(THREADS) as pool:
+        for iteration in range(1, max_iter + 1):
+            y_dual = v + g * degrees
+            p_dual = (y_dual - np.sqrt(y_dual**2 + 4 * g)) / 2
+            p_degrees = sum(pool.map(_Share.set_p, shares, repeat(-g * v)))
+            change_dual = p_dual - y_dual + g * p_degrees
+            moves = pool.map(_Share.move_w, shares, repeat(g * (v - p_dual)))
+            degrees, change, size = (sum(of_shares) for of_shares in zip(*moves, strict=True))
+            residual = max(_relative(change, size), _relative(_square(change_dual), _square(v)))
+            v += change_dual
+            if residual < tolerance:
+                break
+            if iteration % 50 == 0:
+                show(min(max(np.log(residual) / np.log(tolerance), iteration / max_iter), 1.0))
+    return np.concatenate([share.w for share in shares]), iteration, residual
 
 
-def _incidence_norm(S: Any, S_T: Any) -> float:
-    """‖S‖, the square root of the largest eigenvalue of S Sᵀ (n, n)."""
-    gram = (S @ S_T).tocsr()
-    if gram.shape[0] <= 2:
-        return float(np.linalg.norm(S.toarray(), 2))
-    return float(np.sqrt(eigsh(gram, k=1, v0=np.ones(gram.shape[0]), return_eigenvectors=False)[0]))
+class _Share:
+    """The pairs of a range of rows, which one thread updates in chunks that stay in the cache.
+
+    Args:
+        Z: (rows, n), the stored values are z.
+        first: number of the first row.
+        g: step size.
+    """
+
+    def __init__(self, Z: sp.csr_array, first: int, g: float) -> None:
+        self.g = g
+        self.shrink = 2 * g * Z.data
+        self.w, self.p = np.zeros(Z.nnz), np.zeros(Z.nnz)
+        self.W, self.P = (sp.csr_array((values, Z.indices, Z.indptr), shape=Z.shape) for values in (self.w, self.p))
+        self.first, self.counts, self.columns = first, np.diff(Z.indptr), np.asarray(Z.indices, dtype=np.intp)
+        cuts = np.append(np.searchsorted(Z.indptr, np.arange(0, Z.nnz, PAIRS_AT_ONCE)), Z.shape[0])
+        self.chunks = [(slice(*rows), slice(*Z.indptr[list(rows)])) for rows in pairwise(np.unique(cuts))]
+        self.buffer = np.empty((2, max((pairs.stop - pairs.start for _, pairs in self.chunks), default=0)))
+
+    def set_p(self, descent: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Set p = max(0, (1 − 2g)w + Sᵀdescent − 2gz) and return Sp."""
+        for pairs, y, scratch in self._spread(descent):
+            y += np.multiply(1 - 2 * self.g, self.w[pairs], out=scratch)
+            y -= self.shrink[pairs]
+            np.maximum(0.0, y, out=self.p[pairs])
+        return self._degrees(self.P)
+
+    def move_w(self, correction: NDArray[np.float64]) -> tuple[NDArray[np.float64], float, float]:
+        """Add (1 − 2g)(p − w) + Sᵀcorrection to w; return Sw, ‖change‖² and ‖w‖² before the change."""
+        changes = sizes = 0.0
+        for pairs, change, scratch in self._spread(correction):
+            w = self.w[pairs]
+            np.subtract(self.p[pairs], w, out=scratch)
+            scratch *= 1 - 2 * self.g
+            change += scratch
+            changes += _square(change)
+            sizes += _square(w)
+            w += change
+        return self._degrees(self.W), changes, sizes
+
+    def _spread(self, values: NDArray[np.float64]) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.float64]]]:
+        """For each chunk its pairs, Sᵀvalues, the sum over the two nodes of a pair, and memory of the same length."""
+        own = values[self.first :]
+        for rows, pairs in self.chunks:
+            sums, scratch = self.buffer[:, : pairs.stop - pairs.start]
+            np.take(values, self.columns[pairs], out=sums, mode="clip")  # other modes go through a copy
+            sums += np.repeat(own[rows], self.counts[rows])
+            yield pairs, sums, scratch
+
+    def _degrees(self, matrix: sp.csr_array) -> NDArray[np.float64]:
+        """S of the stored values, (n,)."""
+        rows, n = matrix.shape
+        degrees: NDArray[np.float64] = matrix.T @ np.ones(rows)
+        degrees[self.first : self.first + rows] += matrix @ np.ones(n)
+        return degrees
 
 
-def _relative(change: NDArray[np.float64], of: NDArray[np.float64]) -> float:
-    size = np.einsum("i,i", of, of)  # not BLAS, whose threads cost more than they bring at this size
-    return float(np.sqrt(np.einsum("i,i", change, change) / size)) if size > 0 else np.inf
+def _incidence_norm(Z: sp.csr_array) -> float:
+    """‖S‖, the square root of the largest eigenvalue of S Sᵀ = U + Uᵀ + D: U has ones on the pairs, D their numbers."""
+    U = sp.csr_array((np.ones(Z.nnz), Z.indices, Z.indptr), shape=Z.shape)
+    ones = np.ones(Z.shape[0])
+    counts = U @ ones + U.T @ ones
+    gram = LinearOperator(Z.shape, lambda x: U @ x + U.T @ x + counts * x, dtype=np.float64)
+    return float(np.sqrt(eigsh(gram, k=1, v0=ones, return_eigenvectors=False)[0]))
+
+
+def _square(values: NDArray[np.float64]) -> float:
+    return float(np.einsum("i,i", values, values))  # not BLAS, whose threads cost more than they bring at this size
+
+
+def _relative(change: float, size: float) -> float:
+    """The square root of a ratio of squares."""
+    return float(np.sqrt(change / size)) if size > 0 else np.inf
