@@ -47,7 +47,8 @@ def test_a_warning_is_one_line_and_comes_once(s2gnn, tmp_path):
         _, _, err = s2gnn("study", "run", "--data", "digits", "--records", path, "--minutes", 0)
     assert warnings.showwarning is before
     said = [line for line in err.splitlines() if "no record" in line]
-    assert said == [f"warning: line 1 of {path} is not a record and is skipped: b'no record'…"]
+    skipped = f"line 1 of {path} cannot be read as a record of this version: skipped, starting with b'no record'…"
+    assert said == [f"warning: {skipped}"]
     assert "records.py" not in err
 
 

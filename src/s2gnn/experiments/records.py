@@ -114,16 +114,21 @@ class Records:
                 lines = stream.read().split(b"\n")
         except FileNotFoundError:
             return
+        skipped = []
         for number, line in enumerate(lines, start=1):
             record = _parsed(line)
             if record is not None:
                 yield record
             elif line:
-                warnings.warn(
-                    f"line {number} of {self.path} is not a record and is skipped: {line[:40]!r}…",
-                    DamagedRecordsWarning,
-                    stacklevel=2,
-                )
+                skipped.append(number)
+        if skipped:
+            more = f" and {len(skipped) - 1} more line{'s' if len(skipped) > 2 else ''}" if len(skipped) > 1 else ""
+            warnings.warn(
+                f"line {skipped[0]}{more} of {self.path} cannot be read as a record of this version: skipped, starting "
+                f"with {lines[skipped[0] - 1][:40]!r}…",
+                DamagedRecordsWarning,
+                stacklevel=2,
+            )
 
     def _repair_end(self, descriptor: int) -> None:
         """Complete or move away an incomplete last line; the lock must be held."""

@@ -22,6 +22,11 @@ from s2gnn.learning.classical import CLASSICAL, make_classical
 from s2gnn.learning.metrics import accuracy, macro_f1, mean_roc_auc
 from s2gnn.links import LinkPredictor, LinkSplit, fit_links, score_links, split_links
 from s2gnn.nn import GraphClassifier, GraphNetwork
+from s2gnn.nn.inputs import NetworkInput
+from s2gnn.operators import GraphOperator
+
+# Features and operator as a network takes them.
+Prepared = tuple[NetworkInput, GraphOperator | None]
 
 
 @dataclass(frozen=True)
@@ -129,7 +134,7 @@ class Classification(Task[Trained]):
         return self.experiment.new_network(self.data.x.shape[1], len(self.data.class_names))
 
     @cached_property
-    def inputs(self) -> tuple[Any, Any]:
+    def inputs(self) -> Prepared:
         """Features and operator as the network takes them, prepared once for all seeds."""
         with seeded(0):
             network = self.new_network()
@@ -142,7 +147,7 @@ class Classification(Task[Trained]):
         self,
         seed: int,
         *,
-        prepare: Callable[[GraphNetwork], tuple[Any, Any]] | None = None,
+        prepare: Callable[[GraphNetwork], Prepared] | None = None,
         on_epoch: Callable[[int], None] | None = None,
         group: Group = ALONE,
         checkpoint: Checkpoint | None = None,
@@ -212,7 +217,7 @@ class TrainedLinks(Fitted):
 
     split: LinkSplit
     predictor: LinkPredictor
-    inputs: tuple[Any, Any]
+    inputs: Prepared
 
 
 class LinkPrediction(Task[TrainedLinks]):

@@ -10,7 +10,8 @@ import torch
 from s2gnn.graphs import Graph, erdos_renyi, load_graph
 from s2gnn.learning import seeded
 from s2gnn.nn import GraphNetwork, make_model
-from s2gnn.operators import kernel
+from s2gnn.nn.inputs import NetworkInput
+from s2gnn.operators import GraphOperator, kernel
 from s2gnn.resources import forget_peak, least_seconds, peak_bytes, settled_bytes
 
 FEATURES, CLASSES = 16, 10
@@ -41,7 +42,7 @@ def measure_inference(network: GraphNetwork, x: torch.Tensor, graph: Graph) -> d
     features and parameters. Gradients should be off.
     """
 
-    def infer() -> tuple[Any, Any]:
+    def infer() -> tuple[NetworkInput, GraphOperator | None]:
         inputs = network.prepare(x, graph)
         network(*inputs)
         return inputs

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import pandas as pd
 import torch
@@ -17,7 +17,7 @@ from s2gnn.experiments.hyperparameters import Value
 from s2gnn.experiments.measured import Content, MeasuredStudy, Measurement, Row, block, grouped
 from s2gnn.experiments.protocols import BUDGETS, FAIR_CITATION, Budget
 from s2gnn.experiments.table import chosen_values
-from s2gnn.experiments.tasks import Classification
+from s2gnn.experiments.tasks import Classification, Prepared
 from s2gnn.graphs import Graph, cut_share, partition
 from s2gnn.learning import predict_logits
 from s2gnn.learning.metrics import bootstrap_confidence
@@ -135,7 +135,7 @@ def run_division(experiment: Experiment, division: Division, threads: int) -> Ro
     assert isinstance(graph, Graph)
     batches, cut = division.batches_of(graph)
 
-    def prepare(network: GraphNetwork) -> tuple[Any, Any]:
+    def prepare(network: GraphNetwork) -> Prepared:
         if batches is None:
             return network.prepare(x, graph)
         return InParts(network, x, graph, batches, division.degrees, division.evaluate), None
