@@ -16,7 +16,7 @@ from s2gnn.graphs.validation import check_choice
 from s2gnn.progress import progress_bar
 
 EXACT_UP_TO = 25_000
-INVERTED_UP_TO = 10_000
+INVERTED_UP_TO = 9_000
 ROUNDING = 1e-12
 SMALLEST_PUSHED = 1e-3
 THREADS = 2
