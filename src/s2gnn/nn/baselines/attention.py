@@ -39,8 +39,8 @@ class AttentionLayer(nn.Module):
                 nn.init.zeros_(parameter)
 
     def _by_head(self, h: Tensor) -> Tensor:
-        """(N, heads · C) → (heads, N, C)."""
-        return h.view(len(h), self.heads, self.out_channels).transpose(0, 1).contiguous()
+        """(N, heads · C) → (N, heads, C)."""
+        return h.view(len(h), self.heads, self.out_channels)
 
     def extra_repr(self) -> str:
         """The arguments of the layer, for `repr`."""
@@ -52,9 +52,10 @@ def vectors(heads: int, channels: int) -> nn.Parameter:
     return nn.Parameter(torch.empty(1, heads, channels))
 
 
-def along(h: Tensor, a: Tensor) -> Tensor:
-    """aᵀ h_i of every node and head (heads, N), of signals h (heads, N, C) and attention vectors a (1, heads, C)."""
-    return (h @ a[0, :, :, None])[..., 0]
+def end_scores(h: Tensor, own: Tensor, neighbour: Tensor, edges: NodePairs, slope: float) -> Tensor:
+    """LeakyReLU(ownᵀ h_i + neighbourᵀ h_j) of every pair (heads, E), of h (N, heads, C) and vectors (1, heads, C)."""
+    of_own, of_neighbour = ((h * a).sum(-1, keepdim=True) for a in (own, neighbour))  # (N, heads, 1)
+    return edges.additive(of_own, of_neighbour, h.new_ones(h.shape[1], 1), slope)
 
 
 class AttentionNetwork(Stack):

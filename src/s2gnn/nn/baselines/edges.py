@@ -1,25 +1,24 @@
-"""Differentiable functions on the edges of a graph: scores of pairs, softmax over neighbours, weighted sums.
+"""Differentiable functions on the edges of a graph: scores of pairs, and sums over neighbours weighted by a softmax.
 
-Attention computes a number for each edge and head, (heads, E), and sums the neighbours' signals with it. On CSR
-matrices both are products that never make an array of edges times channels, on which a layer by gather and scatter
-spends its time.
+Attention computes a number for each edge and head, (heads, E), and sums the neighbours' signals with it. The native
+kernels go over the neighbours of a node at a time and never make an array of edges times channels, on which a layer by
+gather and scatter spends its time; plain torch gathers.
 """
 
 import copy
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from s2gnn.graphs import Graph
 from s2gnn.graphs.measures import closed_neighbourhoods
 from s2gnn.graphs.selection import Selection
-from s2gnn.operators import GraphOperator
+from s2gnn.operators import GraphOperator, kernel
 from s2gnn.operators.autograd import apply
-
-# Edges times channels that `additive_scores` holds at once: what fits into the cache of a core.
-VALUES_AT_ONCE = 2**18
 
 
 class NodePairs(GraphOperator):
@@ -41,11 +40,12 @@ class NodePairs(GraphOperator):
         self.codes = codes
         self.n_nodes = n_nodes
         self.graph_sizes = graph_sizes
-        self.rows, self.columns = codes // n_nodes, codes % n_nodes
+        self.rows = codes // n_nodes
+        self.columns = codes - self.rows * n_nodes
         self.reverse = torch.argsort(self.columns * n_nodes + self.rows)
-        self.offsets = torch.searchsorted(self.rows, torch.arange(n_nodes + 1, device=codes.device))
-        small = torch.int32 if len(codes) < 2**31 else torch.int64
-        self._indptr, self._indices = self.offsets.to(small), self.columns.to(small)
+        degrees = torch.bincount(self.rows, minlength=n_nodes)
+        self.offsets = torch.cat([degrees.new_zeros(1), degrees.cumsum(0)])
+        self._csr = tuple(part.to(torch.int32) for part in (self.offsets, self.columns, self.reverse))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -70,147 +70,102 @@ class NodePairs(GraphOperator):
         pairs.graph_sizes = sizes
         return pairs
 
-    def csr(self, values: Tensor) -> Tensor:
-        """The sparse matrix (N, N) with `values` (E,) at the pairs."""
-        return torch.sparse_csr_tensor(
-            self._indptr, self._indices, values, size=(self.n_nodes,) * 2, check_invariants=False
-        )
-
     def dot(self, x: Tensor, y: Tensor) -> Tensor:
-        """x_iᵀ y_j of every pair (heads, E), of signals x and y (heads, N, C)."""
+        """x_iᵀ y_j of every pair (heads, E), of signals x and y (N, heads, C)."""
+        if self._native(x) is None:
+            return (x.index_select(0, self.rows) * y.index_select(0, self.columns)).sum(-1).T
         return apply(_Dot, x, y, self)
 
-    def sum(self, values: Tensor, y: Tensor) -> Tensor:
-        """Σ_j v_ij y_j of every node (heads, N, C), of values (heads, E) and signals y (heads, N, C)."""
-        return apply(_Sum, values, y, self)
+    def additive(self, x: Tensor, y: Tensor, a: Tensor, slope: float) -> Tensor:
+        """aᵀ LeakyReLU(x_i + y_j) of every pair (heads, E), of x and y (N, heads, C) and a (heads, C)."""
+        if self._native(x) is None:
+            z = x.index_select(0, self.rows) + y.index_select(0, self.columns)
+            return (a * F.leaky_relu(z, slope)).sum(-1).T
+        return apply(_Additive, x, y, a, slope, self)
 
-    def softmax(self, scores: Tensor) -> Tensor:
-        """exp(s_ij) / Σ_k exp(s_ik) of every pair (heads, E), of scores (heads, E)."""
-        return apply(_Softmax, scores, self)
+    def attend(self, scores: Tensor, v: Tensor) -> Tensor:
+        """Σ_j p_ij v_j with p_i = softmax_j s_ij, averaged over the heads: s (heads, E), v (N, heads, C) → (N, C)."""
+        if self._native(v) is not None:
+            return apply(_Attend, scores, v, self)
+        none = scores.new_zeros(len(scores), self.n_nodes)
+        rows = self.rows.expand_as(scores)
+        largest = none.scatter_reduce(1, rows, scores.detach(), "amax", include_self=False)
+        shares = (scores - largest.index_select(1, self.rows)).exp()
+        shares = shares / none.index_add(1, self.rows, shares).index_select(1, self.rows)
+        terms = (shares.T[..., None] * v.index_select(0, self.columns)).mean(1)  # (E, C)
+        return v.new_zeros(self.n_nodes, v.shape[2]).index_add(0, self.rows, terms)
 
-    def of_rows(self, values: Tensor) -> Tensor:
-        """v_i of every pair (heads, E), of values (heads, N)."""
-        return apply(_OfEnds, values, self, False)
+    def _native(self, x: Tensor) -> tuple[ModuleType, str] | None:
+        """The native module and variant to use for signals like `x`; `None` for plain torch."""
+        return kernel.native_variant(x.device.type) if x.dtype in (torch.float32, torch.float64) else None
 
-    def of_columns(self, values: Tensor) -> Tensor:
-        """v_j of every pair (heads, E), of values (heads, N)."""
-        return apply(_OfEnds, values, self, True)
-
-    def additive_scores(self, x: Tensor, y: Tensor, a: Tensor, slope: float) -> Tensor:
-        """aᵀ LeakyReLU(x_i + y_j) of every pair (heads, E), of x and y (heads, N, C) and a (heads, C)."""
-        return apply(_AdditiveScores, x, y, a, slope, self)
-
-
-def _dot(edges: NodePairs, x: Tensor, y: Tensor) -> Tensor:
-    zeros = edges.csr(x.new_zeros(len(edges)))
-    pairs = zip(x.contiguous(), y.contiguous(), strict=True)
-    return torch.stack([torch.sparse.sampled_addmm(zeros, one, other.T).values() for one, other in pairs])
-
-
-def _sum(edges: NodePairs, values: Tensor, y: Tensor) -> Tensor:
-    heads = zip(values.contiguous(), y.contiguous(), strict=True)
-    return torch.stack([edges.csr(value) @ signal for value, signal in heads])
+    def run(self, name: str, *arguments: Tensor | float, out: tuple[Tensor, ...]) -> None:
+        """Fill the tensors `out` with a native function of the pairs."""
+        native = self._native(out[0])
+        assert native is not None
+        module, variant = native
+        arrays = (kernel.array(a.contiguous()) if isinstance(a, Tensor) else a for a in arguments)
+        pattern = map(kernel.array, self._csr)
+        getattr(module, name)(variant, *pattern, torch.get_num_threads(), *arrays, *map(kernel.array, out))
 
 
-def _row_sums(edges: NodePairs, values: Tensor) -> Tensor:
-    """Σ_j v_ij of every node (heads, N)."""
-    ones = values.new_ones(edges.n_nodes, 1)
-    return torch.stack([(edges.csr(value) @ ones)[:, 0] for value in values.contiguous()])
+def _sum(pairs: NodePairs, values: Tensor, y: Tensor, *, reverse: bool = False) -> Tensor:
+    """Σ_j v_ij y_j, or Σ_j v_ji y_j, of every node and head, (N, heads, C)."""
+    out = torch.empty_like(y, memory_format=torch.contiguous_format)
+    pairs.run("sum", reverse, values, y, out=(out,))
+    return out
 
 
 class _Dot(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, y: Tensor, edges: NodePairs) -> Tensor:
+    def forward(ctx: Any, x: Tensor, y: Tensor, pairs: NodePairs) -> Tensor:
         ctx.save_for_backward(x, y)
-        ctx.edges = edges
-        return _dot(edges, x, y)
+        ctx.pairs = pairs
+        out = x.new_empty(x.shape[1], len(pairs))
+        pairs.run("dot", x, y, out=(out,))
+        return out
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
         x, y = ctx.saved_tensors
-        return _sum(ctx.edges, grad, y), _sum(ctx.edges, grad.index_select(1, ctx.edges.reverse), x), None
+        return _sum(ctx.pairs, grad, y), _sum(ctx.pairs, grad, x, reverse=True), None
 
 
-class _Sum(torch.autograd.Function):
+class _Additive(torch.autograd.Function):
+    """The sums x_i + y_j are computed again in the backward pass."""
+
     @staticmethod
-    def forward(ctx: Any, values: Tensor, y: Tensor, edges: NodePairs) -> Tensor:
-        ctx.save_for_backward(values, y)
-        ctx.edges = edges
-        return _sum(edges, values, y)
+    def forward(ctx: Any, x: Tensor, y: Tensor, a: Tensor, slope: float, pairs: NodePairs) -> Tensor:
+        ctx.save_for_backward(x, y, a)
+        ctx.slope, ctx.pairs = slope, pairs
+        out = x.new_empty(x.shape[1], len(pairs))
+        pairs.run("additive", slope, x, y, a, out=(out,))
+        return out
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, y, a = ctx.saved_tensors
+        grad_x, grad_y = x.new_empty(x.shape), y.new_empty(y.shape)
+        grad_a = a.new_empty(torch.get_num_threads(), *a.shape)
+        ctx.pairs.run("additive_backward", ctx.slope, x, y, a, grad, out=(grad_x, grad_y, grad_a))
+        return grad_x, grad_y, grad_a.sum(0), None, None
+
+
+class _Attend(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, v: Tensor, pairs: NodePairs) -> Tensor:
+        shares, out = scores.new_empty(scores.shape), v.new_empty(len(v), v.shape[2])
+        pairs.run("attend", scores, v, out=(shares, out))
+        ctx.save_for_backward(shares, v)
+        ctx.pairs = pairs
+        return out
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
-        values, y = ctx.saved_tensors
-        return _dot(ctx.edges, grad, y), _sum(ctx.edges, values.index_select(1, ctx.edges.reverse), grad), None
-
-
-class _Softmax(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, scores: Tensor, edges: NodePairs) -> Tensor:
-        largest = torch.stack([torch.segment_reduce(s, "max", offsets=edges.offsets) for s in scores.contiguous()])
-        shares = torch.exp(scores - largest.index_select(1, edges.rows))
-        shares = shares / _row_sums(edges, shares).index_select(1, edges.rows)
-        ctx.save_for_backward(shares)
-        ctx.edges = edges
-        return shares
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        (shares,) = ctx.saved_tensors
-        weighted = shares * grad
-        return weighted - shares * _row_sums(ctx.edges, weighted).index_select(1, ctx.edges.rows), None
-
-
-class _OfEnds(torch.autograd.Function):
-    """The values of the first or of the second nodes of all pairs; the gradient is a sum over the pairs of a node."""
-
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, edges: NodePairs, second: bool) -> Tensor:
-        ctx.edges, ctx.second = edges, second
-        return values.index_select(1, edges.columns if second else edges.rows)
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        by_first = grad.index_select(1, ctx.edges.reverse) if ctx.second else grad
-        return _row_sums(ctx.edges, by_first), None, None
-
-
-class _AdditiveScores(torch.autograd.Function):
-    """No product gives these: the edges are taken in pieces, and their sums x_i + y_j made again going backward."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, y: Tensor, a: Tensor, slope: float, edges: NodePairs) -> Tensor:
-        ctx.save_for_backward(x, y, a)
-        ctx.slope, ctx.edges = slope, edges
-        scores = x.new_empty(len(x), len(edges))
-        for head in range(len(x)):
-            for part, rows, columns in _pieces(edges, x.shape[2]):
-                z = x[head].index_select(0, rows).add_(y[head].index_select(0, columns))
-                scores[head, part] = torch.nn.functional.leaky_relu_(z, slope) @ a[head]
-        return scores
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
-        x, y, a = ctx.saved_tensors
-        grad_x, grad_y, grad_a = torch.zeros_like(x), torch.zeros_like(y), torch.zeros_like(a)
-        for head in range(len(x)):
-            for part, rows, columns in _pieces(ctx.edges, x.shape[2]):
-                z = x[head].index_select(0, rows).add_(y[head].index_select(0, columns))
-                slopes = torch.where(z > 0, 1.0, ctx.slope).to(z)
-                g = grad[head, part]
-                grad_a[head] += g @ (z * slopes)
-                slopes.mul_(g[:, None]).mul_(a[head])
-                grad_x[head].index_add_(0, rows, slopes)
-                grad_y[head].index_add_(0, columns, slopes)
-        return grad_x, grad_y, grad_a, None, None
-
-
-def _pieces(edges: NodePairs, channels: int) -> list[tuple[slice, Tensor, Tensor]]:
-    step = max(1, VALUES_AT_ONCE // channels)
-    parts = [slice(start, start + step) for start in range(0, len(edges), step)]
-    return [(part, edges.rows[part], edges.columns[part]) for part in parts]
+        shares, v = ctx.saved_tensors
+        grad_scores, grad_v = shares.new_empty(shares.shape), v.new_empty(v.shape)
+        ctx.pairs.run("attend_backward", shares, v, grad, out=(grad_scores, grad_v))
+        return grad_scores, grad_v, None

@@ -1,9 +1,8 @@
 """GAT: graph attention (Veličković et al., 2018)."""
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from s2gnn.nn.baselines.attention import NEGATIVE_SLOPE, AttentionLayer, AttentionNetwork, along, vectors
+from s2gnn.nn.baselines.attention import NEGATIVE_SLOPE, AttentionLayer, AttentionNetwork, end_scores, vectors
 from s2gnn.nn.baselines.edges import NodePairs
 from s2gnn.nn.baselines.stack import GlorotLinear
 from s2gnn.operators import SparseInput
@@ -25,10 +24,9 @@ class GATLayer(AttentionLayer):
 
     def forward(self, x: Tensor | SparseInput, edges: NodePairs) -> Tensor:
         """The layer's output before its activation, (N, out_channels)."""
-        h = self._by_head(self.lin(x))  # (heads, N, C)
-        source, target = along(h, self.att_src), along(h, self.att_dst)  # (heads, N)
-        scores = F.leaky_relu(edges.of_columns(source) + edges.of_rows(target), NEGATIVE_SLOPE)
-        return edges.sum(edges.softmax(scores), h).mean(0) + self.bias
+        h = self._by_head(self.lin(x))  # (N, heads, C)
+        scores = end_scores(h, self.att_dst, self.att_src, edges, NEGATIVE_SLOPE)  # (heads, E)
+        return edges.attend(scores, h) + self.bias
 
 
 class GAT(AttentionNetwork):

@@ -24,9 +24,9 @@ class GATv2Layer(AttentionLayer):
 
     def forward(self, x: Tensor | SparseInput, edges: NodePairs) -> Tensor:
         """The layer's output before its activation, (N, out_channels)."""
-        neighbour, own = self._by_head(self.lin_l(x)), self._by_head(self.lin_r(x))  # (heads, N, C)
-        scores = edges.additive_scores(own, neighbour, self.att[0], NEGATIVE_SLOPE)
-        return edges.sum(edges.softmax(scores), neighbour).mean(0) + self.bias
+        neighbour, own = self._by_head(self.lin_l(x)), self._by_head(self.lin_r(x))  # (N, heads, C)
+        scores = edges.additive(own, neighbour, self.att[0], NEGATIVE_SLOPE)  # (heads, E)
+        return edges.attend(scores, neighbour) + self.bias
 
 
 class GATv2(AttentionNetwork):

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from s2gnn.errors import InputError
-from s2gnn.nn.baselines.attention import NEGATIVE_SLOPE, AttentionLayer, AttentionNetwork, along, vectors
+from s2gnn.nn.baselines.attention import NEGATIVE_SLOPE, AttentionLayer, AttentionNetwork, end_scores, vectors
 from s2gnn.nn.baselines.edges import NodePairs
 from s2gnn.nn.baselines.stack import GlorotLinear
 from s2gnn.operators import SparseInput
@@ -41,14 +41,12 @@ class SuperGATLayer(AttentionLayer):
 
     def forward(self, x: Tensor | SparseInput, edges: NodePairs) -> Tensor:
         """The layer's output before its activation, (N, out_channels); in training also `guess_loss`."""
-        h = self._by_head(self.lin(x))  # (heads, N, C)
-        source, target = along(h, self.att_l), along(h, self.att_r)  # (heads, N)
+        h = self._by_head(self.lin(x))  # (N, heads, C)
         guesses = edges.dot(h, h)  # (heads, E)
-        scores = (edges.of_columns(source) + edges.of_rows(target)) * guesses.sigmoid()
-        shares = edges.softmax(F.leaky_relu(scores, NEGATIVE_SLOPE))
         if self.training and self.attention_loss > 0:
             self.guess_loss = _cross_entropy(guesses, non_edges(edges).dot(h, h))
-        return edges.sum(shares, h).mean(0) + self.bias
+        scores = end_scores(h, self.att_r, self.att_l, edges, slope=1.0) * guesses.sigmoid()
+        return edges.attend(F.leaky_relu(scores, NEGATIVE_SLOPE), h) + self.bias
 
 
 def _cross_entropy(edges: Tensor, others: Tensor) -> Tensor:
@@ -66,8 +64,8 @@ def non_edges(edges: NodePairs) -> NodePairs:
     """
     n = edges.n_nodes
     drawn = _of_one_graph(edges) if edges.graph_sizes is None else _of_each_graph(edges, edges.graph_sizes)
-    both = torch.unique(torch.cat([drawn, drawn % n * n + drawn // n]))
-    return NodePairs(both, n, edges.graph_sizes)
+    both = torch.cat([drawn, drawn % n * n + drawn // n])
+    return NodePairs(torch.unique(both), n, edges.graph_sizes)
 
 
 def _of_one_graph(edges: NodePairs) -> Tensor:

@@ -26,8 +26,8 @@ class TransformerLayer(AttentionLayer):
     def forward(self, x: Tensor | SparseInput, edges: NodePairs) -> Tensor:
         """The layer's output before its activation, (N, out_channels)."""
         query, key, value = (self._by_head(linear(x)) for linear in (self.lin_query, self.lin_key, self.lin_value))
-        shares = edges.softmax(edges.dot(query / math.sqrt(self.out_channels), key))
-        attended: Tensor = edges.sum(shares, value).mean(0) + self.lin_skip(x)
+        scores = edges.dot(query / math.sqrt(self.out_channels), key)  # (heads, E)
+        attended: Tensor = edges.attend(scores, value) + self.lin_skip(x)
         return attended
 
 

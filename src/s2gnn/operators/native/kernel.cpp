@@ -1,71 +1,20 @@
 #include "kernel.hpp"
 
-#include <algorithm>
-#include <cstring>
-#include <vector>
-
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
-#ifndef S2GNN_VARIANT
-#error "compile with -DS2GNN_VARIANT=portable|avx2|avx512"
-#endif
+#include "vectors.hpp"
 
 namespace s2gnn {
 namespace S2GNN_VARIANT {
-namespace {
 
-#if defined(__AVX512F__)
-constexpr int kLanes = 16;         // floats of one register
-constexpr int kAccumulators = 24;  // registers that hold sums; the rest is for operands
-#elif defined(__AVX2__)
-constexpr int kLanes = 8;
-constexpr int kAccumulators = 12;
-#else
-constexpr int kLanes = 4;
-constexpr int kAccumulators = 12;
-#endif
+template <typename Real>
+Attention<Real> attention();  // attention.cpp
+
+namespace {
 
 constexpr int kPrefetch = 24;  // edges ahead
 constexpr int kChunk = 32;     // edges whose weights are made at a time
 constexpr int kMaxAlpha = 8;   // powers with a kernel of their own
 
-template <int Lanes>
-struct Vector {
-  typedef float type __attribute__((vector_size(Lanes * sizeof(float)), aligned(4), may_alias));
-};
-template <>
-struct Vector<1> {
-  typedef float type;
-};
-
 enum class Kind { fan_out, fan_in, branchwise };
-
-// The rows of each thread: contiguous, with about the same number of edges (a row costs about as much as 8 edges).
-template <typename Real>
-std::vector<std::int64_t> balanced_rows(const Powers<Real> &p) {
-  const auto cost = [&](std::int64_t row) { return std::int64_t(p.indptr[row]) + 8 * row; };
-  std::vector<std::int64_t> bounds(p.threads + 1, p.n);
-  bounds[0] = 0;
-  for (int thread = 1; thread < p.threads; ++thread) {
-    const std::int64_t wanted = cost(p.n) * thread / p.threads;
-    std::int64_t low = bounds[thread - 1], high = p.n;
-    while (low < high) {
-      const std::int64_t middle = (low + high) / 2;
-      if (cost(middle) < wanted) low = middle + 1; else high = middle;
-    }
-    bounds[thread] = low;
-  }
-  return bounds;
-}
-
-template <typename Real, typename Work>
-void for_balanced_rows(const Powers<Real> &p, const Work &work) {
-  const auto bounds = balanced_rows(p);
-#pragma omp parallel for schedule(static, 1) num_threads(p.threads)
-  for (int thread = 0; thread < p.threads; ++thread) work(bounds[thread], bounds[thread + 1]);
-}
 
 // Eight floats: the weights of one edge in all branches.
 typedef float V8 __attribute__((vector_size(32), aligned(4), may_alias));
@@ -279,7 +228,7 @@ void narrow_branchwise(const Powers<float> &p, const float *in, float *out, std:
 template <Kind kind, int Alpha>
 void specialised(const Powers<float> &p, const float *in, float *out, std::int64_t f) {
   constexpr int blocks = std::max(1, std::min(4, kAccumulators / Alpha));
-  for_balanced_rows(p, [&](std::int64_t begin, std::int64_t end) {
+  for_balanced_rows(p.indptr, p.n, p.threads, [&](int, std::int64_t begin, std::int64_t end) {
 #if defined(__AVX2__)
     if (kind == Kind::branchwise && f < kLanes) return narrow_branchwise<Alpha>(p, in, out, f, begin, end);
 #endif
@@ -298,7 +247,7 @@ void general(const Powers<Real> &p, const Real *in, Real *out, std::int64_t f) {
   const std::int64_t branches = (p.alpha + 1) * f;
   const std::int64_t in_row = one_input ? f : branches, out_row = one_output ? f : branches;
   const std::int64_t in_branch = one_input ? 0 : f, out_branch = one_output ? 0 : f;
-  for_balanced_rows(p, [&](std::int64_t begin, std::int64_t end) {
+  for_balanced_rows(p.indptr, p.n, p.threads, [&](int, std::int64_t begin, std::int64_t end) {
     std::vector<Real> sums(p.alpha * width);
     for (std::int64_t first = 0; first < f; first += width) {
       const std::int64_t count = std::min(width, f - first);
@@ -405,7 +354,9 @@ Variant variant() {
           general<Kind::fan_in, double>,
           general<Kind::branchwise, double>,
           activate,
-          activate_backward};
+          activate_backward,
+          attention<float>(),
+          attention<double>()};
 }
 
 }  // namespace S2GNN_VARIANT

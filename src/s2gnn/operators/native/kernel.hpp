@@ -11,6 +11,8 @@
 
 #include <cstdint>
 
+#include "attention.hpp"
+
 namespace s2gnn {
 
 template <typename Real>
@@ -51,6 +53,8 @@ struct Variant {
   void (*branchwise64)(const Powers<double> &, const double *, double *, std::int64_t);
   void (*activate)(Activation, const float *, const float *, float *);
   void (*activate_backward)(Activation, const float *, const float *, float *);
+  Attention<float> attention32;
+  Attention<double> attention64;
 };
 
 Variant portable_variant();

@@ -122,6 +122,115 @@ void activate_backward(const std::string &variant, In<float, 3> grad, In<float, 
   kernel.activate_backward(a, grad.data(), y.data(), out.data());
 }
 
+template <typename Real>
+const s2gnn::Attention<Real> &attention(const std::string &variant);
+template <>
+const s2gnn::Attention<float> &attention(const std::string &variant) { return find(variant).attention32; }
+template <>
+const s2gnn::Attention<double> &attention(const std::string &variant) { return find(variant).attention64; }
+
+s2gnn::Pairs pairs(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<std::int32_t, 1> reverse,
+                   std::size_t heads, int threads) {
+  require(indptr.shape(0) >= 1 && indices.shape(0) == reverse.shape(0), "indices and reverse disagree on the pairs");
+  require(threads >= 1, "threads must be at least 1");
+  return {indptr.data(), indices.data(), reverse.data(), std::int64_t(indptr.shape(0)) - 1,
+          std::int64_t(indices.shape(0)), std::int64_t(heads), threads};
+}
+
+// Whether an array holds signals (n, heads, channels) or values (heads, nnz) of the pairs.
+template <typename Array>
+bool holds(const Array &x, std::size_t rows, std::size_t heads, std::size_t channels = 0) {
+  return x.shape(0) == rows && x.shape(1) == heads && (channels == 0 || x.shape(2) == channels);
+}
+
+template <typename Real>
+void dot(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices,
+         In<std::int32_t, 1> reverse, int threads, In<Real, 3> x, In<Real, 3> y, Out<Real, 2> out) {
+  const auto p = pairs(indptr, indices, reverse, x.shape(1), threads);
+  require(holds(x, p.n, p.heads) && same_shape(x, y) && holds(out, p.heads, p.nnz),
+          "dot wants x and y (n, heads, channels), out (heads, pairs)");
+  const auto &kernel = attention<Real>(variant);
+  nb::gil_scoped_release unlocked;
+  kernel.dot(p, x.shape(2), x.data(), y.data(), out.data());
+}
+
+template <typename Real>
+void sum(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices,
+         In<std::int32_t, 1> reverse, int threads, bool reversed, In<Real, 2> values, In<Real, 3> y, Out<Real, 3> out) {
+  const auto p = pairs(indptr, indices, reverse, y.shape(1), threads);
+  require(holds(values, p.heads, p.nnz) && holds(y, p.n, p.heads) && same_shape(y, out),
+          "sum wants values (heads, pairs), y and out (n, heads, channels)");
+  const auto &kernel = attention<Real>(variant);
+  nb::gil_scoped_release unlocked;
+  kernel.sum(p, y.shape(2), reversed, values.data(), y.data(), out.data());
+}
+
+template <typename Real>
+void additive(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices,
+              In<std::int32_t, 1> reverse, int threads, double slope, In<Real, 3> x, In<Real, 3> y, In<Real, 2> a,
+              Out<Real, 2> out) {
+  const auto p = pairs(indptr, indices, reverse, x.shape(1), threads);
+  require(holds(x, p.n, p.heads) && same_shape(x, y) && a.shape(0) == x.shape(1) && a.shape(1) == x.shape(2) &&
+              holds(out, p.heads, p.nnz),
+          "additive wants x and y (n, heads, channels), a (heads, channels), out (heads, pairs)");
+  const auto &kernel = attention<Real>(variant);
+  nb::gil_scoped_release unlocked;
+  kernel.additive(p, x.shape(2), Real(slope), x.data(), y.data(), a.data(), out.data());
+}
+
+template <typename Real>
+void additive_backward(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices,
+                       In<std::int32_t, 1> reverse, int threads, double slope, In<Real, 3> x, In<Real, 3> y,
+                       In<Real, 2> a, In<Real, 2> grad, Out<Real, 3> grad_x, Out<Real, 3> grad_y, Out<Real, 3> grad_a) {
+  const auto p = pairs(indptr, indices, reverse, x.shape(1), threads);
+  require(holds(x, p.n, p.heads) && same_shape(x, y) && same_shape(x, grad_x) && same_shape(x, grad_y) &&
+              a.shape(0) == x.shape(1) && a.shape(1) == x.shape(2) && holds(grad, p.heads, p.nnz) &&
+              holds(grad_a, threads, p.heads, x.shape(2)),
+          "additive_backward wants x, y and their gradients (n, heads, channels), a (heads, channels), its gradient "
+          "(threads, heads, channels), grad (heads, pairs)");
+  const auto &kernel = attention<Real>(variant);
+  nb::gil_scoped_release unlocked;
+  kernel.additive_backward(p, x.shape(2), Real(slope), x.data(), y.data(), a.data(), grad.data(), grad_x.data(),
+                           grad_y.data(), grad_a.data());
+}
+
+template <typename Real>
+void attend(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices,
+            In<std::int32_t, 1> reverse, int threads, In<Real, 2> scores, In<Real, 3> v, Out<Real, 2> shares,
+            Out<Real, 2> out) {
+  const auto p = pairs(indptr, indices, reverse, v.shape(1), threads);
+  require(holds(scores, p.heads, p.nnz) && holds(shares, p.heads, p.nnz) &&
+              holds(v, p.n, p.heads) && holds(out, p.n, v.shape(2)),
+          "attend wants scores and shares (heads, pairs), v (n, heads, channels), out (n, channels)");
+  const auto &kernel = attention<Real>(variant);
+  nb::gil_scoped_release unlocked;
+  kernel.attend(p, v.shape(2), scores.data(), v.data(), shares.data(), out.data());
+}
+
+template <typename Real>
+void attend_backward(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices,
+                     In<std::int32_t, 1> reverse, int threads, In<Real, 2> shares, In<Real, 3> v, In<Real, 2> grad,
+                     Out<Real, 2> grad_scores, Out<Real, 3> grad_v) {
+  const auto p = pairs(indptr, indices, reverse, v.shape(1), threads);
+  require(holds(shares, p.heads, p.nnz) && holds(grad_scores, p.heads, p.nnz) &&
+              holds(v, p.n, p.heads) && same_shape(v, grad_v) && holds(grad, p.n, v.shape(2)),
+          "attend_backward wants shares and their gradient (heads, pairs), v and its gradient (n, heads, channels), "
+          "grad (n, channels)");
+  const auto &kernel = attention<Real>(variant);
+  nb::gil_scoped_release unlocked;
+  kernel.attend_backward(p, v.shape(2), shares.data(), v.data(), grad.data(), grad_scores.data(), grad_v.data());
+}
+
+template <typename Real>
+void define_attention(nb::module_ &module) {
+  module.def("dot", &dot<Real>);
+  module.def("sum", &sum<Real>);
+  module.def("additive", &additive<Real>);
+  module.def("additive_backward", &additive_backward<Real>);
+  module.def("attend", &attend<Real>);
+  module.def("attend_backward", &attend_backward<Real>);
+}
+
 }  // namespace
 
 NB_MODULE(_native, module) {
@@ -140,4 +249,6 @@ NB_MODULE(_native, module) {
   module.def("branchwise", &product<double, &Variant::branchwise64, true, true>);
   module.def("activate", &activate);
   module.def("activate_backward", &activate_backward);
+  define_attention<float>(module);
+  define_attention<double>(module);
 }
