@@ -8,7 +8,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from s2gnn import SobolevOperator
 from s2gnn.bench.benchmarks import operator_bytes
-from s2gnn.bench.cost import PROCESS, dense_flops, fetched, fetched_in_epoch, planned_orders, training_bytes
+from s2gnn.bench.cost import dense_flops, fetched, fetched_in_epoch, planned_orders, training_bytes
 from s2gnn.bench.networks import make_epoch, make_network
 from s2gnn.bench.tasks import Task, Workload, random_graph
 from s2gnn.graphs import partition
@@ -85,10 +85,8 @@ def test_a_network_is_planned_and_allocates_as_the_formulas_say(graph, task):
 
 
 @pytest.mark.parametrize(("nodes", "edges", "alpha"), [(1_000, 20_000, 6), (20_000, 20_000, 6), (20_000, 200_000, 2)])
-@pytest.mark.parametrize("block", [2**22, 2**14])
-def test_making_the_operator_allocates_what_the_formula_says(nodes, edges, alpha, block, monkeypatch):
-    for module in ("s2gnn.bench.cost", "s2gnn.operators.shifts"):
-        monkeypatch.setattr(f"{module}.BLOCK", block)
+@pytest.mark.skipif(kernel.chosen() == kernel.PLAIN, reason="needs the native kernel, which allocates less")
+def test_making_the_operator_allocates_what_the_formula_says(nodes, edges, alpha):
     graph = random_graph(nodes, edges)
     tracemalloc.start()
     try:
@@ -96,7 +94,8 @@ def test_making_the_operator_allocates_what_the_formula_says(nodes, edges, alpha
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert 0.9 < training_bytes(Task(nodes, edges, alpha=alpha)).preparing / peak < 1.1
+    inside = 3 * 8 * nodes  # arrays of the native code, which are not traced
+    assert training_bytes(Task(nodes, edges, alpha=alpha)).preparing == pytest.approx(peak + inside, rel=0.02)
 
 
 def test_bytes_fetched_are_those_of_the_benchmarks():
@@ -126,13 +125,11 @@ def test_a_billion_edges_have_short_indices_and_a_few_more_have_long_ones():
     assert training_bytes(longer).graph == 16 * longer.directions + 8 * (longer.nodes + 1)
 
 
-def test_the_peak_is_that_of_the_graph_of_the_operator_or_of_training():
+def test_the_peak_is_that_of_the_graph_or_of_training():
     few_nodes = training_bytes(Task(1_000, 10**9 // 2, 4, 4, layers=1, alpha=1))
     assert few_nodes.peak == few_nodes.peak_of_building > 32 * 10**9
     many_nodes = training_bytes(Task(10**7, 10**7 // 2, 64, 10, 64, 2))
     assert many_nodes.peak > many_nodes.graph + many_nodes.operator + many_nodes.features + many_nodes.activations
-    narrow = training_bytes(Task(10**7, 10**7 // 2, 4, 1, layers=1))
-    assert narrow.peak == PROCESS + narrow.graph + narrow.features + narrow.preparing
 
 
 @pytest.mark.skipif(kernel.chosen() == kernel.PLAIN, reason="needs the native kernel, whose plan differs")

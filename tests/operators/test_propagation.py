@@ -164,9 +164,9 @@ import sys, warnings
 sys.modules["s2gnn.operators._native"] = None
 import torch
 from s2gnn import Graph, SobolevOperator
-op = SobolevOperator(Graph.from_edge_list([(0, 1)], [0.5]), 2)
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
+    op = SobolevOperator(Graph.from_edge_list([(0, 1)], [0.5]), 2)
     op.propagate(torch.ones(2, 1))
     op.propagate(torch.ones(2, 1))
 print(len(caught), caught[0].category.__name__, caught[0].message)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch_geometric.nn import GCNConv
 
 from s2gnn import Graph, IdenticalBranchesWarning, InputError, SobolevOperator
-from s2gnn.operators import shifts
+from s2gnn.operators import kernel
 from s2gnn.operators.shifts import hadamard_factors
 from tests import dense
 from tests.random_graphs import graphs, random_graph
@@ -112,10 +112,10 @@ def test_prepared_input_holds_the_propagation():
 
 def test_the_operator_stores_one_pattern_whatever_alpha():
     powers = SobolevOperator(random_graph(50), 12).powers
-    stored = [powers.indptr, powers.indices, powers.b, powers.c, powers.t]
+    stored = [powers.indptr, powers.indices, powers.b, powers.c, powers.p]
     n, nnz = 50, len(powers.indices)
     assert powers.indices.dtype == powers.indptr.dtype == torch.int32
-    assert sum(t.numel() for t in stored) == (n + 1) + 2 * nnz + 12 * n + n
+    assert sum(t.numel() for t in stored) == (n + 1) + 2 * nnz + 2 * 12 * n
 
 
 PATH = Graph.from_edge_list([(0, 1), (1, 2)])
@@ -177,11 +177,13 @@ def test_unusable_signals():
     assert repr(op).startswith("SobolevOperator(Graph(n_nodes=4")
 
 
-def test_rows_are_worked_on_in_blocks_with_the_same_result(monkeypatch):
-    g = random_graph(40, 0.3)
-    whole = hadamard_factors(g, 4, 0.7, "laplacian")
-    for block in (1, 7, 100):
-        monkeypatch.setattr(shifts, "BLOCK", block)
-        parts = hadamard_factors(g, 4, 0.7, "laplacian")
-        np.testing.assert_array_equal(parts.b, whole.b)
-        np.testing.assert_allclose(parts.c, whole.c, rtol=1e-14)
+@quiet
+@pytest.mark.parametrize("shift", SHIFTS)
+@given(g=graphs(max_nodes=9), epsilon=st.sampled_from([0.0, 1e-3, 1.0, 1e3]))
+def test_native_factors_are_those_of_numpy(shift, g, epsilon):
+    native = hadamard_factors(g, 4, epsilon, shift)
+    with kernel.use(kernel.PLAIN):
+        plain = hadamard_factors(g, 4, epsilon, shift)
+    for name in ("b", "c", "t"):
+        np.testing.assert_allclose(getattr(native, name), getattr(plain, name), rtol=1e-13)
+    assert (native.sign, native.identical) == (plain.sign, plain.identical)

@@ -17,7 +17,6 @@ from s2gnn.nn.inputs import LayerInput
 from s2gnn.nn.plan import Order, plan_input, plan_layer
 from s2gnn.operators import PreparedInput, SobolevOperator
 from s2gnn.operators.propagation import HadamardPowers
-from s2gnn.operators.shifts import BLOCK
 
 PROCESS = 400 * 2**20  # bytes of an interpreter with torch and the package loaded
 CACHED_SIGNAL = 2**24  # bytes: half of the last-level cache (32 MiB) of the machine of the records
@@ -56,8 +55,7 @@ class Bytes:
     @property
     def peak(self) -> int:
         """The peak resident memory of the process until training ends."""
-        held = PROCESS + self.graph + self.features
-        return max(self.peak_of_building, held + self.preparing, held + self.operator + self.network)
+        return max(self.peak_of_building, PROCESS + self.graph + self.features + self.operator + self.network)
 
     def in_clusters(self) -> dict[str, int]:
         """What mini-batch training holds of the whole graph at each stage, in addition to a batch and the process."""
@@ -88,7 +86,7 @@ def training_bytes(task: Task) -> Bytes:
         building=8 * directions + 2 * graph,  # the matrix, the validated copy, its transpose or result
         graph=graph,
         preparing=_preparing(task),
-        operator=(index + 4) * directions + index * (nodes + 1) + 4 * branches * nodes,
+        operator=(index + 4) * directions + index * (nodes + 1) + 8 * task.alpha * nodes,
         features=features,
         copied=0 if first == "prepared" else features,
         propagated=0 if first == "transform" else branches * features,
@@ -99,15 +97,8 @@ def training_bytes(task: Task) -> Bytes:
 
 
 def _preparing(task: Task) -> int:
-    """Float64 numbers of nodes and of blocks of directions, in addition to the float32 values of all directions.
-
-    Three arrays of a block, and three of the block before; four numbers per node, α degrees and, while the blocks are
-    summed, ones. At the end the roots, inverses and a mask of the degrees.
-    """
-    block = 8 * min(task.directions, BLOCK)
-    summing = 8 * (5 + task.alpha) * task.nodes + (3 if task.directions <= BLOCK else 6) * block
-    inverting = 8 * (4 + 3 * task.alpha) * task.nodes + task.alpha * task.nodes + 3 * block
-    return 4 * task.directions + max(summing, inverting)
+    """The float32 values of all directions; per node, four float64 numbers and α degrees."""
+    return 4 * task.directions + 8 * (4 + task.alpha) * task.nodes
 
 
 def _numbers_in_evaluation(task: Task) -> int:

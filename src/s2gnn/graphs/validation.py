@@ -68,6 +68,11 @@ def check_choice(what: str, value: object, choices: Sequence[str]) -> None:
         raise InputError(f"{what} is {value!r}, but it must be one of {', '.join(choices)}")
 
 
+def relative_rounding(dtype: Any) -> float:
+    """By how much the two directions of an edge may differ, relative to the larger, for weights of a type."""
+    return ROUNDING_ULPS * float(np.finfo(dtype).eps)
+
+
 class ValidCSR(NamedTuple):
     """CSR arrays that are known to be those of a graph; without `copy` it keeps them, for instance in shared memory."""
 
@@ -95,8 +100,7 @@ def symmetric_csr(matrix: Any, *, sum_duplicates: bool, drop_self_loops: bool) -
         raise InputError("the graph has no nodes: it needs at least one")
     if matrix.dtype.kind not in "fiub":
         raise InputError(f"the weights have dtype {matrix.dtype}, but they must be real numbers")
-    rounding = ROUNDING_ULPS * float(np.finfo(matrix.dtype if matrix.dtype.kind == "f" else np.float64).eps)
-
+    rounding = relative_rounding(matrix.dtype if matrix.dtype.kind == "f" else np.float64)
     csr = _unsummed_csr(matrix)
     _require_entries(csr, ~np.isfinite(csr.data), "is not finite")
     _require_entries(csr, csr.data < 0, "is negative: weights are similarities, zero or more")

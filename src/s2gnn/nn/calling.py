@@ -4,7 +4,6 @@ import torch
 from torch import Tensor
 
 from s2gnn.errors import InputError
-from s2gnn.graphs import Graph
 from s2gnn.nn.epsilon import LearnedEpsilon
 from s2gnn.nn.inputs import LayerInput
 from s2gnn.operators import (
@@ -16,6 +15,7 @@ from s2gnn.operators import (
     SobolevOperator,
     SparseInput,
 )
+from s2gnn.operators.edge_index import graph_of_edge_index
 
 
 def as_operator(
@@ -52,7 +52,7 @@ def as_operator(
             graph, edge_weight, x.shape[0], alpha, chosen, dtype=x.dtype, device=x.device
         )
         return family.at(value)
-    undirected = Graph.from_edge_index(graph, edge_weight, x.shape[0], sum_duplicates=True, drop_self_loops=True)
+    undirected, _ = graph_of_edge_index(graph, edge_weight, x.shape[0])
     return SobolevOperator(undirected, alpha, float(value), chosen, dtype=x.dtype, device=x.device)
 
 

@@ -1,19 +1,16 @@
-"""Hadamard powers in torch, differentiable by the edge weights: the factors that they are made of, and the products."""
+"""The factors of Hadamard powers in torch, differentiable by ε and by the edge weights."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 
 from s2gnn.graphs import Graph
-from s2gnn.operators.autograd import apply
-from s2gnn.operators.propagation import HadamardPowers, branchwise
 from s2gnn.operators.shifts import Shift
 
 LARGEST_SCALE = 1e18  # its square is a float32
-GATHERED_AT_ONCE = 2**22  # values
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +35,11 @@ class EdgePattern:
     def of(cls, graph: Graph, device: torch.device | str) -> "EdgePattern":
         """The pattern of `graph`."""
         rows, columns = graph.rows(), graph.indices
+        stored = np.arange(len(rows))
+        reverse = sp.csr_array((stored, columns, graph.indptr), shape=(graph.n_nodes,) * 2).T.tocsr().data
         upper = rows < columns
-        lower = np.flatnonzero(~upper)
-        pairs = np.empty(len(rows), np.int64)
-        pairs[upper] = np.arange(graph.n_edges)
-        in_order_of_upper = np.lexsort((rows[lower], columns[lower]))
-        pairs[lower[in_order_of_upper]] = np.arange(graph.n_edges)
+        pairs = np.cumsum(upper) - 1
+        pairs = np.where(upper, pairs, pairs[reverse])
         csr = (torch.tensor(array, device=device) for array in (graph.indptr, columns))
         return cls(*csr, *(torch.tensor(array, dtype=torch.int64, device=device) for array in (rows, columns, pairs)))
 
@@ -133,46 +129,3 @@ def scalings(factors: EdgeFactors, epsilon: Tensor) -> tuple[Tensor, Tensor]:
     positive = degrees > 0
     degrees = degrees.where(positive, 1.0)
     return scale * degrees.rsqrt() * positive, own_power / degrees
-
-
-def weighted_products(powers: HadamardPowers, pattern: EdgePattern, h: Tensor) -> Tensor:
-    """`branchwise` with a gradient by the entries `powers.b` too: h (N, α + 1, F) → (N, α + 1, F).
-
-    The powers are those of a matrix B that is not normalised: c is one, t is zero. The gradient takes O(E α F) and no
-    dense matrix.
-    """
-    if not (torch.is_grad_enabled() and powers.b.requires_grad):
-        return branchwise(powers, h)
-    return apply(_Products, powers.b, h, powers, pattern)
-
-
-class _Products(torch.autograd.Function):
-    """`weighted_products`; the gradient by h is the same map again, because B is symmetric."""
-
-    @staticmethod
-    def forward(ctx: Any, b: Tensor, h: Tensor, powers: HadamardPowers, pattern: EdgePattern) -> Tensor:
-        ctx.save_for_backward(b, h)
-        ctx.powers, ctx.pattern = powers._replace(b=b.detach()), pattern
-        return branchwise(ctx.powers, h)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        b, h = ctx.saved_tensors
-        powers = ctx.powers._replace(b=b)
-        grad_b = _by_entries(powers, ctx.pattern, grad, h) if ctx.needs_input_grad[0] else None
-        grad_h = weighted_products(powers, ctx.pattern, grad) if ctx.needs_input_grad[1] else None
-        return grad_b, grad_h, None, None
-
-
-def _by_entries(powers: HadamardPowers, pattern: EdgePattern, grad: Tensor, h: Tensor) -> Tensor:
-    """Σ_ρ (±1)^ρ ρ b_ij^(ρ−1) ⟨g_ρ(i), h_ρ(j)⟩ of every stored direction (E,), some edges at a time."""
-    grad, h = grad[:, 1:], h[:, 1:]
-    rho = torch.arange(1, h.shape[1] + 1, device=h.device)
-    coefficients = (powers.sign**rho * rho).to(h.dtype)  # (alpha,)
-    at_once = max(1, GATHERED_AT_ONCE // max(1, h.shape[1] * h.shape[2]))
-    parts = []
-    for start in range(0, len(powers.b), at_once):
-        edges = slice(start, start + at_once)
-        inner = (grad[pattern.rows[edges]] * h[pattern.columns[edges]]).sum(dim=2)  # (edges, alpha)
-        parts.append((inner * coefficients * powers.b[edges, None] ** (rho - 1)).sum(dim=1))
-    return torch.cat(parts) if parts else torch.zeros_like(powers.b)

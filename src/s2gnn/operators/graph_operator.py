@@ -9,7 +9,8 @@ from torch import Tensor
 
 from s2gnn.errors import InputError
 from s2gnn.graphs.selection import Selection
-from s2gnn.operators.propagation import by_branch
+from s2gnn.operators import propagation
+from s2gnn.operators.propagation import HadamardPowers, by_branch
 from s2gnn.operators.shifts import Shift
 
 
@@ -99,6 +100,34 @@ class BranchOperator(GraphOperator):
                 f"or build the operator with dtype={h.dtype}"
             )
         return h
+
+
+class HadamardOperator(BranchOperator):
+    """Normalised Hadamard powers of one graph, in the factors that the kernels take.
+
+    Attributes:
+        powers: the factors.
+    """
+
+    powers: HadamardPowers
+
+    def stacked(self, h: Tensor) -> Tensor:
+        """S_ρ h for ρ = 0..α, differentiable: h (N, F) → (N, α + 1, F)."""
+        return propagation.fan_out(self.powers, self.signal(h))
+
+    def propagate_branches(self, h: Tensor) -> Tensor:
+        """S_ρ h_ρ, one input for each ρ = 0..α, differentiable: h (N, α + 1, F) → (N, α + 1, F)."""
+        return propagation.branchwise(self.powers, self.signal(h, branches=True))
+
+    def filtered(self, x: "Tensor | PreparedInput", weight: Tensor) -> Tensor:
+        """(S_ρ x) W_ρ for ρ = 0..α, differentiable: x (N, F), weight (α + 1, F, out) → (N, α + 1, out)."""
+        if isinstance(x, Tensor) and x.requires_grad and torch.is_grad_enabled() and not self.powers.are_learned:
+            return propagation.filtered(self.powers, self.signal(x), weight)
+        return super().filtered(x, weight)
+
+    def gather_cost(self, width: int, *, branches: bool) -> float:
+        """The cost of the sparse products with one signal (N, width), or with one for each of the α `branches`."""
+        return propagation.gather_cost(self.powers.b, self.alpha, self.device.type, width, branches=branches)
 
 
 @dataclass(frozen=True, eq=False)

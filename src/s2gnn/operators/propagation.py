@@ -3,7 +3,7 @@
 Three linear maps: `fan_out` takes one signal to α + 1, `fan_in` is its adjoint, and `branchwise` takes α + 1 signals
 to as many; S_0 is the identity. The α + 1 signals of a node lie side by side, (N, α + 1, F): a neighbour's branches
 are one stretch of memory, and dense products see them as one matrix.
-Every S_ρ is symmetric, so a backward pass uses these maps again and no transpose is formed. Each is registered with
+Every S_ρ is symmetric, so a backward pass uses these maps again and no transpose is formed. Each map is registered with
 `torch.library` and computed by the native kernel or, where there is none, on plain torch.
 """
 
@@ -25,6 +25,8 @@ with warnings.catch_warnings():
         check_invariants=False,
     )  # fmt: skip
 
+GATHERED_AT_ONCE = 2**22  # values that plain torch gathers from edges at once
+
 
 class HadamardPowers(NamedTuple):
     """`HadamardFactors` as tensors, with the CSR pattern of the graph.
@@ -34,7 +36,7 @@ class HadamardPowers(NamedTuple):
         indices: (E,) int32, E stored directions.
         b: (E,).
         c: (N, α).
-        t: (N,).
+        p: (N, α), the diagonals.
         sign: +1 or −1.
     """
 
@@ -42,12 +44,19 @@ class HadamardPowers(NamedTuple):
     indices: Tensor
     b: Tensor
     c: Tensor
-    t: Tensor
+    p: Tensor
     sign: int
+
+    @property
+    def are_learned(self) -> bool:
+        """Whether gradients by b, c or p are asked for."""
+        return torch.is_grad_enabled() and any(x.requires_grad for x in (self.b, self.c, self.p))
 
 
 def fan_out(powers: HadamardPowers, h: Tensor) -> Tensor:
     """S_ρ h for ρ = 0..α, differentiable: h (N, F) → (N, α + 1, F)."""
+    if powers.are_learned:
+        return branchwise(powers, h[:, None].expand(-1, powers.c.shape[1] + 1, -1))
     product: Tensor = _fan_out(*powers, h)
     return product
 
@@ -59,7 +68,10 @@ def fan_in(powers: HadamardPowers, g: Tensor) -> Tensor:
 
 
 def branchwise(powers: HadamardPowers, h: Tensor) -> Tensor:
-    """S_ρ h_ρ for ρ = 0..α, its own adjoint, differentiable: h (N, α + 1, F) → (N, α + 1, F)."""
+    """S_ρ h_ρ for ρ = 0..α, its own adjoint, differentiable: h (N, α + 1, F) → (N, α + 1, F).
+
+    This map alone has gradients by b, c and p, too: others are made of it where those are asked for.
+    """
     product: Tensor = _branchwise(*powers, h)
     return product
 
@@ -96,7 +108,7 @@ class _Filtered(torch.autograd.Function):
         return grad_h, grad_weight, *(None,) * 6
 
 
-def gather_cost(powers: HadamardPowers, alpha: int, device: str, width: int, *, branches: bool) -> float:
+def gather_cost(b: Tensor, alpha: int, device: str, width: int, *, branches: bool) -> float:
     """See `BranchOperator.gather_cost`.
 
     An edge costs its index, its value, α scalings and the rows that it gathers: α rows, or, of one signal in the native
@@ -104,14 +116,14 @@ def gather_cost(powers: HadamardPowers, alpha: int, device: str, width: int, *, 
     """
     native = kernel.chosen(device) != kernel.PLAIN
     per_byte = kernel.FLOPS_PER_GATHERED_BYTE if native else kernel.FLOPS_PER_GATHERED_BYTE_OF_CSR
-    size, rows = powers.b.element_size(), 1 if native and not branches else alpha
-    return per_byte * len(powers.indices) * (4 + size + size * alpha + size * width * rows)
+    size, rows = b.element_size(), 1 if native and not branches else alpha
+    return per_byte * len(b) * (4 + size + size * alpha + size * width * rows)
 
 
 @torch.library.custom_op("s2gnn::fan_out", mutates_args=())
-def _fan_out(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, h: Tensor) -> Tensor:
-    out = h.new_empty(len(t), c.shape[1] + 1, h.shape[1])
-    powers = HadamardPowers(indptr, indices, b, c, t, sign)
+def _fan_out(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, p: Tensor, sign: int, h: Tensor) -> Tensor:
+    out = h.new_empty(len(c), c.shape[1] + 1, h.shape[1])
+    powers = HadamardPowers(indptr, indices, b, c, p, sign)
     if not _run_natively("fan_out", powers, h, out):
         for branch, product in enumerate(_products(powers, h[:, None].expand(out.shape))):
             out[:, branch] = product
@@ -119,9 +131,9 @@ def _fan_out(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, s
 
 
 @torch.library.custom_op("s2gnn::fan_in", mutates_args=())
-def _fan_in(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, g: Tensor) -> Tensor:
-    out = g.new_empty(len(t), g.shape[2])
-    powers = HadamardPowers(indptr, indices, b, c, t, sign)
+def _fan_in(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, p: Tensor, sign: int, g: Tensor) -> Tensor:
+    out = g.new_empty(len(c), g.shape[2])
+    powers = HadamardPowers(indptr, indices, b, c, p, sign)
     if not _run_natively("fan_in", powers, g, out):
         out.zero_()
         for product in _products(powers, g):
@@ -130,9 +142,9 @@ def _fan_in(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, si
 
 
 @torch.library.custom_op("s2gnn::branchwise", mutates_args=())
-def _branchwise(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, h: Tensor) -> Tensor:
+def _branchwise(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, p: Tensor, sign: int, h: Tensor) -> Tensor:
     out = h.new_empty(h.shape)
-    powers = HadamardPowers(indptr, indices, b, c, t, sign)
+    powers = HadamardPowers(indptr, indices, b, c, p, sign)
     if not _run_natively("branchwise", powers, h, out):
         for branch, product in enumerate(_products(powers, h)):
             out[:, branch] = product
@@ -162,7 +174,73 @@ def _register_adjoint(forward: Any, adjoint: Any) -> None:
 
 _register_adjoint(_fan_out, _fan_in)
 _register_adjoint(_fan_in, _fan_out)
-_register_adjoint(_branchwise, _branchwise)
+
+
+def _keep_all(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    *tensors, ctx.sign, h = inputs
+    learned = any(x.requires_grad for x in tensors[2:])
+    ctx.save_for_backward(*tensors, *((h, output) if learned else ()))
+
+
+def _branchwise_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    """The gradients of Y_ρ = S_ρ H_ρ, given G_ρ, with S_ρ(i, j) = ±b_ij^ρ c_ρ(i) c_ρ(j) and S_ρ(i, i) = p_ρ(i).
+
+    By H it is S_ρ G_ρ, by p_ρ(i) it is ⟨G_ρ(i), H_ρ(i)⟩. c_ρ(i) scales what node i takes from its neighbours and what
+    it gives them, ⟨G, Y⟩ + ⟨H, S G⟩ without the diagonals.
+    """
+    *tensors, h, y = ctx.saved_tensors if len(ctx.saved_tensors) > 5 else (*ctx.saved_tensors, None, None)
+    powers = HadamardPowers._make((*tensors, ctx.sign))
+    grad_h = branchwise(powers, grad)
+    if h is None:
+        return *(None,) * 6, grad_h
+    c = powers.c
+    own = _row_products(grad, h)  # (N, alpha)
+    taken_and_given = _row_products(grad, y) + _row_products(h, grad_h) - 2 * powers.p * own
+    grad_c = torch.where(c > 0, taken_and_given / c.where(c > 0, 1.0), 0.0)
+    grad_b = _by_entries(powers, grad, h) if ctx.needs_input_grad[2] else None
+    return None, None, grad_b, grad_c, own, None, grad_h
+
+
+_branchwise.register_autograd(_branchwise_backward, setup_context=_keep_all)
+
+
+def _row_products(x: Tensor, y: Tensor) -> Tensor:
+    """⟨x_ρ(i), y_ρ(i)⟩ for ρ = 1..α, of signals (N, α + 1, F), (N, α)."""
+    native = kernel.native_variant(x.device.type)
+    if native is None or torch.is_grad_enabled():
+        return (x[:, 1:] * y[:, 1:]).sum(dim=2)
+    module, variant = native
+    nodes = torch.arange(len(x) + 1, dtype=torch.int32).numpy()
+    out = x.new_empty(x.shape[1], len(x))
+    arrays = (kernel.array(signal.contiguous()) for signal in (x, y))
+    module.dot(variant, nodes, nodes[:-1], nodes[:-1], torch.get_num_threads(), *arrays, kernel.array(out))
+    return out[1:].T
+
+
+def _by_entries(powers: HadamardPowers, grad: Tensor, h: Tensor) -> Tensor:
+    """Σ_ρ (±1)^ρ ρ b_ij^(ρ−1) c_ρ(i) c_ρ(j) ⟨g_ρ(i), h_ρ(j)⟩ of every stored direction (E,)."""
+    indptr, indices, b, c, _, sign = powers
+    native = kernel.native_variant(h.device.type)
+    if native is not None and indptr.dtype == torch.int32 and not torch.is_grad_enabled():
+        module, variant = native
+        out = torch.empty_like(b)
+        arrays = map(kernel.array, (b, c, grad.contiguous(), h.contiguous(), out))
+        module.hadamard_gradient(
+            variant, kernel.array(indptr), kernel.array(indices), torch.get_num_threads(), sign, *arrays
+        )
+        return out
+    nodes = torch.arange(len(c), device=h.device)
+    rows, columns = nodes.repeat_interleave(indptr.diff()), indices.long()
+    grad, h = c[..., None] * grad[:, 1:], c[..., None] * h[:, 1:]
+    rho = torch.arange(1, h.shape[1] + 1, device=h.device)
+    coefficients = (sign**rho * rho).to(h.dtype)  # (alpha,)
+    at_once = max(1, GATHERED_AT_ONCE // max(1, h.shape[1] * h.shape[2]))  # some edges at a time
+    parts = [b[:0]]
+    for start in range(0, len(b), at_once):
+        edges = slice(start, start + at_once)
+        inner = (grad[rows[edges]] * h[columns[edges]]).sum(dim=2)  # (edges, alpha)
+        parts.append((inner * coefficients * b[edges, None] ** (rho - 1)).sum(dim=1))
+    return torch.cat(parts)
 
 
 def _run_natively(name: str, powers: HadamardPowers, signal: Tensor, out: Tensor) -> bool:
@@ -182,13 +260,13 @@ def _products(powers: HadamardPowers, inputs: Tensor) -> Iterator[Tensor]:
 
     b^ρ is computed branch by branch: one array of E floats, not α.
     """
-    indptr, indices, b, c, t, sign = powers
+    indptr, indices, b, c, p, sign = powers
     own, *others = inputs.unbind(1)
     yield own
     power = torch.ones_like(b)
     for rho, h in enumerate(others, start=1):
         power = power * b
         scale = c[:, rho - 1, None]  # (N, 1)
-        hadamard = torch.sparse_csr_tensor(indptr, indices, power, size=(len(t), len(t)), check_invariants=False)
+        hadamard = torch.sparse_csr_tensor(indptr, indices, power, size=(len(c), len(c)), check_invariants=False)
         neighbours = scale * (hadamard @ (scale * h))  # (N, F)
-        yield sign**rho * neighbours + (t[:, None] ** rho * scale**2) * h
+        yield sign**rho * neighbours + p[:, rho - 1, None] * h

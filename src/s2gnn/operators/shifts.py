@@ -1,6 +1,5 @@
 """The shift operators of a graph, and their normalised Hadamard powers in a form that cannot overflow."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -10,9 +9,9 @@ from numpy.typing import NDArray
 
 from s2gnn.graphs import Graph
 from s2gnn.graphs.validation import check_choice
+from s2gnn.operators import kernel
 
 Shift = Literal["adjacency", "laplacian", "normalized_adjacency", "normalized_laplacian"]
-BLOCK = 2**22  # stored directions worked on at a time
 ROUNDING = 1e-12
 
 
@@ -93,41 +92,24 @@ class HadamardFactors:
 def hadamard_factors(
     graph: Graph, alpha: int, epsilon: float, shift: Shift, dtype: type[np.floating] = np.float64
 ) -> HadamardFactors:
-    """The factors of the α normalised Hadamard powers of `graph`, formed in float64; b is stored as `dtype`.
-
-    Some rows at a time, so that temporary arrays are small compared with the graph.
-    """
+    """The factors of the α normalised Hadamard powers of `graph`, formed in float64; b is stored as `dtype`."""
+    check_shift(shift)
+    native = kernel.native_variant("cpu")
+    if native is not None and graph.indptr.dtype == np.int32:
+        b, c, t = np.empty(len(graph.indices), dtype), np.empty((graph.n_nodes, alpha)), np.empty(graph.n_nodes)
+        csr = (graph.indptr, graph.indices, graph.weights)
+        identical = native[0].hadamard_factors(*csr, epsilon, get_args(Shift).index(shift), ROUNDING, b, c, t)
+        return HadamardFactors(b, c, t, -1 if shift.endswith("laplacian") else 1, identical)
     matrix = shift_matrix(graph, epsilon, shift)
     m = np.maximum(matrix.diagonal, graph.row_maxima(matrix.magnitudes))
     m[m == 0] = 1.0  # an isolated node at ε = 0: its row of S_ρ is zero whatever the scale
     t = matrix.diagonal / m
     root = np.sqrt(m)
-    b = np.empty(len(graph.indices), dtype)
-    degrees = t[:, None] ** np.arange(1, alpha + 1)
-    identical = matrix.sign > 0 and len(b) > 0 and bool(np.all(np.minimum(t, np.abs(1 - t)) < ROUNDING))
-    for first, last in _row_blocks(graph):
-        stored = slice(graph.indptr[first], graph.indptr[last])
-        indptr = graph.indptr[first : last + 1] - graph.indptr[first]
-        counts = np.diff(indptr)
-        magnitudes, columns = matrix.magnitudes[stored], graph.indices[stored]
-        exact = magnitudes / (np.repeat(root[first:last], counts) * root[columns])
-        b[stored] = exact
-        identical = identical and bool(np.all(np.abs(exact - 1) < ROUNDING))
-        relative = magnitudes / np.repeat(m[first:last], counts)
-        power = np.ones_like(relative)
-        for rho in range(alpha):
-            power *= relative
-            block = sp.csr_array((power, columns, indptr), shape=(last - first, graph.n_nodes))
-            degrees[first:last, rho] += block.sum(axis=1)
+    rows = graph.rows()
+    b = matrix.magnitudes / (root[rows] * root[graph.indices])
+    relative = matrix.magnitudes / m[rows]
+    degrees = np.stack([t**rho + graph.row_sums(relative**rho) for rho in range(1, alpha + 1)], axis=1)
+    distances = np.concatenate([np.minimum(t, np.abs(1 - t)), np.abs(b - 1)])  # from values that all powers share
+    identical = matrix.sign > 0 and len(b) > 0 and bool(np.all(distances < ROUNDING))
     c = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
-    return HadamardFactors(b, c, t, matrix.sign, identical)
-
-
-def _row_blocks(graph: Graph) -> Iterator[tuple[int, int]]:
-    """Ranges [first, last) of rows with about `BLOCK` stored directions each."""
-    first = 0
-    while first < graph.n_nodes:
-        last = int(np.searchsorted(graph.indptr, int(graph.indptr[first]) + BLOCK, side="right")) - 1
-        last = min(max(last, first + 1), graph.n_nodes)
-        yield first, last
-        first = last
+    return HadamardFactors(b.astype(dtype), c, t, matrix.sign, identical)

@@ -7,20 +7,18 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 import torch
-from torch import Tensor
 
 from s2gnn.errors import IdenticalBranchesWarning, InputError
 from s2gnn.graphs import Graph
 from s2gnn.graphs.selection import Selection
-from s2gnn.operators import propagation
-from s2gnn.operators.graph_operator import BranchOperator, PreparedInput
+from s2gnn.operators.graph_operator import HadamardOperator
 from s2gnn.operators.propagation import HadamardPowers
 from s2gnn.operators.shifts import Shift, hadamard_factors, with_diagonal
 
 _NUMPY: dict[torch.dtype, type[np.floating]] = {torch.float32: np.float32, torch.float64: np.float64}
 
 
-class SobolevOperator(BranchOperator):
+class SobolevOperator(HadamardOperator):
     r"""The shift operators S_1, …, S_α of the paper, Section IV-C, on one weighted graph.
 
     .. math::
@@ -75,12 +73,13 @@ class SobolevOperator(BranchOperator):
         self.shift: Shift = shift
         self.dtype = dtype
         factors = hadamard_factors(graph, self.alpha, self.epsilon, shift, _NUMPY[dtype])
+        diagonal = factors.t[:, None] ** np.arange(1, self.alpha + 1) * factors.c**2
         self.powers = HadamardPowers(
             torch.tensor(graph.indptr, device=device),
             torch.tensor(graph.indices, device=device),
             torch.from_numpy(factors.b).to(device),
             torch.from_numpy(factors.c).to(device, dtype),
-            torch.from_numpy(factors.t).to(device, dtype),
+            torch.from_numpy(diagonal).to(device, dtype),
             factors.sign,
         )
         self.device = self.powers.b.device
@@ -124,29 +123,11 @@ class SobolevOperator(BranchOperator):
             torch.tensor(part.graph.indices, device=self.device),
             self.powers.b.index_select(0, entries),
             self.powers.c.index_select(0, nodes),
-            self.powers.t.index_select(0, nodes),
+            self.powers.p.index_select(0, nodes),
             self.powers.sign,
         )
         part._within = (self, selection)
         return part
-
-    def stacked(self, h: Tensor) -> Tensor:
-        """S_ρ h for ρ = 0..α, differentiable: h (N, F) → (N, α + 1, F)."""
-        return propagation.fan_out(self.powers, self.signal(h))
-
-    def propagate_branches(self, h: Tensor) -> Tensor:
-        """S_ρ h_ρ, one input for each ρ = 0..α, differentiable: h (N, α + 1, F) → (N, α + 1, F)."""
-        return propagation.branchwise(self.powers, self.signal(h, branches=True))
-
-    def filtered(self, x: Tensor | PreparedInput, weight: Tensor) -> Tensor:
-        """(S_ρ x) W_ρ for ρ = 0..α, differentiable: x (N, F), weight (α + 1, F, out) → (N, α + 1, out)."""
-        if isinstance(x, Tensor) and x.requires_grad and torch.is_grad_enabled():
-            return propagation.filtered(self.powers, self.signal(x), weight)
-        return super().filtered(x, weight)
-
-    def gather_cost(self, width: int, *, branches: bool) -> float:
-        """The cost of the sparse products with one signal (N, width), or with one for each of the α `branches`."""
-        return propagation.gather_cost(self.powers, self.alpha, self.device.type, width, branches=branches)
 
     def __repr__(self) -> str:
         return (

@@ -6,7 +6,7 @@ namespace s2gnn {
 namespace S2GNN_VARIANT {
 
 template <typename Real>
-Attention<Real> attention();  // attention.cpp
+PairKernels<Real> pair_kernels();  // pairs.cpp
 
 namespace {
 
@@ -114,10 +114,9 @@ void columns(const Powers<float> &p, const float *in, float *out, std::int64_t f
       if constexpr (kind != Kind::fan_in) *reinterpret_cast<V *>(out + i * branches + block * Lanes) = total[block];
     }
     const float *c = p.c + i * Alpha;
-    float diagonal = p.t[i];
     float sign = float(p.sign);
-    for (int rho = 0; rho < Alpha; ++rho, diagonal *= p.t[i], sign *= float(p.sign)) {
-      const float outer = sign * c[rho], inner = diagonal * c[rho] * c[rho];
+    for (int rho = 0; rho < Alpha; ++rho, sign *= float(p.sign)) {
+      const float outer = sign * c[rho], inner = p.diagonal[i * Alpha + rho];
       const std::int64_t branch = (rho + 1) * f;
       for (int block = 0; block < Blocks; ++block) {
         const V x = *reinterpret_cast<const V *>(own + (one_input ? 0 : branch) + block * Lanes);
@@ -198,11 +197,10 @@ void side_by_side(const Powers<float> &p, const float *in, float *out, std::int6
       }
     }
     alignas(32) float outer[8] = {}, inner[8] = {};
-    float diagonal = p.t[i], sign = float(p.sign);
-    for (int rho = 0; rho < Alpha; ++rho, diagonal *= p.t[i], sign *= float(p.sign)) {
-      const float c = p.c[i * Alpha + rho];
-      outer[rho] = sign * c;
-      inner[rho] = diagonal * c * c;
+    float sign = float(p.sign);
+    for (int rho = 0; rho < Alpha; ++rho, sign *= float(p.sign)) {
+      outer[rho] = sign * p.c[i * Alpha + rho];
+      inner[rho] = p.diagonal[i * Alpha + rho];
     }
     const float *own = in + i * branches;
     float *target = out + i * branches;
@@ -266,10 +264,9 @@ void general(const Powers<Real> &p, const Real *in, Real *out, std::int64_t f) {
         const Real *own = in + i * in_row + first;
         Real *target = out + i * out_row + first;
         std::copy(own, own + count, target);
-        Real diagonal = p.t[i], sign = Real(p.sign);
-        for (int rho = 0; rho < p.alpha; ++rho, diagonal *= p.t[i], sign *= Real(p.sign)) {
-          const Real c = p.c[i * p.alpha + rho];
-          const Real outer = sign * c, inner = diagonal * c * c;
+        Real sign = Real(p.sign);
+        for (int rho = 0; rho < p.alpha; ++rho, sign *= Real(p.sign)) {
+          const Real outer = sign * p.c[i * p.alpha + rho], inner = p.diagonal[i * p.alpha + rho];
           own += in_branch;
           target += out_branch;
           const Real *sum = sums.data() + rho * width;
@@ -355,8 +352,8 @@ Variant variant() {
           general<Kind::branchwise, double>,
           activate,
           activate_backward,
-          attention<float>(),
-          attention<double>()};
+          pair_kernels<float>(),
+          pair_kernels<double>()};
 }
 
 }  // namespace S2GNN_VARIANT

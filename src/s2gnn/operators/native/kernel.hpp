@@ -1,8 +1,8 @@
 // The products with all normalised Hadamard powers S_1..S_alpha of one graph, in one pass over its edges.
 //
-//   S_rho(i, j) = sign^rho b_ij^rho c_rho(i) c_rho(j),    S_rho(i, i) = t_i^rho c_rho(i)^2
+//   S_rho(i, j) = sign^rho b_ij^rho c_rho(i) c_rho(j),    S_rho(i, i) = p_rho(i)
 //
-// One pattern (indptr, indices), one value b for each stored direction and N x alpha scalings c are read; the powers
+// One pattern (indptr, indices), one value b for each stored direction, N x alpha scalings c and diagonals p are read; the powers
 // of b are made in registers. Every output row is summed by one thread in the order of the stored edges, so a result
 // does not depend on the number of threads.
 //
@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "attention.hpp"
+#include "pairs.hpp"
 
 namespace s2gnn {
 
@@ -21,7 +21,7 @@ struct Powers {
   const std::int32_t *indices;  // (nnz)
   const Real *b;                // (nnz)
   const Real *c;                // (n, alpha)
-  const Real *t;                // (n)
+  const Real *diagonal;         // p, (n, alpha)
   std::int64_t n;
   int alpha;
   int sign;
@@ -53,8 +53,8 @@ struct Variant {
   void (*branchwise64)(const Powers<double> &, const double *, double *, std::int64_t);
   void (*activate)(Activation, const float *, const float *, float *);
   void (*activate_backward)(Activation, const float *, const float *, float *);
-  Attention<float> attention32;
-  Attention<double> attention64;
+  PairKernels<float> pairs32;
+  PairKernels<double> pairs64;
 };
 
 Variant portable_variant();

@@ -1,10 +1,12 @@
 // The Python face of the kernel: checks shapes, releases the interpreter lock, calls the chosen variant.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -13,6 +15,7 @@
 #include <sys/mman.h>
 #endif
 
+#include "graph.hpp"
 #include "kernel.hpp"
 
 namespace nb = nanobind;
@@ -61,11 +64,12 @@ void expect_large_pages(Real *data, std::size_t count) {
 
 template <typename Real>
 s2gnn::Powers<Real> powers(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b, In<Real, 2> c,
-                           In<Real, 1> t, int sign, int threads) {
-  require(indptr.shape(0) == t.shape(0) + 1 && c.shape(0) == t.shape(0), "indptr, c and t disagree on the nodes");
+                           In<Real, 2> p, int sign, int threads) {
+  require(indptr.shape(0) == c.shape(0) + 1 && p.shape(0) == c.shape(0) && p.shape(1) == c.shape(1),
+          "indptr, c and p disagree on the nodes or the powers");
   require(indices.shape(0) == b.shape(0), "indices and b disagree on the edges");
   require(threads >= 1, "threads must be at least 1");
-  return {indptr.data(), indices.data(), b.data(), c.data(), t.data(), std::int64_t(t.shape(0)), int(c.shape(1)), sign,
+  return {indptr.data(), indices.data(), b.data(), c.data(), p.data(), std::int64_t(c.shape(0)), int(c.shape(1)), sign,
           threads};
 }
 
@@ -75,11 +79,11 @@ using Map = void (*)(const s2gnn::Powers<Real> &, const Real *, Real *, std::int
 // One of the three maps: a signal (n, f), or one for each branch (n, alpha + 1, f), on either side.
 template <typename Real, Map<Real> s2gnn::Variant::*map, bool many_in, bool many_out>
 void product(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b,
-             In<Real, 2> c, In<Real, 1> t, int sign, int threads, nb::ndarray<const Real, nb::c_contig, nb::device::cpu> in,
+             In<Real, 2> c, In<Real, 2> diagonal, int sign, int threads, nb::ndarray<const Real, nb::c_contig, nb::device::cpu> in,
              nb::ndarray<Real, nb::c_contig, nb::device::cpu> out) {
-  const auto p = powers(indptr, indices, b, c, t, sign, threads);
+  const auto p = powers(indptr, indices, b, c, diagonal, sign, threads);
   const std::size_t columns = in.ndim() ? in.shape(in.ndim() - 1) : 0;
-  const std::size_t one = t.shape(0) * columns, many = (c.shape(1) + 1) * one;
+  const std::size_t one = c.shape(0) * columns, many = (c.shape(1) + 1) * one;
   require(in.size() == (many_in ? many : one) && out.size() == (many_out ? many : one),
           "the signals are not of the sizes (n, f) or (n, alpha + 1, f) that this map takes and gives");
   const auto kernel = find(variant).*map;
@@ -123,11 +127,11 @@ void activate_backward(const std::string &variant, In<float, 3> grad, In<float, 
 }
 
 template <typename Real>
-const s2gnn::Attention<Real> &attention(const std::string &variant);
+const s2gnn::PairKernels<Real> &pair_kernels(const std::string &variant);
 template <>
-const s2gnn::Attention<float> &attention(const std::string &variant) { return find(variant).attention32; }
+const s2gnn::PairKernels<float> &pair_kernels(const std::string &variant) { return find(variant).pairs32; }
 template <>
-const s2gnn::Attention<double> &attention(const std::string &variant) { return find(variant).attention64; }
+const s2gnn::PairKernels<double> &pair_kernels(const std::string &variant) { return find(variant).pairs64; }
 
 s2gnn::Pairs pairs(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<std::int32_t, 1> reverse,
                    std::size_t heads, int threads) {
@@ -149,7 +153,7 @@ void dot(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t
   const auto p = pairs(indptr, indices, reverse, x.shape(1), threads);
   require(holds(x, p.n, p.heads) && same_shape(x, y) && holds(out, p.heads, p.nnz),
           "dot wants x and y (n, heads, channels), out (heads, pairs)");
-  const auto &kernel = attention<Real>(variant);
+  const auto &kernel = pair_kernels<Real>(variant);
   nb::gil_scoped_release unlocked;
   kernel.dot(p, x.shape(2), x.data(), y.data(), out.data());
 }
@@ -160,7 +164,7 @@ void sum(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t
   const auto p = pairs(indptr, indices, reverse, y.shape(1), threads);
   require(holds(values, p.heads, p.nnz) && holds(y, p.n, p.heads) && same_shape(y, out),
           "sum wants values (heads, pairs), y and out (n, heads, channels)");
-  const auto &kernel = attention<Real>(variant);
+  const auto &kernel = pair_kernels<Real>(variant);
   nb::gil_scoped_release unlocked;
   kernel.sum(p, y.shape(2), reversed, values.data(), y.data(), out.data());
 }
@@ -173,7 +177,7 @@ void additive(const std::string &variant, In<std::int32_t, 1> indptr, In<std::in
   require(holds(x, p.n, p.heads) && same_shape(x, y) && a.shape(0) == x.shape(1) && a.shape(1) == x.shape(2) &&
               holds(out, p.heads, p.nnz),
           "additive wants x and y (n, heads, channels), a (heads, channels), out (heads, pairs)");
-  const auto &kernel = attention<Real>(variant);
+  const auto &kernel = pair_kernels<Real>(variant);
   nb::gil_scoped_release unlocked;
   kernel.additive(p, x.shape(2), Real(slope), x.data(), y.data(), a.data(), out.data());
 }
@@ -188,7 +192,7 @@ void additive_backward(const std::string &variant, In<std::int32_t, 1> indptr, I
               holds(grad_a, threads, p.heads, x.shape(2)),
           "additive_backward wants x, y and their gradients (n, heads, channels), a (heads, channels), its gradient "
           "(threads, heads, channels), grad (heads, pairs)");
-  const auto &kernel = attention<Real>(variant);
+  const auto &kernel = pair_kernels<Real>(variant);
   nb::gil_scoped_release unlocked;
   kernel.additive_backward(p, x.shape(2), Real(slope), x.data(), y.data(), a.data(), grad.data(), grad_x.data(),
                            grad_y.data(), grad_a.data());
@@ -202,7 +206,7 @@ void attend(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int3
   require(holds(scores, p.heads, p.nnz) && holds(shares, p.heads, p.nnz) &&
               holds(v, p.n, p.heads) && holds(out, p.n, v.shape(2)),
           "attend wants scores and shares (heads, pairs), v (n, heads, channels), out (n, channels)");
-  const auto &kernel = attention<Real>(variant);
+  const auto &kernel = pair_kernels<Real>(variant);
   nb::gil_scoped_release unlocked;
   kernel.attend(p, v.shape(2), scores.data(), v.data(), shares.data(), out.data());
 }
@@ -216,19 +220,56 @@ void attend_backward(const std::string &variant, In<std::int32_t, 1> indptr, In<
               holds(v, p.n, p.heads) && same_shape(v, grad_v) && holds(grad, p.n, v.shape(2)),
           "attend_backward wants shares and their gradient (heads, pairs), v and its gradient (n, heads, channels), "
           "grad (n, channels)");
-  const auto &kernel = attention<Real>(variant);
+  const auto &kernel = pair_kernels<Real>(variant);
   nb::gil_scoped_release unlocked;
   kernel.attend_backward(p, v.shape(2), shares.data(), v.data(), grad.data(), grad_scores.data(), grad_v.data());
 }
 
 template <typename Real>
-void define_attention(nb::module_ &module) {
+void hadamard_gradient(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, int threads,
+                       int sign, In<Real, 1> b, In<Real, 2> c, In<Real, 3> g, In<Real, 3> h, Out<Real, 1> out) {
+  const auto p = pairs(indptr, indices, indices, h.shape(1), threads);
+  require(holds(h, p.n, p.heads) && same_shape(g, h) && b.shape(0) == indices.shape(0) &&
+              out.shape(0) == indices.shape(0) && c.shape(0) == h.shape(0) && c.shape(1) + 1 == h.shape(1),
+          "hadamard_gradient wants b and out (pairs), c (n, alpha), g and h (n, alpha + 1, channels)");
+  const auto &kernel = pair_kernels<Real>(variant);
+  nb::gil_scoped_release unlocked;
+  kernel.hadamard_gradient(p, h.shape(2), sign, b.data(), c.data(), g.data(), h.data(), out.data());
+}
+
+std::int64_t csr_of_edges(In<std::int64_t, 1> rows, In<std::int64_t, 1> columns, std::optional<In<double, 1>> weights,
+                          double rounding, Out<std::int32_t, 1> indptr, Out<std::int32_t, 1> indices,
+                          Out<double, 1> values, Out<std::int32_t, 1> position) {
+  const std::size_t count = rows.shape(0);
+  require(columns.shape(0) == count && (!weights || weights->shape(0) == count) && indices.shape(0) == count &&
+              values.shape(0) == count && position.shape(0) == count && indptr.shape(0) >= 1 && count < (1u << 31),
+          "csr_of_edges wants rows, columns, weights, indices, values and position of one length");
+  const s2gnn::EdgeList list = {rows.data(), columns.data(), weights ? weights->data() : nullptr, std::int64_t(count),
+                                std::int64_t(indptr.shape(0)) - 1, rounding};
+  nb::gil_scoped_release unlocked;
+  return s2gnn::csr_of_edges(list, {indptr.data(), indices.data(), values.data(), position.data()});
+}
+
+template <typename Real>
+bool hadamard_factors(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> weights, double epsilon,
+                      int shift, double rounding, Out<Real, 1> b, Out<double, 2> c, Out<double, 1> t) {
+  require(indptr.shape(0) == t.shape(0) + 1 && c.shape(0) == t.shape(0) && weights.shape(0) == indices.shape(0) &&
+              b.shape(0) == indices.shape(0) && 0 <= shift && shift <= 3,
+          "hadamard_factors wants weights and b (nnz), c (n, alpha) and t (n)");
+  nb::gil_scoped_release unlocked;
+  return s2gnn::hadamard_factors<Real>(indptr.data(), indices.data(), weights.data(), t.shape(0), int(c.shape(1)),
+                                       epsilon, s2gnn::Shift(shift), rounding, {b.data(), c.data(), t.data()});
+}
+
+template <typename Real>
+void define_pair_functions(nb::module_ &module) {
   module.def("dot", &dot<Real>);
   module.def("sum", &sum<Real>);
   module.def("additive", &additive<Real>);
   module.def("additive_backward", &additive_backward<Real>);
   module.def("attend", &attend<Real>);
   module.def("attend_backward", &attend_backward<Real>);
+  module.def("hadamard_gradient", &hadamard_gradient<Real>);
 }
 
 }  // namespace
@@ -249,6 +290,10 @@ NB_MODULE(_native, module) {
   module.def("branchwise", &product<double, &Variant::branchwise64, true, true>);
   module.def("activate", &activate);
   module.def("activate_backward", &activate_backward);
-  define_attention<float>(module);
-  define_attention<double>(module);
+  module.def("csr_of_edges", &csr_of_edges, nb::arg("rows"), nb::arg("columns"), nb::arg("weights").none(),
+             nb::arg("rounding"), nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("position"));
+  module.def("hadamard_factors", &hadamard_factors<float>);
+  module.def("hadamard_factors", &hadamard_factors<double>);
+  define_pair_functions<float>(module);
+  define_pair_functions<double>(module);
 }

@@ -1,4 +1,4 @@
-#include "attention.hpp"
+#include "pairs.hpp"
 
 #include <cmath>
 #include <limits>
@@ -323,14 +323,36 @@ void attend_backward(const Pairs &p, std::int64_t channels, const Real *shares, 
   });
 }
 
+template <typename Real>
+void hadamard_gradient(const Pairs &p, std::int64_t channels, int sign, const Real *b, const Real *c, const Real *g,
+                       const Real *h, Real *out) {
+  const std::int64_t alpha = p.heads - 1;
+  for_rows(p, [&](const Row &row, int) {
+    static thread_local std::vector<Real> products;
+    products.resize(row.degree);
+    const std::int32_t *neighbours = p.indices + row.start;
+    const Real *values = b + row.start;
+    Real *total = out + row.start;
+    std::fill_n(total, row.degree, Real(0));
+    for (std::int64_t rho = alpha; rho > 0; --rho) {  // by Horner's rule in b
+      inner_products(row.degree, channels, g + row.own(rho, channels),
+                     [&](std::int32_t k) { return h + row.other(k, rho, channels); }, products.data());
+      const Real factor = Real(sign < 0 && rho % 2 ? -rho : rho) * c[row.i * alpha + rho - 1];
+      for (std::int32_t k = 0; k < row.degree; ++k)
+        total[k] = total[k] * values[k] + factor * c[neighbours[k] * alpha + rho - 1] * products[k];
+    }
+  });
+}
+
 }  // namespace
 
 template <typename Real>
-Attention<Real> attention() {
-  return {dot<Real>, sum<Real>, additive<Real>, additive_backward<Real>, attend<Real>, attend_backward<Real>};
+PairKernels<Real> pair_kernels() {
+  return {dot<Real>,    sum<Real>,             additive<Real>,       additive_backward<Real>,
+          attend<Real>, attend_backward<Real>, hadamard_gradient<Real>};
 }
-template Attention<float> attention();
-template Attention<double> attention();
+template PairKernels<float> pair_kernels();
+template PairKernels<double> pair_kernels();
 
 }  // namespace S2GNN_VARIANT
 }  // namespace s2gnn

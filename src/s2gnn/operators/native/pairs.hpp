@@ -1,5 +1,5 @@
-// Functions on the ordered pairs (i, j) of a symmetric pattern: scores of pairs, softmax over the pairs of a node, and
-// weighted sums, for every head, without an array of pairs times channels.
+// Functions on the ordered pairs (i, j) of a symmetric pattern, without an array of pairs times channels: the attention
+// of every head (scores of pairs, softmax over the pairs of a node, weighted sums), and gradients by edge weights.
 //
 // A signal is (n, heads, channels), a value of pairs (heads, nnz). Every output row is computed by one thread in the
 // order of the stored pairs.
@@ -18,7 +18,7 @@ struct Pairs {
 };
 
 template <typename Real>
-struct Attention {
+struct PairKernels {
   // x, y -> out (heads, nnz): <x_i, y_j>
   void (*dot)(const Pairs &, std::int64_t channels, const Real *x, const Real *y, Real *out);
   // values, y -> out (n, heads, channels): sum_j v_ij y_j, or sum_j v_ji y_j
@@ -35,6 +35,10 @@ struct Attention {
   // grad (n, channels) -> gradients by scores and v
   void (*attend_backward)(const Pairs &, std::int64_t channels, const Real *shares, const Real *v, const Real *grad,
                           Real *grad_scores, Real *grad_v);
+  // b (nnz), c (n, alpha), g and h (n, heads, channels) -> out (nnz), the gradient of sum_rho <g_rho, S_rho h_rho> by b:
+  // sum_rho sign^rho rho b_ij^(rho-1) c_rho(i) c_rho(j) <g_rho(i), h_rho(j)>; the heads are the branches rho = 0..alpha
+  void (*hadamard_gradient)(const Pairs &, std::int64_t channels, int sign, const Real *b, const Real *c, const Real *g,
+                            const Real *h, Real *out);
 };
 
 }  // namespace s2gnn

@@ -1,0 +1,41 @@
+"""The graph of PyG's `edge_index`, as a layer makes it at every call."""
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from s2gnn.graphs import Graph
+from s2gnn.graphs.validation import ValidCSR, relative_rounding
+from s2gnn.operators import kernel
+
+
+def graph_of_edge_index(
+    edge_index: Tensor, edge_weight: ArrayLike | Tensor | None, n_nodes: int
+) -> tuple[Graph, NDArray[np.integer]]:
+    """The undirected graph of both directions of every edge, and where each entry is stored (E,).
+
+    Repeated edges are added up, self-loops and weights of zero dropped, with position −1. A mini-batch of small graphs
+    takes one native pass; input that it does not accept, wrong input among it, goes through `Graph.from_edge_index`.
+    """
+    native = kernel.native_variant(edge_index.device.type)
+    weight = None if edge_weight is None else torch.as_tensor(edge_weight).detach()
+    fits = edge_index.dtype == torch.int64 and edge_index.ndim == 2 and len(edge_index) == 2 and n_nodes > 0
+    if weight is not None:
+        fits = fits and weight.dtype in (torch.float32, torch.float64) and weight.shape == edge_index.shape[1:]
+    if native is not None and fits:
+        count = edge_index.shape[1]
+        ends = kernel.array(edge_index.contiguous())
+        indptr, indices, position = (np.empty(size, np.int32) for size in (n_nodes + 1, count, count))
+        values = np.empty(count)
+        given = None if weight is None else kernel.array(weight.cpu().double().contiguous())
+        rounding = relative_rounding(np.float32 if weight is not None and weight.dtype == torch.float32 else np.float64)
+        stored = native[0].csr_of_edges(ends[0], ends[1], given, rounding, indptr, indices, values, position)
+        if stored >= 0:
+            return Graph(ValidCSR(indptr, indices[:stored], values[:stored])), position
+    graph = Graph.from_edge_index(edge_index, edge_weight, n_nodes, sum_duplicates=True, drop_self_loops=True)
+    codes = graph.rows().astype(np.int64) * n_nodes + graph.indices
+    rows, columns = edge_index.cpu().numpy().astype(np.int64)
+    found = np.searchsorted(codes, rows * n_nodes + columns)
+    present = np.isin(rows * n_nodes + columns, codes)
+    return graph, np.where(present, found, -1)

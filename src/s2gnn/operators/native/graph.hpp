@@ -1,0 +1,43 @@
+// What is computed once per graph, or once per mini-batch: its CSR arrays from a list of edges, and the factors of its
+// normalised Hadamard powers.
+#pragma once
+
+#include <cstdint>
+
+namespace s2gnn {
+
+struct EdgeList {
+  const std::int64_t *rows, *columns;  // (count)
+  const double *weights;               // (count), or null for ones
+  std::int64_t count, n;
+  double rounding;  // by which the two directions of an edge may differ, relative to the larger
+};
+
+struct Csr {
+  std::int32_t *indptr;    // (n + 1)
+  std::int32_t *indices;   // (count), the first nnz filled, sorted within a row
+  double *weights;         // likewise
+  std::int32_t *position;  // (count): where an entry of the list is stored; -1 for a self-loop or a zero
+};
+
+// The undirected graph of a list with both directions of every edge; repeated edges are added up, self-loops and zeros
+// dropped. Returns nnz, or -1 where the list is none of a graph: an index out of range, a weight that is negative or not
+// finite, an edge without its reverse.
+std::int64_t csr_of_edges(const EdgeList &list, const Csr &csr);
+
+enum class Shift { adjacency, laplacian, normalized_adjacency, normalized_laplacian };
+
+template <typename Real>
+struct Factors {
+  Real *b;          // (nnz)
+  double *c;        // (n, alpha)
+  double *t;        // (n)
+};
+
+// The factors of S_rho = D_rho^-1/2 M^(rho) D_rho^-1/2, M = shift + epsilon I, see HadamardFactors. Returns whether all
+// powers of b and t are the same.
+template <typename Real>
+bool hadamard_factors(const std::int32_t *indptr, const std::int32_t *indices, const double *weights, std::int64_t n,
+                      int alpha, double epsilon, Shift shift, double rounding, const Factors<Real> &out);
+
+}  // namespace s2gnn
