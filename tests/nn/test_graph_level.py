@@ -71,7 +71,7 @@ def test_an_operator_of_a_batch_is_a_block_of_the_large_one():
         np.testing.assert_array_equal(part.matrix(rho).toarray(), op.matrix(rho).toarray()[np.ix_(nodes, nodes)])
     h = torch.randn(UNION.graph.n_nodes, 2, dtype=torch.float64)
     torch.testing.assert_close(part.propagate(h[nodes]), op.propagate(h)[:, nodes], rtol=1e-14, atol=1e-14)
-    for name in ("c", "p"):
+    for name in ("c", "t"):
         whole, selected = getattr(op.powers, name), getattr(part.powers, name)
         assert torch.equal(whole[torch.from_numpy(nodes)], selected)  # selected, to the last bit
 

@@ -112,10 +112,10 @@ def test_prepared_input_holds_the_propagation():
 
 def test_the_operator_stores_one_pattern_whatever_alpha():
     powers = SobolevOperator(random_graph(50), 12).powers
-    stored = [powers.indptr, powers.indices, powers.b, powers.c, powers.p]
+    stored = [powers.indptr, powers.indices, powers.b, powers.c, powers.t]
     n, nnz = 50, len(powers.indices)
     assert powers.indices.dtype == powers.indptr.dtype == torch.int32
-    assert sum(t.numel() for t in stored) == (n + 1) + 2 * nnz + 2 * 12 * n
+    assert sum(t.numel() for t in stored) == (n + 1) + 2 * nnz + 12 * n + n
 
 
 PATH = Graph.from_edge_list([(0, 1), (1, 2)])

@@ -86,7 +86,7 @@ def training_bytes(task: Task) -> Bytes:
         building=8 * directions + 2 * graph,  # the matrix, the validated copy, its transpose or result
         graph=graph,
         preparing=_preparing(task),
-        operator=(index + 4) * directions + index * (nodes + 1) + 8 * task.alpha * nodes,
+        operator=(index + 4) * directions + index * (nodes + 1) + 4 * branches * nodes,
         features=features,
         copied=0 if first == "prepared" else features,
         propagated=0 if first == "transform" else branches * features,

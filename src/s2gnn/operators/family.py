@@ -192,7 +192,7 @@ class DifferentiableOperator(HadamardOperator):
         """The rows and columns of some nodes, as an operator on these; nothing is normalised again."""
         family, nodes = self.family.selected(selection), torch.from_numpy(selection.nodes).to(self.device)
         csr = family.pattern.indptr, family.pattern.indices
-        powers = HadamardPowers(*csr, family._b, self.powers.c[nodes], self.powers.p[nodes], self.powers.sign)
+        powers = HadamardPowers(*csr, family._b, self.powers.c[nodes], self.powers.t[nodes], self.powers.sign)
         return DifferentiableOperator(family, self.epsilon, powers)
 
     def __repr__(self) -> str:

@@ -36,7 +36,7 @@ class HadamardPowers(NamedTuple):
         indices: (E,) int32, E stored directions.
         b: (E,).
         c: (N, α).
-        p: (N, α), the diagonals.
+        t: (N,), with S_ρ(i, i) = t_i^ρ c_ρ(i)²; or (N, α), the diagonals themselves.
         sign: +1 or −1.
     """
 
@@ -44,13 +44,13 @@ class HadamardPowers(NamedTuple):
     indices: Tensor
     b: Tensor
     c: Tensor
-    p: Tensor
+    t: Tensor
     sign: int
 
     @property
     def are_learned(self) -> bool:
-        """Whether gradients by b, c or p are asked for."""
-        return torch.is_grad_enabled() and any(x.requires_grad for x in (self.b, self.c, self.p))
+        """Whether gradients by b, c or t are asked for."""
+        return torch.is_grad_enabled() and any(x.requires_grad for x in (self.b, self.c, self.t))
 
 
 def fan_out(powers: HadamardPowers, h: Tensor) -> Tensor:
@@ -70,7 +70,7 @@ def fan_in(powers: HadamardPowers, g: Tensor) -> Tensor:
 def branchwise(powers: HadamardPowers, h: Tensor) -> Tensor:
     """S_ρ h_ρ for ρ = 0..α, its own adjoint, differentiable: h (N, α + 1, F) → (N, α + 1, F).
 
-    This map alone has gradients by b, c and p, too: others are made of it where those are asked for.
+    This map alone has gradients by b, c and the diagonals t (N, α), too: others are made of it where those are asked for.
     """
     product: Tensor = _branchwise(*powers, h)
     return product
@@ -121,9 +121,9 @@ def gather_cost(b: Tensor, alpha: int, device: str, width: int, *, branches: boo
 
 
 @torch.library.custom_op("s2gnn::fan_out", mutates_args=())
-def _fan_out(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, p: Tensor, sign: int, h: Tensor) -> Tensor:
+def _fan_out(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, h: Tensor) -> Tensor:
     out = h.new_empty(len(c), c.shape[1] + 1, h.shape[1])
-    powers = HadamardPowers(indptr, indices, b, c, p, sign)
+    powers = HadamardPowers(indptr, indices, b, c, t, sign)
     if not _run_natively("fan_out", powers, h, out):
         for branch, product in enumerate(_products(powers, h[:, None].expand(out.shape))):
             out[:, branch] = product
@@ -131,9 +131,9 @@ def _fan_out(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, p: Tensor, s
 
 
 @torch.library.custom_op("s2gnn::fan_in", mutates_args=())
-def _fan_in(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, p: Tensor, sign: int, g: Tensor) -> Tensor:
+def _fan_in(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, g: Tensor) -> Tensor:
     out = g.new_empty(len(c), g.shape[2])
-    powers = HadamardPowers(indptr, indices, b, c, p, sign)
+    powers = HadamardPowers(indptr, indices, b, c, t, sign)
     if not _run_natively("fan_in", powers, g, out):
         out.zero_()
         for product in _products(powers, g):
@@ -142,9 +142,9 @@ def _fan_in(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, p: Tensor, si
 
 
 @torch.library.custom_op("s2gnn::branchwise", mutates_args=())
-def _branchwise(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, p: Tensor, sign: int, h: Tensor) -> Tensor:
+def _branchwise(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, h: Tensor) -> Tensor:
     out = h.new_empty(h.shape)
-    powers = HadamardPowers(indptr, indices, b, c, p, sign)
+    powers = HadamardPowers(indptr, indices, b, c, t, sign)
     if not _run_natively("branchwise", powers, h, out):
         for branch, product in enumerate(_products(powers, h)):
             out[:, branch] = product
@@ -183,9 +183,9 @@ def _keep_all(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 def _branchwise_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    """The gradients of Y_ρ = S_ρ H_ρ, given G_ρ, with S_ρ(i, j) = ±b_ij^ρ c_ρ(i) c_ρ(j) and S_ρ(i, i) = p_ρ(i).
+    """The gradients of Y_ρ = S_ρ H_ρ, given G_ρ, with S_ρ(i, j) = ±b_ij^ρ c_ρ(i) c_ρ(j) and S_ρ(i, i) = t_ρ(i).
 
-    By H it is S_ρ G_ρ, by p_ρ(i) it is ⟨G_ρ(i), H_ρ(i)⟩. c_ρ(i) scales what node i takes from its neighbours and what
+    By H it is S_ρ G_ρ, by t_ρ(i) it is ⟨G_ρ(i), H_ρ(i)⟩. c_ρ(i) scales what node i takes from its neighbours and what
     it gives them, ⟨G, Y⟩ + ⟨H, S G⟩ without the diagonals.
     """
     *tensors, h, y = ctx.saved_tensors if len(ctx.saved_tensors) > 5 else (*ctx.saved_tensors, None, None)
@@ -195,7 +195,7 @@ def _branchwise_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         return *(None,) * 6, grad_h
     c = powers.c
     own = _row_products(grad, h)  # (N, alpha)
-    taken_and_given = _row_products(grad, y) + _row_products(h, grad_h) - 2 * powers.p * own
+    taken_and_given = _row_products(grad, y) + _row_products(h, grad_h) - 2 * powers.t * own
     grad_c = torch.where(c > 0, taken_and_given / c.where(c > 0, 1.0), 0.0)
     grad_b = _by_entries(powers, grad, h) if ctx.needs_input_grad[2] else None
     return None, None, grad_b, grad_c, own, None, grad_h
@@ -260,7 +260,7 @@ def _products(powers: HadamardPowers, inputs: Tensor) -> Iterator[Tensor]:
 
     b^ρ is computed branch by branch: one array of E floats, not α.
     """
-    indptr, indices, b, c, p, sign = powers
+    indptr, indices, b, c, t, sign = powers
     own, *others = inputs.unbind(1)
     yield own
     power = torch.ones_like(b)
@@ -269,4 +269,5 @@ def _products(powers: HadamardPowers, inputs: Tensor) -> Iterator[Tensor]:
         scale = c[:, rho - 1, None]  # (N, 1)
         hadamard = torch.sparse_csr_tensor(indptr, indices, power, size=(len(c), len(c)), check_invariants=False)
         neighbours = scale * (hadamard @ (scale * h))  # (N, F)
-        yield sign**rho * neighbours + p[:, rho - 1, None] * h
+        own_weight = t[:, rho - 1, None] if t.ndim == 2 else t[:, None] ** rho * scale**2
+        yield sign**rho * neighbours + own_weight * h

@@ -73,13 +73,12 @@ class SobolevOperator(HadamardOperator):
         self.shift: Shift = shift
         self.dtype = dtype
         factors = hadamard_factors(graph, self.alpha, self.epsilon, shift, _NUMPY[dtype])
-        diagonal = factors.t[:, None] ** np.arange(1, self.alpha + 1) * factors.c**2
         self.powers = HadamardPowers(
             torch.tensor(graph.indptr, device=device),
             torch.tensor(graph.indices, device=device),
             torch.from_numpy(factors.b).to(device),
             torch.from_numpy(factors.c).to(device, dtype),
-            torch.from_numpy(diagonal).to(device, dtype),
+            torch.from_numpy(factors.t).to(device, dtype),
             factors.sign,
         )
         self.device = self.powers.b.device
@@ -123,7 +122,7 @@ class SobolevOperator(HadamardOperator):
             torch.tensor(part.graph.indices, device=self.device),
             self.powers.b.index_select(0, entries),
             self.powers.c.index_select(0, nodes),
-            self.powers.p.index_select(0, nodes),
+            self.powers.t.index_select(0, nodes),
             self.powers.sign,
         )
         part._within = (self, selection)

@@ -114,9 +114,10 @@ void columns(const Powers<float> &p, const float *in, float *out, std::int64_t f
       if constexpr (kind != Kind::fan_in) *reinterpret_cast<V *>(out + i * branches + block * Lanes) = total[block];
     }
     const float *c = p.c + i * Alpha;
-    float sign = float(p.sign);
-    for (int rho = 0; rho < Alpha; ++rho, sign *= float(p.sign)) {
-      const float outer = sign * c[rho], inner = p.diagonal[i * Alpha + rho];
+    const float t = p.t ? p.t[i] : 0.0f;
+    float power = t, sign = float(p.sign);
+    for (int rho = 0; rho < Alpha; ++rho, power *= t, sign *= float(p.sign)) {
+      const float outer = sign * c[rho], inner = p.own(i, rho + 1, power);
       const std::int64_t branch = (rho + 1) * f;
       for (int block = 0; block < Blocks; ++block) {
         const V x = *reinterpret_cast<const V *>(own + (one_input ? 0 : branch) + block * Lanes);
@@ -197,10 +198,11 @@ void side_by_side(const Powers<float> &p, const float *in, float *out, std::int6
       }
     }
     alignas(32) float outer[8] = {}, inner[8] = {};
-    float sign = float(p.sign);
-    for (int rho = 0; rho < Alpha; ++rho, sign *= float(p.sign)) {
+    const float t = p.t ? p.t[i] : 0.0f;
+    float power = t, sign = float(p.sign);
+    for (int rho = 0; rho < Alpha; ++rho, power *= t, sign *= float(p.sign)) {
       outer[rho] = sign * p.c[i * Alpha + rho];
-      inner[rho] = p.diagonal[i * Alpha + rho];
+      inner[rho] = p.own(i, rho + 1, power);
     }
     const float *own = in + i * branches;
     float *target = out + i * branches;
@@ -264,9 +266,10 @@ void general(const Powers<Real> &p, const Real *in, Real *out, std::int64_t f) {
         const Real *own = in + i * in_row + first;
         Real *target = out + i * out_row + first;
         std::copy(own, own + count, target);
-        Real sign = Real(p.sign);
-        for (int rho = 0; rho < p.alpha; ++rho, sign *= Real(p.sign)) {
-          const Real outer = sign * p.c[i * p.alpha + rho], inner = p.diagonal[i * p.alpha + rho];
+        const Real t = p.t ? p.t[i] : Real(0);
+        Real power = t, sign = Real(p.sign);
+        for (int rho = 0; rho < p.alpha; ++rho, power *= t, sign *= Real(p.sign)) {
+          const Real outer = sign * p.c[i * p.alpha + rho], inner = p.own(i, rho + 1, power);
           own += in_branch;
           target += out_branch;
           const Real *sum = sums.data() + rho * width;

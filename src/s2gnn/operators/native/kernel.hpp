@@ -1,8 +1,8 @@
 // The products with all normalised Hadamard powers S_1..S_alpha of one graph, in one pass over its edges.
 //
-//   S_rho(i, j) = sign^rho b_ij^rho c_rho(i) c_rho(j),    S_rho(i, i) = p_rho(i)
+//   S_rho(i, j) = sign^rho b_ij^rho c_rho(i) c_rho(j),    S_rho(i, i) = t_i^rho c_rho(i)^2, or given
 //
-// One pattern (indptr, indices), one value b for each stored direction, N x alpha scalings c and diagonals p are read; the powers
+// One pattern (indptr, indices), one value b for each stored direction and N x alpha scalings c are read; the powers
 // of b are made in registers. Every output row is summed by one thread in the order of the stored edges, so a result
 // does not depend on the number of threads.
 //
@@ -21,11 +21,18 @@ struct Powers {
   const std::int32_t *indices;  // (nnz)
   const Real *b;                // (nnz)
   const Real *c;                // (n, alpha)
-  const Real *diagonal;         // p, (n, alpha)
+  const Real *t;                // (n), or null
+  const Real *diagonal;         // S_rho(i, i), (n, alpha), where t is null
   std::int64_t n;
   int alpha;
   int sign;
   int threads;
+
+  // S_rho(i, i), with power = t_i^rho.
+  Real own(std::int64_t i, int rho, Real power) const {
+    const std::int64_t at = i * alpha + rho - 1;
+    return diagonal ? diagonal[at] : power * c[at] * c[at];
+  }
 };
 
 // Bias, ReLU and dropout of x (rows, branches, columns), rows and branches at any stride, one bias for each branch and

@@ -63,14 +63,19 @@ void expect_large_pages(Real *data, std::size_t count) {
 }
 
 template <typename Real>
+using Diagonal = nb::ndarray<const Real, nb::c_contig, nb::device::cpu>;  // t (n), or S_rho(i, i) (n, alpha)
+
+template <typename Real>
 s2gnn::Powers<Real> powers(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b, In<Real, 2> c,
-                           In<Real, 2> p, int sign, int threads) {
-  require(indptr.shape(0) == c.shape(0) + 1 && p.shape(0) == c.shape(0) && p.shape(1) == c.shape(1),
-          "indptr, c and p disagree on the nodes or the powers");
+                           const Diagonal<Real> &t, int sign, int threads) {
+  require(indptr.shape(0) == c.shape(0) + 1 && t.ndim() >= 1 && t.shape(0) == c.shape(0) &&
+              (t.ndim() == 1 || (t.ndim() == 2 && t.shape(1) == c.shape(1))),
+          "indptr, c and t disagree on the nodes or the powers");
+  const bool given = t.ndim() == 2;
   require(indices.shape(0) == b.shape(0), "indices and b disagree on the edges");
   require(threads >= 1, "threads must be at least 1");
-  return {indptr.data(), indices.data(), b.data(), c.data(), p.data(), std::int64_t(c.shape(0)), int(c.shape(1)), sign,
-          threads};
+  return {indptr.data(), indices.data(), b.data(), c.data(), given ? nullptr : t.data(), given ? t.data() : nullptr,
+          std::int64_t(c.shape(0)), int(c.shape(1)), sign, threads};
 }
 
 template <typename Real>
@@ -79,9 +84,9 @@ using Map = void (*)(const s2gnn::Powers<Real> &, const Real *, Real *, std::int
 // One of the three maps: a signal (n, f), or one for each branch (n, alpha + 1, f), on either side.
 template <typename Real, Map<Real> s2gnn::Variant::*map, bool many_in, bool many_out>
 void product(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b,
-             In<Real, 2> c, In<Real, 2> diagonal, int sign, int threads, nb::ndarray<const Real, nb::c_contig, nb::device::cpu> in,
+             In<Real, 2> c, Diagonal<Real> t, int sign, int threads, nb::ndarray<const Real, nb::c_contig, nb::device::cpu> in,
              nb::ndarray<Real, nb::c_contig, nb::device::cpu> out) {
-  const auto p = powers(indptr, indices, b, c, diagonal, sign, threads);
+  const auto p = powers(indptr, indices, b, c, t, sign, threads);
   const std::size_t columns = in.ndim() ? in.shape(in.ndim() - 1) : 0;
   const std::size_t one = c.shape(0) * columns, many = (c.shape(1) + 1) * one;
   require(in.size() == (many_in ? many : one) && out.size() == (many_out ? many : one),
