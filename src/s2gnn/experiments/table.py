@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from s2gnn.experiments.compare import most
 from s2gnn.experiments.hyperparameters import Value
@@ -74,11 +75,16 @@ def table_names() -> tuple[str, ...]:
 
 @cache
 def load_table(name: str) -> TableStudy:
-    """The table of the catalog called `name`.
+    """The table of the catalog called `name`."""
+    return parse_table(name, catalog()[name])
+
+
+def parse_table(name: str, configuration: Mapping[str, Any]) -> TableStudy:
+    """The table of a configuration.
 
     A cell without a graph has that of the table; a row stands for a cell on each data set of the table.
     """
-    content = dict(catalog()[name])
+    content = dict(configuration)
     rows, data, shared = (content.pop(key, default) for key, default in (("rows", ()), ("data", ()), ("values", {})))
     of_rows = [
         {

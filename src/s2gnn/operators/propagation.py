@@ -70,7 +70,7 @@ def fan_in(powers: HadamardPowers, g: Tensor) -> Tensor:
 def branchwise(powers: HadamardPowers, h: Tensor) -> Tensor:
     """S_ρ h_ρ for ρ = 0..α, its own adjoint, differentiable: h (N, α + 1, F) → (N, α + 1, F).
 
-    This map alone has gradients by b, c and the diagonals t (N, α), too: others are made of it where those are asked for.
+    It alone has gradients by b, c and the diagonals t (N, α) too; where they are asked for, `fan_out` is made of it.
     """
     product: Tensor = _branchwise(*powers, h)
     return product
