@@ -34,6 +34,14 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
 
 
+def cpu() -> str:
+    """The model of the processor, which timings depend on."""
+    description = Path("/proc/cpuinfo")
+    lines = description.read_text(encoding="utf-8").splitlines() if description.is_file() else []
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(models, platform.processor() or platform.machine())
+
+
 def origin(command: str) -> dict[str, Any]:
     """What made a result: the command, the commit and the versions, as the first fields of its JSON."""
     return {"command": command, "commit": commit(), "versions": versions()}

@@ -40,6 +40,7 @@ def make_record(command: str, machine: Mapping[str, float] | None, **measurement
     """The JSON record of a benchmark: lists of rows by name, and the command and versions that made them."""
     return {
         **provenance.origin(command),
+        "cpu": provenance.cpu(),
         "kernel": kernel.chosen(),
         "threads": torch.get_num_threads(),
         **({"machine": machine} if machine else {}),
@@ -101,6 +102,7 @@ def tables(record: Row) -> list[Table]:
             ("memory bandwidth", f"{machine['bandwidth'] / 1e9:.1f} GB/s"),
             ("float32 matrix product", f"{machine['gemm'] / 1e9:.0f} GFLOP/s"),
             ("kernel, threads", f"{record['kernel']}, {record['threads']}"),
+            *([("processor", record["cpu"])] if "cpu" in record else ()),
         ]
         found.append(table_of("This machine, in the same run", ("", "measured"), rates))
     for part, make in _TABLES[record["command"].split()[2]].items():
@@ -205,12 +207,20 @@ _PROPAGATION: Columns = {
     "F": "{width}".format_map,
 }
 _EPOCH: Columns = {"task": "{workload}".format_map, "nonzeros": "{nonzeros:,}".format_map}
+_LAYERS: Columns = {
+    "layer": "{layer}".format_map,
+    "ms": lambda row: outcome_text(row["ways"]["ours"]),
+    "compared with": "{peer}".format_map,
+    " ms": lambda row: outcome_text(row["ways"]["peer"]),
+    "ratio": lambda row: _ratio("peer", "ours")(row),
+}
 _ON_TASK = " on {workload}: {nonzeros:,} nonzeros, layers {layers}, heads: {heads}"
 # By benchmark, the tables of each part of its record.
 _TABLES: dict[str, dict[str, Callable[[Sequence[Row]], list[Table]]]] = {
     "operator": {"timings": partial(_timings, "Forward propagation, α = {alpha}", _PROPAGATION)},
     "epoch": {"timings": partial(_timings, EPOCH, _EPOCH)},
     "baselines": {"timings": partial(_timings, EPOCH + _ON_TASK, {"model": "{model}".format_map})},
+    "layers": {"timings": partial(_titled, "Forward and backward pass", _LAYERS)},
     "memory": {"memory": _memory},
     "scale": {
         "grid": partial(_timings, "Erdős–Rényi grid, forward propagation, α = {alpha}", _PROPAGATION),

@@ -14,6 +14,7 @@ from s2gnn import provenance
 from s2gnn.bench import benchmarks
 from s2gnn.bench.cost import training_bytes
 from s2gnn.bench.cost_model import EDGES_PER_NODE, WIDE, CostModel, task_table
+from s2gnn.bench.layers import time_layers
 from s2gnn.bench.networks import BASELINES, NETWORKS
 from s2gnn.bench.report import Row, make_record, outcome_text, tables
 from s2gnn.bench.tasks import REAL, TASKS, Task, workload
@@ -60,6 +61,7 @@ def info(as_json: AsJson = False) -> None:
     """
     machine, memory = measure_machine(), available_bytes()
     facts = {
+        "cpu": provenance.cpu(),
         "kernel": kernel.chosen(),
         "available": kernel.available(),
         "threads": torch.get_num_threads(),
@@ -73,6 +75,7 @@ def info(as_json: AsJson = False) -> None:
         return
     print_facts(
         {
+            "processor": provenance.cpu(),
             "kernel": f"{kernel.chosen()} (available: {', '.join(kernel.available())})",
             "threads": str(torch.get_num_threads()),
             "available memory": size_text(memory),
@@ -124,6 +127,20 @@ def baselines(
     """
     networks, works = _chosen(models, BASELINES, "baseline"), map(workload, _chosen(tasks, TASKS, "task"))
     _run(as_json, measure_machine(), timings=benchmarks.time_baselines(works, networks, heads, repetitions))
+
+
+@app.command()
+def layers(
+    task: Annotated[str, typer.Option(help="Graph of the attention layers.")] = "cancer-b",
+    repetitions: Repetitions = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Time a forward and backward pass of single layers and of a small batch, compared with PyG's layers.
+
+    Example: [bold]s2gnn bench layers[/bold]
+    """
+    (chosen,) = _chosen(task, TASKS, "task")
+    _run(as_json, measure_machine(), timings=time_layers(workload(chosen), repetitions))
 
 
 @app.command()

@@ -1,0 +1,154 @@
+"""Training steps of single layers and of a small batch, ours and PyG's in the same run."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from s2gnn.bench.networks import BASELINES
+from s2gnn.bench.report import Row
+from s2gnn.bench.tasks import Workload, random_graph
+from s2gnn.bench.timing import Way, race
+from s2gnn.graphs import Graph
+from s2gnn.nn import S2Conv, make_model
+from s2gnn.operators import SobolevFamily, SobolevOperator
+
+WIDTH, ALPHA = 64, 3
+# A graph whose weights are learned, and graphs as small as those of MUTAG.
+NODES, EDGES = 5_000, 100_000
+BATCH, ATOMS, BONDS = 32, 18, 20
+
+
+def time_layers(work: Workload, rounds: int) -> Iterator[Row]:
+    """One forward and backward pass of each layer next to its peer.
+
+    The attention layers are on the graph of `work`; S2Conv has α = 3; all layers map 64 channels to 64.
+    """
+    for model in (name for name, baseline in BASELINES.items() if baseline.kept):
+        for heads in (1, 4):
+            ways = {way: partial(attention_step, work.graph, model, way, heads) for way in ("ours", "peer")}
+            yield _row(f"{model}, heads: {heads}", f"PyG's {BASELINES[model].layer}", ways, rounds)
+    graph = random_graph(NODES, EDGES)
+    steps = graph_steps(graph)
+    for ours, peer in (
+        ("S2Conv, gradients of edge weights", "PyG's GCNConv, gradients of edge weights"),
+        ("S2Conv, ε learned", "S2Conv"),
+        ("S2Conv", "PyG's GCNConv"),
+        ("S2Conv", "PyG's GCNConv on a CSR adjacency"),
+        ("S2Conv", "PyG's EGConv"),
+    ):
+        yield _row(ours, peer, {"ours": steps[ours], "peer": steps[peer]}, rounds)
+    batch = small_batch()
+    for name, way in (("edge_index", "edges"), ("operator built before", "operator")):
+        ways = {"ours": partial(batch_step, batch, way), "peer": partial(batch_step, batch, "gcn")}
+        yield _row(f"two S2Conv, {BATCH} graphs of {ATOMS} nodes, {name}", "two GCNConv of PyG", ways, rounds)
+
+
+def _row(layer: str, peer: str, ways: Mapping[str, Callable[[], Callable[[], None]]], rounds: int) -> Row:
+    return {"layer": layer, "peer": peer, "ways": race({name: Way(0, make) for name, make in ways.items()}, rounds)}
+
+
+def _step(forward: Callable[[], Tensor]) -> Callable[[], None]:
+    """A forward and a backward pass."""
+    gradient = torch.ones_like(forward())
+
+    def run() -> None:
+        forward().backward(gradient)  # type: ignore[no-untyped-call]
+
+    return run
+
+
+def attention_step(graph: Graph, model: str, way: str, heads: int) -> Callable[[], None]:
+    """A pass of one attention layer, "ours" or the "peer" of PyG."""
+    x = torch.randn(graph.n_nodes, WIDTH, requires_grad=True)
+    if way == "ours":
+        network = make_model(model, WIDTH, WIDTH, hidden_channels=WIDTH, num_layers=1, heads=heads)
+        _, pairs = network.prepare(x.detach(), graph)
+        return _step(lambda: network(x, pairs))
+    from torch_geometric import nn as pyg
+
+    layer = getattr(pyg, BASELINES[model].layer)(WIDTH, WIDTH, heads=heads, concat=False)
+    edge_index = graph.to_pyg().edge_index
+    return _step(lambda: layer(x, edge_index))
+
+
+def graph_steps(graph: Graph) -> dict[str, Callable[[], Callable[[], None]]]:
+    """Functions that prepare a pass of one convolution on `graph`, by name."""
+    x = torch.randn(graph.n_nodes, WIDTH, requires_grad=True)
+
+    def ours(epsilon: Any, operator: Callable[[], Any]) -> Callable[[], None]:
+        conv, op = S2Conv(WIDTH, WIDTH, ALPHA, epsilon), operator()
+        return _step(lambda: conv(x, op))
+
+    def by_edges(make: Callable[[], nn.Module], learned: bool = True) -> Callable[[], None]:
+        conv, data = make(), graph.to_pyg(torch.float32)
+        weight = data.edge_weight.requires_grad_(learned)
+        return _step(lambda: conv(x, data.edge_index, weight))
+
+    def peer(name: str, csr: bool = False, **options: Any) -> Callable[[], None]:
+        from torch_geometric import nn as pyg
+
+        conv = getattr(pyg, name)(WIDTH, WIDTH, **options)
+        if csr:  # with self-loops and normalised, as the layer would do at every call
+            S = SobolevOperator(graph, 1, 1.0).matrix(1)
+            indptr, indices, values = (torch.from_numpy(part) for part in (S.indptr, S.indices, S.data))
+            adjacency = torch.sparse_csr_tensor(indptr, indices, values.float(), size=S.shape, check_invariants=False)
+            return _step(lambda: conv(x, adjacency))
+        if name == "EGConv":
+            return _step(lambda: conv(x, graph.to_pyg().edge_index))
+        return by_edges(lambda: conv, learned=False)
+
+    def gcn() -> nn.Module:
+        from torch_geometric.nn import GCNConv
+
+        conv: nn.Module = GCNConv(WIDTH, WIDTH)
+        return conv
+
+    return {
+        "S2Conv, gradients of edge weights": lambda: by_edges(lambda: S2Conv(WIDTH, WIDTH, ALPHA)),
+        "PyG's GCNConv, gradients of edge weights": lambda: by_edges(gcn),
+        "S2Conv, ε learned": lambda: ours("learn", lambda: SobolevFamily(graph, ALPHA)),
+        "S2Conv": lambda: ours(1.0, lambda: SobolevOperator(graph, ALPHA, 1.0)),
+        "PyG's GCNConv": lambda: peer("GCNConv"),
+        "PyG's GCNConv on a CSR adjacency": lambda: peer("GCNConv", csr=True, normalize=False),
+        "PyG's EGConv": lambda: peer("EGConv"),
+    }
+
+
+def small_batch() -> tuple[Graph, Tensor, Tensor, Tensor]:
+    """A disjoint union of small random graphs, its features (N, 7), the graph of every node and the labels."""
+    graphs = [random_graph(ATOMS, BONDS, seed) for seed in range(BATCH)]
+    edges, weights = zip(*(graph.to_edge_list() for graph in graphs), strict=True)
+    shifted = torch.cat([torch.from_numpy(pairs + ATOMS * number) for number, pairs in enumerate(edges)])
+    union = Graph.from_edge_list(shifted, torch.cat([torch.from_numpy(w) for w in weights]), BATCH * ATOMS)
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(BATCH * ATOMS, 7, generator=generator)
+    return union, x, torch.arange(BATCH).repeat_interleave(ATOMS), torch.arange(BATCH) % 2
+
+
+def batch_step(batch: tuple[Graph, Tensor, Tensor, Tensor], way: str) -> Callable[[], None]:
+    """A step of Adam of two layers, sum pooling and a linear layer; `way` is "edges", "operator" or "gcn"."""
+    graph, x, graph_of_node, labels = batch
+    data = graph.to_pyg(torch.float32)
+    edges: tuple[Any, ...] = (data.edge_index, data.edge_weight)
+    layer: Callable[..., nn.Module] = partial(S2Conv, alpha=ALPHA)
+    if way == "gcn":
+        from torch_geometric.nn import GCNConv
+
+        layer = GCNConv
+    elif way == "operator":
+        edges = (SobolevOperator(graph, ALPHA, 1.0),)
+    layers = nn.ModuleList([layer(7, WIDTH), layer(WIDTH, WIDTH), nn.Linear(WIDTH, 2)])
+    optimizer = torch.optim.Adam(layers.parameters())
+
+    def run() -> None:
+        optimizer.zero_grad()
+        h = layers[1](layers[0](x, *edges).relu(), *edges)
+        pooled = h.new_zeros(BATCH, WIDTH).index_add(0, graph_of_node, h)
+        F.cross_entropy(layers[2](pooled), labels).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+
+    return run
