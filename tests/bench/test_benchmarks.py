@@ -1,8 +1,10 @@
 import sys
 
 import pytest
+import torch
+from torch_geometric.nn import GCNConv
 
-from s2gnn.bench import benchmarks, timing
+from s2gnn.bench import benchmarks, layers, timing
 from s2gnn.bench.benchmarks import (
     build_graph,
     large_needs,
@@ -112,3 +114,27 @@ def test_building_a_graph_is_measured():
         assert row["note"].startswith("recall 1.000")
     row = build_graph("diffusion", 40, random_graph(40).to_pyg().edge_index.numpy())
     assert (row["what"], row["points"], row["note"]) == ("diffusion", 40, "")
+
+
+def test_layers_and_small_batches_are_timed_next_to_their_peers(work, monkeypatch):
+    monkeypatch.setattr(layers, "NODES", 60)
+    monkeypatch.setattr(layers, "EDGES", 200)
+    monkeypatch.setattr(layers, "BATCH", 2)
+    rows = list(layers.time_layers(work, rounds=1))
+    record = make_record("s2gnn bench layers", None, timings=rows)
+    texts = [[cell.text for cell in row] for row in tables(record)[-1].blocks[0].rows]
+    assert len(texts) == 4 * 2 + 5 + 2
+    for row, text in zip(rows, texts, strict=True):
+        ours, peer = (row["ways"][way]["milliseconds"] for way in ("ours", "peer"))
+        assert text[-1] == f"{peer / ours:.1f}"
+
+
+def test_the_peers_of_a_layer_compute_the_same_with_one_branch():
+    """GCNConv on a CSR adjacency is given what GCNConv makes of the edges."""
+    graph = random_graph(30)
+    torch.manual_seed(0)
+    conv = GCNConv(layers.WIDTH, layers.WIDTH)
+    x, data = torch.randn(30, layers.WIDTH), graph.to_pyg(torch.float32)
+    plain = GCNConv(layers.WIDTH, layers.WIDTH, normalize=False)
+    plain.load_state_dict(conv.state_dict())
+    torch.testing.assert_close(plain(x, layers.normalised_csr(graph)), conv(x, data.edge_index, data.edge_weight))

@@ -69,3 +69,10 @@ def test_directions_that_differ_by_rounding_are_averaged():
 def test_wrong_edges_are_named(index, weight, message):
     with pytest.raises(InputError, match=message):
         graph_of_edge_index(torch.tensor(index), torch.tensor(weight, dtype=torch.float64), 2)
+
+
+def test_weights_in_a_list_keep_their_digits():
+    graph, _ = graph_of_edge_index(torch.tensor([[0, 1], [1, 0]]), [0.1, 0.1], 2)
+    assert graph.weights.tolist() == [0.1, 0.1]
+    with pytest.raises(InputError, match="must be real numbers"):
+        graph_of_edge_index(torch.tensor([[0, 1], [1, 0]]), np.array(["a", "b"]), 2)

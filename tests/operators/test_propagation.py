@@ -8,8 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from s2gnn import S2GNN, Graph, InputError, SobolevOperator
-from s2gnn.operators import kernel, propagation
+from s2gnn import S2GNN, Graph, InputError, S2Conv, SobolevOperator
+from s2gnn.operators import SobolevFamily, kernel, propagation
 from tests.random_graphs import graphs, random_graph
 
 NATIVE = kernel.available()[1:]
@@ -193,3 +193,28 @@ after = {line.split()[-1] for line in open("/proc/self/maps") if "omp" in line.s
 print(after - before)
 """
     assert run(code).stdout.strip() == "set()"
+
+
+def test_arrays_of_other_types_are_refused_instead_of_copied():
+    nodes, x = np.arange(3, dtype=np.int32), np.ones((2, 1, 4), dtype=np.float32)
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        kernel.native_module().dot(
+            "portable", nodes, nodes[:-1], nodes[:-1], 1, x, x.astype(np.float64), np.empty((1, 2), dtype=np.float32)
+        )
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # by the compiler
+@pytest.mark.parametrize("learned", ["epsilon", "weights"])
+def test_learned_operators_compile_with_the_gradients_of_eager(learned):
+    graph = random_graph(9)
+    conv = S2Conv(3, 4, 2, epsilon="learn" if learned == "epsilon" else 1.0)
+    x, weights = torch.randn(9, 3), torch.tensor(graph.to_edge_list()[1], requires_grad=learned == "weights")
+    family = SobolevFamily(graph, 2).with_weights(weights)
+    found = []
+    for run in (conv, torch.compile(conv, backend="aot_eager")):
+        conv.zero_grad()
+        weights.grad = None
+        run(x, family).square().sum().backward(retain_graph=True)
+        found.append([weights.grad if learned == "weights" else conv.epsilon.log.grad, conv.weight.grad])
+    for eager, compiled in zip(*found, strict=True):
+        torch.testing.assert_close(compiled, eager)

@@ -92,13 +92,12 @@ def graph_steps(graph: Graph) -> dict[str, Callable[[], Callable[[], None]]]:
         from torch_geometric import nn as pyg
 
         conv = getattr(pyg, name)(WIDTH, WIDTH, **options)
-        if csr:  # with self-loops and normalised, as the layer would do at every call
-            S = SobolevOperator(graph, 1, 1.0).matrix(1)
-            indptr, indices, values = (torch.from_numpy(part) for part in (S.indptr, S.indices, S.data))
-            adjacency = torch.sparse_csr_tensor(indptr, indices, values.float(), size=S.shape, check_invariants=False)
+        if csr:
+            adjacency = normalised_csr(graph)
             return _step(lambda: conv(x, adjacency))
         if name == "EGConv":
-            return _step(lambda: conv(x, graph.to_pyg().edge_index))
+            edge_index = graph.to_pyg().edge_index
+            return _step(lambda: conv(x, edge_index))
         return by_edges(lambda: conv, learned=False)
 
     def gcn() -> nn.Module:
@@ -116,6 +115,13 @@ def graph_steps(graph: Graph) -> dict[str, Callable[[], Callable[[], None]]]:
         "PyG's GCNConv on a CSR adjacency": lambda: peer("GCNConv", csr=True, normalize=False),
         "PyG's EGConv": lambda: peer("EGConv"),
     }
+
+
+def normalised_csr(graph: Graph) -> Tensor:
+    """A with self-loops, normalised, as GCNConv makes it of an edge_index at every call, as a torch CSR matrix."""
+    S = SobolevOperator(graph, 1, 1.0).matrix(1)
+    indptr, indices, values = (torch.from_numpy(part) for part in (S.indptr, S.indices, S.data))
+    return torch.sparse_csr_tensor(indptr, indices, values.float(), size=S.shape, check_invariants=False)
 
 
 def small_batch() -> tuple[Graph, Tensor, Tensor, Tensor]:

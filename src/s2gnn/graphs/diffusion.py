@@ -137,9 +137,15 @@ def _inverse_of_product(left: sp.csr_array, right: sp.csr_array) -> NDArray[np.f
     """The inverse of a symmetric positive definite matrix left · right, in the memory of one dense matrix."""
     n = left.shape[0]
     inverse = np.empty((n, n))
+    if n == 0:
+        return inverse
     for start in range(0, n, 512):
         (left[start : start + 512] @ right).toarray(out=inverse[start : start + 512])
-    dpotri(dpotrf(inverse.T, overwrite_a=1)[0], overwrite_c=1)  # in place: in LAPACK's order of columns it is inverse.T
+    factor, failed = dpotrf(inverse.T, overwrite_a=1)  # in place: in LAPACK's order of columns it is inverse.T
+    result, failed = dpotri(factor, overwrite_c=1) if not failed else (factor, failed)
+    if failed:
+        raise InputError("the diffusion cannot be computed in float64: choose a larger teleport probability")
+    inverse = np.asarray(result).T
     for i in range(n):
         inverse[i, i + 1 :] = inverse[i + 1 :, i]  # LAPACK computes one triangle only
     return inverse

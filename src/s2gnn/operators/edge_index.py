@@ -6,7 +6,8 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from s2gnn.graphs import Graph
-from s2gnn.graphs.validation import ValidCSR, relative_rounding
+from s2gnn.graphs.graph import LARGEST_INT32_POINTER
+from s2gnn.graphs.validation import ValidCSR, as_weights, relative_rounding
 from s2gnn.operators import kernel
 
 
@@ -19,17 +20,15 @@ def graph_of_edge_index(
     takes one native pass; input that it does not accept, wrong input among it, goes through `Graph.from_edge_index`.
     """
     native = kernel.native_variant(edge_index.device.type)
-    weight = None if edge_weight is None else torch.as_tensor(edge_weight).detach()
-    fits = edge_index.dtype == torch.int64 and edge_index.ndim == 2 and len(edge_index) == 2 and n_nodes > 0
-    if weight is not None:
-        fits = fits and weight.dtype in (torch.float32, torch.float64) and weight.shape == edge_index.shape[1:]
-    if native is not None and fits:
-        count = edge_index.shape[1]
+    count = edge_index.shape[-1]
+    fits = edge_index.dtype == torch.int64 and edge_index.shape == (2, count)
+    if native is not None and fits and count <= LARGEST_INT32_POINTER and 0 < n_nodes <= LARGEST_INT32_POINTER:
         ends = kernel.array(edge_index.contiguous())
+        weights = as_weights(edge_weight, count)
+        rounding = relative_rounding(weights.dtype if weights.dtype.kind == "f" else np.float64)
         indptr, indices, position = (np.empty(size, np.int32) for size in (n_nodes + 1, count, count))
         values = np.empty(count)
-        given = None if weight is None else kernel.array(weight.cpu().double().contiguous())
-        rounding = relative_rounding(np.float32 if weight is not None and weight.dtype == torch.float32 else np.float64)
+        given = None if edge_weight is None else np.ascontiguousarray(weights, np.float64)
         stored = native[0].csr_of_edges(ends[0], ends[1], given, rounding, indptr, indices, values, position)
         if stored >= 0:
             return Graph(ValidCSR(indptr, indices[:stored], values[:stored])), position

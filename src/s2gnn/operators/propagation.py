@@ -70,7 +70,7 @@ def fan_in(powers: HadamardPowers, g: Tensor) -> Tensor:
 def branchwise(powers: HadamardPowers, h: Tensor) -> Tensor:
     """S_ρ h_ρ for ρ = 0..α, its own adjoint, differentiable: h (N, α + 1, F) → (N, α + 1, F).
 
-    It alone has gradients by b, c and the diagonals t (N, α) too; where they are asked for, `fan_out` is made of it.
+    Only this map is differentiable with respect to b, c and the diagonals t (N, α); `fan_out` uses it where needed.
     """
     product: Tensor = _branchwise(*powers, h)
     return product
@@ -206,29 +206,60 @@ _branchwise.register_autograd(_branchwise_backward, setup_context=_keep_all)
 
 def _row_products(x: Tensor, y: Tensor) -> Tensor:
     """⟨x_ρ(i), y_ρ(i)⟩ for ρ = 1..α, of signals (N, α + 1, F), (N, α)."""
+    if torch.is_grad_enabled():
+        return _plain_row_products(x, y)
+    products: Tensor = _row_products_operator(x, y)
+    return products
+
+
+def _plain_row_products(x: Tensor, y: Tensor) -> Tensor:
+    return (x[:, 1:] * y[:, 1:]).sum(dim=2)
+
+
+@torch.library.custom_op("s2gnn::row_products", mutates_args=())
+def _row_products_operator(x: Tensor, y: Tensor) -> Tensor:
     native = kernel.native_variant(x.device.type)
-    if native is None or torch.is_grad_enabled():
-        return (x[:, 1:] * y[:, 1:]).sum(dim=2)
+    if native is None:
+        return _plain_row_products(x, y)
     module, variant = native
     nodes = torch.arange(len(x) + 1, dtype=torch.int32).numpy()
     out = x.new_empty(x.shape[1], len(x))
     arrays = (kernel.array(signal.contiguous()) for signal in (x, y))
     module.dot(variant, nodes, nodes[:-1], nodes[:-1], torch.get_num_threads(), *arrays, kernel.array(out))
-    return out[1:].T
+    return out[1:].T.contiguous()
+
+
+_row_products_operator.register_fake(lambda x, _: x.new_empty(x.shape[0], x.shape[1] - 1))
 
 
 def _by_entries(powers: HadamardPowers, grad: Tensor, h: Tensor) -> Tensor:
     """Σ_ρ (±1)^ρ ρ b_ij^(ρ−1) c_ρ(i) c_ρ(j) ⟨g_ρ(i), h_ρ(j)⟩ of every stored direction (E,)."""
     indptr, indices, b, c, _, sign = powers
+    if torch.is_grad_enabled():
+        return _plain_entries(indptr, indices, b, c, sign, grad, h)
+    entries: Tensor = _entries_operator(indptr, indices, b, c, sign, grad, h)
+    return entries
+
+
+@torch.library.custom_op("s2gnn::hadamard_gradient", mutates_args=())
+def _entries_operator(
+    indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, sign: int, grad: Tensor, h: Tensor
+) -> Tensor:
     native = kernel.native_variant(h.device.type)
-    if native is not None and indptr.dtype == torch.int32 and not torch.is_grad_enabled():
-        module, variant = native
-        out = torch.empty_like(b)
-        arrays = map(kernel.array, (b, c, grad.contiguous(), h.contiguous(), out))
-        module.hadamard_gradient(
-            variant, kernel.array(indptr), kernel.array(indices), torch.get_num_threads(), sign, *arrays
-        )
-        return out
+    if native is None or indptr.dtype != torch.int32:
+        return _plain_entries(indptr, indices, b, c, sign, grad, h)
+    module, variant = native
+    out = b.new_empty(b.shape)
+    csr, values = map(kernel.array, (indptr, indices)), (x.contiguous() for x in (b, c, grad, h))
+    arrays = (*map(kernel.array, values), kernel.array(out))
+    module.hadamard_gradient(variant, *csr, torch.get_num_threads(), sign, *arrays)
+    return out
+
+
+_entries_operator.register_fake(lambda *inputs: inputs[2].new_empty(inputs[2].shape))
+
+
+def _plain_entries(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, sign: int, grad: Tensor, h: Tensor) -> Tensor:
     nodes = torch.arange(len(c), device=h.device)
     rows, columns = nodes.repeat_interleave(indptr.diff()), indices.long()
     grad, h = c[..., None] * grad[:, 1:], c[..., None] * h[:, 1:]
@@ -249,7 +280,7 @@ def _run_natively(name: str, powers: HadamardPowers, signal: Tensor, out: Tensor
     if native is None or powers.indptr.dtype != torch.int32:
         return False
     module, variant = native
-    arrays = map(kernel.array, powers[:-1])
+    arrays = (kernel.array(factor.contiguous()) for factor in powers[:-1])
     threads = torch.get_num_threads()
     getattr(module, name)(variant, *arrays, powers.sign, threads, kernel.array(signal.contiguous()), kernel.array(out))
     return True

@@ -121,3 +121,27 @@ def test_a_pattern_without_pairs():
     np.testing.assert_array_equal(out.detach(), np.zeros((N, 3)))
     out.sum().backward()
     np.testing.assert_array_equal(x.grad, np.zeros((N, 2, 3)))
+
+
+def test_second_derivatives_are_refused_by_the_native_kernels():
+    edges = pattern(random_graph(N))
+    x = randn(N, 2, 3)
+    (first,) = torch.autograd.grad(edges.dot(x, x).sum() + (x**3).sum(), x, create_graph=kernel.chosen() == "torch")
+    if kernel.chosen() == "torch":
+        assert torch.isfinite(torch.autograd.grad(first.sum(), x)[0]).all()
+    else:
+        with pytest.raises(RuntimeError, match="first derivatives only"):
+            torch.autograd.grad(edges.dot(x, x).sum() + (x**3).sum(), x, create_graph=True)
+
+
+def test_numbers_of_autocast_are_taken_as_float32():
+    edges = pattern(random_graph(N))
+    x = randn(N, 2, 3).bfloat16()
+    scores = edges.additive(x, x.float(), torch.ones(2, 3), 0.2)
+    assert edges.attend(scores, x).dtype == edges.dot(x, x).dtype == torch.float32
+
+
+def test_signals_without_channels():
+    edges = pattern(random_graph(N))
+    nothing = torch.empty(N, 2, 0)
+    assert torch.equal(edges.dot(nothing, nothing), torch.zeros(2, len(edges)))

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from s2gnn.graphs import Graph
+from s2gnn.graphs.graph import LARGEST_INT32_POINTER
 from s2gnn.graphs.measures import closed_neighbourhoods
 from s2gnn.graphs.selection import Selection
 from s2gnn.operators import GraphOperator, kernel
@@ -45,7 +46,8 @@ class NodePairs(GraphOperator):
         self.reverse = torch.argsort(self.columns * n_nodes + self.rows)
         degrees = torch.bincount(self.rows, minlength=n_nodes)
         self.offsets = torch.cat([degrees.new_zeros(1), degrees.cumsum(0)])
-        self._csr = tuple(part.to(torch.int32) for part in (self.offsets, self.columns, self.reverse))
+        fits = len(codes) <= LARGEST_INT32_POINTER
+        self._csr = tuple(part.to(torch.int32) for part in (self.offsets, self.columns, self.reverse) if fits)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -72,12 +74,14 @@ class NodePairs(GraphOperator):
 
     def dot(self, x: Tensor, y: Tensor) -> Tensor:
         """x_iᵀ y_j of every pair (heads, E), of signals x and y (N, heads, C)."""
+        x, y = _of_one_type(x, y)
         if self._native(x) is None:
             return (x.index_select(0, self.rows) * y.index_select(0, self.columns)).sum(-1).T
         return apply(_Dot, x, y, self)
 
     def additive(self, x: Tensor, y: Tensor, a: Tensor, slope: float) -> Tensor:
         """aᵀ LeakyReLU(x_i + y_j) of every pair (heads, E), of x and y (N, heads, C) and a (heads, C)."""
+        x, y, a = _of_one_type(x, y, a)
         if self._native(x) is None:
             z = x.index_select(0, self.rows) + y.index_select(0, self.columns)
             return (a * F.leaky_relu(z, slope)).sum(-1).T
@@ -85,6 +89,7 @@ class NodePairs(GraphOperator):
 
     def attend(self, scores: Tensor, v: Tensor) -> Tensor:
         """Σ_j p_ij v_j with p_i = softmax_j s_ij, averaged over the heads: s (heads, E), v (N, heads, C) → (N, C)."""
+        scores, v = _of_one_type(scores, v)
         if self._native(v) is not None:
             return apply(_Attend, scores, v, self)
         none = scores.new_zeros(len(scores), self.n_nodes)
@@ -97,7 +102,7 @@ class NodePairs(GraphOperator):
 
     def _native(self, x: Tensor) -> tuple[ModuleType, str] | None:
         """The native module and variant to use for signals like `x`; `None` for plain torch."""
-        return kernel.native_variant(x.device.type) if x.dtype in (torch.float32, torch.float64) else None
+        return kernel.native_variant(x.device.type) if self._csr else None
 
     def run(self, name: str, *arguments: Tensor | float, out: tuple[Tensor, ...]) -> None:
         """Fill the tensors `out` with a native function of the pairs."""
@@ -107,6 +112,21 @@ class NodePairs(GraphOperator):
         arrays = (kernel.array(a.contiguous()) if isinstance(a, Tensor) else a for a in arguments)
         pattern = map(kernel.array, self._csr)
         getattr(module, name)(variant, *pattern, torch.get_num_threads(), *arrays, *map(kernel.array, out))
+
+
+def _of_one_type(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """The tensors as float32 or float64; under autocast some are of a smaller type."""
+    dtype = torch.float64 if any(tensor.dtype == torch.float64 for tensor in tensors) else torch.float32
+    return tuple(tensor.to(dtype) for tensor in tensors)
+
+
+def _check_first_derivative() -> None:
+    """Raise in a backward pass that is to be differentiated again."""
+    if torch.is_grad_enabled():
+        raise RuntimeError(
+            "the native attention kernels have first derivatives only: for second derivatives, compute within "
+            's2gnn.operators.kernel.use("torch")'
+        )
 
 
 def _sum(pairs: NodePairs, values: Tensor, y: Tensor, *, reverse: bool = False) -> Tensor:
@@ -126,8 +146,8 @@ class _Dot(torch.autograd.Function):
         return out
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
+        _check_first_derivative()
         x, y = ctx.saved_tensors
         return _sum(ctx.pairs, grad, y), _sum(ctx.pairs, grad, x, reverse=True), None
 
@@ -144,8 +164,8 @@ class _Additive(torch.autograd.Function):
         return out
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        _check_first_derivative()
         x, y, a = ctx.saved_tensors
         grad_x, grad_y = x.new_empty(x.shape), y.new_empty(y.shape)
         grad_a = a.new_empty(torch.get_num_threads(), *a.shape)
@@ -163,8 +183,8 @@ class _Attend(torch.autograd.Function):
         return out
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
+        _check_first_derivative()
         shares, v = ctx.saved_tensors
         grad_scores, grad_v = shares.new_empty(shares.shape), v.new_empty(v.shape)
         ctx.pairs.run("attend_backward", shares, v, grad, out=(grad_scores, grad_v))

@@ -21,7 +21,7 @@ struct Csr {
 };
 
 // The undirected graph of a list with both directions of every edge; repeated edges are added up, self-loops and zeros
-// dropped. Returns nnz, or -1 where the list is none of a graph: an index out of range, a weight that is negative or not
+// dropped. Returns nnz, or -1 if the list is not a valid graph: an index out of range, a weight that is negative or not
 // finite, an edge without its reverse.
 std::int64_t csr_of_edges(const EdgeList &list, const Csr &csr);
 

@@ -248,11 +248,11 @@ void general(const Powers<Real> &p, const Real *in, Real *out, std::int64_t f) {
   const std::int64_t in_row = one_input ? f : branches, out_row = one_output ? f : branches;
   const std::int64_t in_branch = one_input ? 0 : f, out_branch = one_output ? 0 : f;
   for_balanced_rows(p.indptr, p.n, p.threads, [&](int, std::int64_t begin, std::int64_t end) {
-    std::vector<Real> sums(p.alpha * width);
+    Buffer<Real> sums(p.alpha * width);
     for (std::int64_t first = 0; first < f; first += width) {
       const std::int64_t count = std::min(width, f - first);
       for (std::int64_t i = begin; i < end; ++i) {
-        std::fill(sums.begin(), sums.end(), Real(0));
+        std::fill_n(sums.data(), p.alpha * width, Real(0));
         for (std::int32_t e = p.indptr[i]; e < p.indptr[i + 1]; ++e) {
           const std::int64_t j = p.indices[e];
           Real power = p.b[e];

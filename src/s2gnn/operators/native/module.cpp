@@ -9,6 +9,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #if defined(__linux__)
@@ -266,39 +267,55 @@ bool hadamard_factors(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, I
                                        epsilon, s2gnn::Shift(shift), rounding, {b.data(), c.data(), t.data()});
 }
 
+// Arrays are taken as they are: one that had to be converted would be a copy, and its results lost.
+template <typename Argument>
+auto as_it_is() {
+  if constexpr (std::is_arithmetic_v<std::decay_t<Argument>>) {
+    return nb::arg();
+  } else {
+    return nb::arg().noconvert();
+  }
+}
+
+template <typename Result, typename... Arguments>
+void define(nb::module_ &module, const char *name, Result (*function)(Arguments...)) {
+  module.def(name, function, as_it_is<Arguments>()...);
+}
+
 template <typename Real>
 void define_pair_functions(nb::module_ &module) {
-  module.def("dot", &dot<Real>);
-  module.def("sum", &sum<Real>);
-  module.def("additive", &additive<Real>);
-  module.def("additive_backward", &additive_backward<Real>);
-  module.def("attend", &attend<Real>);
-  module.def("attend_backward", &attend_backward<Real>);
-  module.def("hadamard_gradient", &hadamard_gradient<Real>);
+  define(module, "dot", &dot<Real>);
+  define(module, "sum", &sum<Real>);
+  define(module, "additive", &additive<Real>);
+  define(module, "additive_backward", &additive_backward<Real>);
+  define(module, "attend", &attend<Real>);
+  define(module, "attend_backward", &attend_backward<Real>);
+  define(module, "hadamard_gradient", &hadamard_gradient<Real>);
 }
 
 }  // namespace
 
 NB_MODULE(_native, module) {
-  module.doc() = "Products with all normalised Hadamard powers of a graph in one pass over its edges.";
+  module.doc() = "Hadamard powers of a graph and their products, attention over its edges, and graphs of edge lists.";
   module.def("variants", [] {
     std::vector<std::string> names;
     for (const auto &variant : supported()) names.emplace_back(variant.name);
     return names;
   });
   using s2gnn::Variant;
-  module.def("fan_out", &product<float, &Variant::fan_out32, false, true>);
-  module.def("fan_out", &product<double, &Variant::fan_out64, false, true>);
-  module.def("fan_in", &product<float, &Variant::fan_in32, true, false>);
-  module.def("fan_in", &product<double, &Variant::fan_in64, true, false>);
-  module.def("branchwise", &product<float, &Variant::branchwise32, true, true>);
-  module.def("branchwise", &product<double, &Variant::branchwise64, true, true>);
-  module.def("activate", &activate);
-  module.def("activate_backward", &activate_backward);
-  module.def("csr_of_edges", &csr_of_edges, nb::arg("rows"), nb::arg("columns"), nb::arg("weights").none(),
-             nb::arg("rounding"), nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("position"));
-  module.def("hadamard_factors", &hadamard_factors<float>);
-  module.def("hadamard_factors", &hadamard_factors<double>);
+  define(module, "fan_out", &product<float, &Variant::fan_out32, false, true>);
+  define(module, "fan_out", &product<double, &Variant::fan_out64, false, true>);
+  define(module, "fan_in", &product<float, &Variant::fan_in32, true, false>);
+  define(module, "fan_in", &product<double, &Variant::fan_in64, true, false>);
+  define(module, "branchwise", &product<float, &Variant::branchwise32, true, true>);
+  define(module, "branchwise", &product<double, &Variant::branchwise64, true, true>);
+  define(module, "activate", &activate);
+  define(module, "activate_backward", &activate_backward);
+  module.def("csr_of_edges", &csr_of_edges, nb::arg().noconvert(), nb::arg().noconvert(),
+             nb::arg().noconvert().none(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(),
+             nb::arg().noconvert(), nb::arg().noconvert());
+  define(module, "hadamard_factors", &hadamard_factors<float>);
+  define(module, "hadamard_factors", &hadamard_factors<double>);
   define_pair_functions<float>(module);
   define_pair_functions<double>(module);
 }

@@ -78,6 +78,7 @@ inline typename Vector<4, Real>::type totals(typename Vector<Lanes, Real>::type 
 // out[k] = the sum of term(k, column) over columns, k = 0, ..., degree - 1.
 template <typename Real, typename Term>
 inline void sum_columns(std::int32_t degree, std::int64_t columns, Real *out, const Term &term) {
+  if (columns == 0) std::fill_n(out, degree, Real(0));
   for_pieces<Real>(columns, [&](std::int64_t first, auto width) {
     using P = Piece<Real, width>;
     const auto of = [&](std::int32_t k) {
@@ -96,7 +97,7 @@ inline void sum_columns(std::int32_t degree, std::int64_t columns, Real *out, co
   });
 }
 
-// LeakyReLU and its derivative; for single numbers too without a branch, whose outcome no processor could foresee.
+// LeakyReLU and its derivative; for single numbers too without an unpredictable branch.
 template <typename V, typename Real>
 inline V leaky_relu(V z, Real slope) {
   if constexpr (std::is_same_v<V, Real>) {
@@ -131,7 +132,7 @@ struct Row {
     return all + h * p.nnz + start;
   }
   template <typename Real>
-  const Real *reversed(const Real *all, std::int64_t h, std::vector<Real> &buffer) const {
+  const Real *reversed(const Real *all, std::int64_t h, Buffer<Real> &buffer) const {
     buffer.resize(degree);
     for (std::int32_t k = 0; k < degree; ++k) buffer[k] = all[h * p.nnz + p.reverse[start + k]];
     return buffer.data();
@@ -181,7 +182,7 @@ void dot(const Pairs &p, std::int64_t channels, const Real *x, const Real *y, Re
 template <typename Real>
 void sum(const Pairs &p, std::int64_t channels, bool reversed, const Real *values, const Real *y, Real *out) {
   for_rows(p, [&](const Row &row, int) {
-    static thread_local std::vector<Real> buffer;
+    static thread_local Buffer<Real> buffer;
     for (std::int64_t h = 0; h < p.heads; ++h) {
       const Real *weights = reversed ? row.reversed(values, h, buffer) : row.values(values, h);
       for_pieces<Real>(channels, [&](std::int64_t first, auto width) {
@@ -213,7 +214,7 @@ void additive_backward(const Pairs &p, std::int64_t channels, Real slope, const 
                        const Real *grad, Real *grad_x, Real *grad_y, Real *grad_a) {
   std::fill_n(grad_a, p.threads * p.heads * channels, Real(0));
   for_rows(p, [&](const Row &row, int thread) {
-    static thread_local std::vector<Real> buffer;
+    static thread_local Buffer<Real> buffer;
     for (std::int64_t h = 0; h < p.heads; ++h)
       for (bool reversed : {false, true}) {
         const Real *weights = reversed ? row.reversed(grad, h, buffer) : row.values(grad, h);
@@ -300,7 +301,7 @@ template <typename Real>
 void attend_backward(const Pairs &p, std::int64_t channels, const Real *shares, const Real *v, const Real *grad,
                      Real *grad_scores, Real *grad_v) {
   for_rows(p, [&](const Row &row, int) {
-    static thread_local std::vector<Real> buffer;
+    static thread_local Buffer<Real> buffer;
     for (std::int64_t h = 0; h < p.heads; ++h) {
       const Real *share = row.values(shares, h);
       Real *by_score = row.values(grad_scores, h);
@@ -328,7 +329,7 @@ void hadamard_gradient(const Pairs &p, std::int64_t channels, int sign, const Re
                        const Real *h, Real *out) {
   const std::int64_t alpha = p.heads - 1;
   for_rows(p, [&](const Row &row, int) {
-    static thread_local std::vector<Real> products;
+    static thread_local Buffer<Real> products;
     products.resize(row.degree);
     const std::int32_t *neighbours = p.indices + row.start;
     const Real *values = b + row.start;

@@ -2,7 +2,7 @@
 // of every head (scores of pairs, softmax over the pairs of a node, weighted sums), and gradients by edge weights.
 //
 // A signal is (n, heads, channels), a value of pairs (heads, nnz). Every output row is computed by one thread in the
-// order of the stored pairs.
+// order of the stored pairs, so it does not depend on the number of threads; the gradient of a does.
 #pragma once
 
 #include <cstdint>

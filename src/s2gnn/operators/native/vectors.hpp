@@ -1,11 +1,10 @@
 // What the kernels of one instruction set share: its vectors, and rows divided among threads. Each source file that
-// includes this is compiled once for each instruction set, into a namespace of its own (S2GNN_VARIANT).
+// includes this is compiled once for each instruction set, into its own namespace (S2GNN_VARIANT).
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -44,13 +43,38 @@ inline typename Vector<Lanes, Real>::type load(const Real *from) {
   return *reinterpret_cast<const typename Vector<Lanes, Real>::type *>(from);
 }
 
-// Calls work(row, last) for contiguous rows of each thread with about the same number of edges (a row costs about as
-// much as 8 edges).
+// An array that grows. Templates of the standard library would be compiled for each instruction set under one name, and
+// the linker would keep any of them.
+template <typename T>
+class Buffer {
+ public:
+  explicit Buffer(std::int64_t size = 0) { resize(size); }
+  Buffer(const Buffer &) = delete;
+  Buffer &operator=(const Buffer &) = delete;
+  ~Buffer() { delete[] data_; }
+  void resize(std::int64_t size) {  // contents are lost
+    if (size <= size_) return;
+    delete[] data_;
+    data_ = nullptr;
+    data_ = new T[size];
+    size_ = size;
+  }
+  T *data() { return data_; }
+  T &operator[](std::int64_t i) { return data_[i]; }
+
+ private:
+  T *data_ = nullptr;
+  std::int64_t size_ = 0;
+};
+
+// Calls work(thread, begin, end) for contiguous rows of each thread with about the same number of edges (a row costs
+// about as much as 8 edges).
 template <typename Work>
 void for_balanced_rows(const std::int32_t *indptr, std::int64_t n, int threads, const Work &work) {
   const auto cost = [&](std::int64_t row) { return std::int64_t(indptr[row]) + 8 * row; };
-  std::vector<std::int64_t> bounds(threads + 1, n);
+  Buffer<std::int64_t> bounds(threads + 1);
   bounds[0] = 0;
+  bounds[threads] = n;
   for (int thread = 1; thread < threads; ++thread) {
     const std::int64_t wanted = cost(n) * thread / threads;
     std::int64_t low = bounds[thread - 1], high = n;
