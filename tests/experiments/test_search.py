@@ -270,7 +270,7 @@ def test_a_trial_that_kills_its_processes_is_given_up(db, scored):
     for _ in range(MAX_RETRIES + 1):
         dying_worker(db, planned.study)
         with opened(db) as storage:
-            storage.put_back_stale(storage.get_study_id_from_name(planned.study), MAX_RETRIES + 1)
+            storage.put_back_stale(planned.study, MAX_RETRIES + 1)
     result = search(EXPERIMENT, config, db)
     assert (result.complete, result.failed, result.retried, result.best) == (0, 1, MAX_RETRIES, None)
     assert "trial 0: 4 processes died during it" in result.failures[0]

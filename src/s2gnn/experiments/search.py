@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import optuna
@@ -217,7 +217,7 @@ class Trials:
             study_name=self.name,
             direction="maximize",
             load_if_exists=True,
-            sampler=_Sampler(self._given, self.config.seed),
+            sampler=_Sampler(self._given, self.config.seed, self._database),
             pruner=pruner,
         )
         if not study.user_attrs:
@@ -268,7 +268,7 @@ class Trials:
         """Run trials until all are finished; those of others may yet be put back."""
         objective = _Objective(self, task, end, on_progress)
         while not objective.is_over():
-            self._database.put_back_stale(self.study._study_id, MAX_RETRIES + 1)
+            self._database.put_back_stale(self.name, MAX_RETRIES + 1)
             trials = self.trials()
             states = {trial.state for trial in trials}
             if TrialState.WAITING in states or len(trials) < self.config.trials:
@@ -315,8 +315,8 @@ class Trials:
 class _Sampler(optuna.samplers.BaseSampler):
     """Values that are given for the number of a trial, or those of TPE with a seed for each number."""
 
-    def __init__(self, given: Callable[[int], dict[str, Value]], seed: int) -> None:
-        self._given, self._seed = given, seed
+    def __init__(self, given: Callable[[int], dict[str, Value]], seed: int, database: SearchStorage) -> None:
+        self._given, self._seed, self._database = given, seed, database
 
     def _tpe(self, trial: FrozenTrial) -> optuna.samplers.TPESampler:
         seed = int(np.random.SeedSequence([self._seed, trial.number]).generate_state(1)[0])
@@ -325,9 +325,9 @@ class _Sampler(optuna.samplers.BaseSampler):
 
     def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
         """Record the process and a first sign of life: without one, its death would not be noticed."""
-        storage = cast(SearchStorage, study._storage)
-        storage.record_heartbeat(trial._trial_id)
-        storage.set_trial_user_attr(trial._trial_id, "worker", worker_name(os.getpid()))
+        del study
+        self._database.record_heartbeat(trial._trial_id)
+        self._database.set_trial_user_attr(trial._trial_id, "worker", worker_name(os.getpid()))
 
     def infer_relative_search_space(
         self, study: optuna.Study, trial: FrozenTrial

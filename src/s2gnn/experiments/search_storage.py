@@ -112,9 +112,9 @@ class SearchStorage(RDBStorage):
         with suppress(UpdateFinishedTrialError):
             self.set_trial_state_values(trial_id, TrialState.WAITING)
 
-    def put_back_stale(self, study_id: int, max_deaths: int) -> None:
+    def put_back_stale(self, study: str, max_deaths: int) -> None:
         """Let the trials of dead processes wait again; one that killed `max_deaths` of them fails."""
-        for trial_id in self._get_stale_trial_ids(study_id):
+        for trial_id in self._get_stale_trial_ids(self.get_study_id_from_name(study)):
             deaths = self.get_trial(trial_id).user_attrs.get("deaths", 0) + 1
             with suppress(UpdateFinishedTrialError):
                 self.set_trial_user_attr(trial_id, "deaths", deaths)
