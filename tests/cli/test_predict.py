@@ -169,7 +169,7 @@ def test_quantities_may_have_a_column_called_probability(s2gnn, tmp_path):
             "model",
             "text.csv",
             [],
-            "column 'petal width [cm]' of text.csv is 'wide' in row 2, but a value here is a number",
+            "column 'petal width [cm]' of text.csv is 'wide' in row 2, but a value here must be a number",
         ),
         ("model", "again.csv", [], "again.csv already has a column 'predicted_species'"),
         ("model", "new.csv", ["--out", "new.csv"], "new.csv is the table itself, which predictions would replace"),

@@ -42,7 +42,7 @@ def test_a_graph_file(tmp_path):
         ("u,v\n1,2\n1,5\n", None, "column 'v' of .* is 5 in row 2, but the rows of t.csv are numbered from 1 to 4"),
         ("u,v\n1,1.5\n", None, "is 1.5 in row 1"),
         ("u,v\n1,\n", None, "is empty in row 1, but the rows of t.csv are numbered from 1 to"),
-        ("u,v\na,b\n", None, "is 'a' in row 1, but the number of a row is a number: give --id COLUMN"),
+        ("u,v\na,b\n", None, "is 'a' in row 1, but the number of a row must be a number: give --id COLUMN"),
         ("u,v\na,e\n", "id", "column 'v' of .* is 'e' in row 1, which column 'id' of t.csv does not have"),
         ("u,v\na,b\n", "key", "t.csv has no column 'key'"),
         ("u,v,w\n1,2,0\n", None, "column 'w' of .* is 0 in row 1, but a weight is a positive number"),

@@ -78,7 +78,9 @@ def test_what_odd_values_become(encoder):
 
 def test_unusable_values_and_columns_are_named(encoder):
     table = table_of(size=[1, 2], weight=[1, "heavy"], colour=["red", "red"], shape=["o", "o"])
-    with pytest.raises(InputError, match="column 'weight' of t.csv is 'heavy' in row 2, but a value here is a number"):
+    with pytest.raises(
+        InputError, match="column 'weight' of t.csv is 'heavy' in row 2, but a value here must be a number"
+    ):
         rebuilt(encoder).transform(table)
     with pytest.raises(InputError, match=r"t.csv has no column 'weight': did you mean 'Weight'\?"):
         encoder.transform(table_of(size=[1], Weight=[1], colour=["red"], shape=["o"]))

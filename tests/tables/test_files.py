@@ -122,7 +122,7 @@ def test_unusable_columns(tmp_path):
         table.column("c")
     with pytest.raises(InputError, match=r"has no column 'B': did you mean 'b'\? Its columns are a, b"):
         table.column("B")
-    with pytest.raises(InputError, match=r"column 'b' of .* is 'cat' in row 1, but a feature is a number"):
+    with pytest.raises(InputError, match=r"column 'b' of .* is 'cat' in row 1, but a feature must be a number"):
         table.features()
     with pytest.raises(InputError, match="no column left"):
         table.features(without=["a", "b"])

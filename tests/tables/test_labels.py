@@ -69,7 +69,7 @@ def test_many_whole_numbers_need_a_word():
         (task_of, ["", "NA", " "], "'y' of t.csv is empty in every row: label at least two rows"),
         (class_labels, ["a", "", "a "], "every labelled row of t.csv is 'a' in column 'y': a classifier needs"),
         (quantities, ["1.5", "", "1.50"], "every labelled row of t.csv has 1.5 in column 'y'"),
-        (quantities, ["1.5", "b"], "column 'y' of t.csv is 'b' in row 2, but a quantity is a number"),
+        (quantities, ["1.5", "b"], "column 'y' of t.csv is 'b' in row 2, but a quantity must be a number"),
     ],
 )
 def test_unusable_labels(read, values, message):

@@ -10,7 +10,12 @@ from s2gnn.errors import InputError
 
 GraphKind = Annotated[Kind | None, typer.Option(help="Kind of graph; default: that of the paper's Table I.")]
 K = Annotated[int | None, typer.Option(min=1, help="Number of neighbours; default: the paper's.")]
-Changes = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A hyperparameter; repeatable.")]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="A hyperparameter in place of the default of the data set; repeatable."
+    ),
+]
 
 
 def assignment(text: str) -> tuple[str, int | float | str]:

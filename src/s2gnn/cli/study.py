@@ -105,7 +105,8 @@ def run(
     """
     if study is None:
         if data is None or records is None:
-            raise InputError("nothing to run: name a study (s2gnn study list), or give --data and --records")
+            missing = "--data and --records" if data is None else "--records"
+            raise InputError(f"nothing to run: name a study (s2gnn study list), or give {missing} for one experiment")
         refuse({"--models": models, "--budget": budget, "--storage": storage}, "is for a study: omit it")
         default = "released-graphs" if dataset_info(data).task == "graphs" else "released"
         given = dict(map(assignment, changes or ()))

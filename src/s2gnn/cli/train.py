@@ -23,6 +23,7 @@ from s2gnn.errors import InputError, LostProcessError
 from s2gnn.experiments.experiment import Experiment, make_experiment
 from s2gnn.experiments.figures.parts import Division
 from s2gnn.experiments.protocols import FAIR, FAIR_CITATION
+from s2gnn.experiments.table import chosen_values
 from s2gnn.experiments.tasks import Classification, Trained
 from s2gnn.graphs import Graph
 from s2gnn.learning import Checkpoint, Group, joined_group
@@ -87,7 +88,8 @@ def train(
     if per_batch > parts:
         raise InputError(f"--parts-per-batch is {per_batch}, but there are {parts} parts: choose at most {parts}")
     protocol = FAIR_CITATION if data in CITATION_NETWORKS else FAIR
-    given = dict(map(assignment, changes or ()))
+    of_table = chosen_values("table3" if data in CITATION_NETWORKS else "table2-knn", data, model)
+    given = {**of_table, **dict(map(assignment, changes or ()))}
     experiment = make_experiment(data, model, protocol, graph=graph, changes=given, seeds=(seed,))
     with _ended_by_the_launcher(), joined_group(timedelta(minutes=wait)) as group:
         division = Division("metis", parts, per_batch, degrees, evaluate)

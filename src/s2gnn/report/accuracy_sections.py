@@ -159,7 +159,7 @@ def calibration_section(bins: Sequence[Bin]) -> Section:
     by_chance = binomtest(round(accuracy * n), n, confidence).pvalue >= SIGNIFICANT
     small, worst, gap = abs(confidence - accuracy) <= SMALL_GAP, _worst_confidence(bins), points(confidence, accuracy)
     if by_chance and (not small or n < FEW_LABELS):
-        key, verdict = "too few labels to tell", f"With {n:,} labels, a difference of {gap} may be chance."
+        key, verdict = "too few labels to tell", f"With {n:,} labels, a difference of {gap} may be due to chance."
     elif by_chance and worst:
         key, verdict = "on average, yes", "Its probabilities are well calibrated on average."
     elif by_chance:
@@ -234,12 +234,12 @@ def comparison_section(found: Comparison) -> Section:
     key = "no clear difference"
     if better:
         finding += f" {OURS} is significantly better than {listed(better)}."
-        key = f"beats {better[0] if level else 'both'}"
+        key = f"better than {better[0]}, level with {level[0]}" if level else "beats both"
     if worse:
         finding += f" It is significantly worse than {listed(worse)}: use the simpler method."
         key = "a simpler method wins"
     if level:
-        finding += f" The difference to {listed(level)} may be chance."
+        finding += f" The difference from {listed(level)} may be due to chance."
     reading = (
         f"Points are scores, lines are 95 % intervals{'' if found.classifies else '; further left is better'}. The "
         f"MLP, a small neural network, sees each row by itself, without the graph; label spreading {spreading}; the "

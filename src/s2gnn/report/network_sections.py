@@ -70,7 +70,8 @@ def _branch_texts(shares: list[float], equal_weights: bool) -> tuple[str, str, s
     if len(shares) > 2:
         parts.append(f"{percent(sum(shares[2:]))} on branches that favour its strongest edges (2 and above)")
     equal, top = 1 / len(shares), int(np.argmax(shares))
-    key, verdict = f"mostly branch {top}", f"branch {top} has the largest share, {percent(shares[top])}"
+    key = f"mostly branch {top}" if shares[top] > 0.5 else f"branch {top} most, {percent(shares[top])}"
+    verdict = f"branch {top} has the largest share, {percent(shares[top])}"
     if max(abs(share - equal) for share in shares) < equal / 2:
         key = "no branch stands out"
         expected = [equal, equal, *[1 - 2 * equal] * (len(shares) > 2)]

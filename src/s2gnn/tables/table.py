@@ -105,7 +105,7 @@ class Table:
             column = self.column(name)
             row = first_text(column, self.decimal)
             assert row is not None
-            raise self.value_error(name, row, repr(str(column[row])), f"but {role} is a number: {advice}")
+            raise self.value_error(name, row, repr(str(column[row])), f"but {role} must be a number: {advice}")
         infinite = np.flatnonzero(np.isinf(numbers))
         if len(infinite):
             row = int(infinite[0])
@@ -128,7 +128,7 @@ class Table:
             numbers = self.numbers(name, "a feature", advice)
             if np.isnan(numbers).any():
                 row = int(np.flatnonzero(np.isnan(numbers))[0])
-                raise self.value_error(name, row, "empty", f"but a feature is a number: {advice}")
+                raise self.value_error(name, row, "empty", f"but a feature must be a number: {advice}")
             columns.append(numbers)
         return np.stack(columns, axis=1)
 
