@@ -117,9 +117,18 @@ class SearchStorage(RDBStorage):
         for trial_id in self._get_stale_trial_ids(self.get_study_id_from_name(study)):
             deaths = self.get_trial(trial_id).user_attrs.get("deaths", 0) + 1
             with suppress(UpdateFinishedTrialError):
-                self.set_trial_user_attr(trial_id, "deaths", deaths)
-                given_up = deaths >= max_deaths
-                self.set_trial_state_values(trial_id, TrialState.FAIL if given_up else TrialState.WAITING)
+                if deaths >= max_deaths:
+                    self.set_trial_user_attr(trial_id, "deaths", deaths)
+                    self.set_trial_state_values(trial_id, TrialState.FAIL)
+                elif self._waits_again(trial_id):
+                    self.record_heartbeat(trial_id)  # the next process to take it has the grace period to write one
+                    self.set_trial_user_attr(trial_id, "deaths", deaths)
+
+    def _waits_again(self, trial_id: int) -> bool:
+        """Put a running trial back, in one step; false if another process was faster."""
+        change = "UPDATE trials SET state = 'WAITING' WHERE trial_id = :trial AND state = 'RUNNING'"
+        with self.engine.begin() as connection:
+            return connection.execute(sqlalchemy.text(change), {"trial": trial_id}).rowcount == 1
 
 
 def worker_name(process: int | None) -> str:
