@@ -45,7 +45,7 @@ def graphs(
 ) -> None:
     """Measure building k-NN and learned graphs for a growing number of points, and diffusing Pubmed.
 
-    Takes about fifteen minutes on 2 cores for 100,000 points. Pubmed is measured if it is in the folder S2GNN_DATA
+    Takes about three minutes on 2 cores for 100,000 points. Pubmed is measured if it is in the folder S2GNN_DATA
     or in the cache; the paper's Table I has 1,723,360 edges for its diffusion.
 
     Example: [bold]s2gnn bench graphs --points 50000[/bold]
