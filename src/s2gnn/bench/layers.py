@@ -12,7 +12,7 @@ from s2gnn.bench.networks import BASELINES
 from s2gnn.bench.report import Row
 from s2gnn.bench.tasks import Workload, random_graph
 from s2gnn.bench.timing import Way, race
-from s2gnn.graphs import Graph
+from s2gnn.graphs import DisjointUnion, Graph
 from s2gnn.nn import S2Conv, make_model
 from s2gnn.operators import SobolevFamily, SobolevOperator
 
@@ -83,37 +83,28 @@ def graph_steps(graph: Graph) -> dict[str, Callable[[], Callable[[], None]]]:
         conv, op = S2Conv(WIDTH, WIDTH, ALPHA, epsilon), operator()
         return _step(lambda: conv(x, op))
 
-    def by_edges(make: Callable[[], nn.Module], learned: bool = True) -> Callable[[], None]:
-        conv, data = make(), graph.to_pyg(torch.float32)
+    def by_edges(conv: nn.Module, learned: bool = False) -> Callable[[], None]:
+        data = graph.to_pyg(torch.float32)
         weight = data.edge_weight.requires_grad_(learned)
         return _step(lambda: conv(x, data.edge_index, weight))
 
-    def peer(name: str, csr: bool = False, **options: Any) -> Callable[[], None]:
+    def by_pattern(conv: nn.Module, pattern: Tensor) -> Callable[[], None]:
+        return _step(lambda: conv(x, pattern))
+
+    def peer(name: str, **options: Any) -> nn.Module:
         from torch_geometric import nn as pyg
 
-        conv = getattr(pyg, name)(WIDTH, WIDTH, **options)
-        if csr:
-            adjacency = normalised_csr(graph)
-            return _step(lambda: conv(x, adjacency))
-        if name == "EGConv":
-            edge_index = graph.to_pyg().edge_index
-            return _step(lambda: conv(x, edge_index))
-        return by_edges(lambda: conv, learned=False)
-
-    def gcn() -> nn.Module:
-        from torch_geometric.nn import GCNConv
-
-        conv: nn.Module = GCNConv(WIDTH, WIDTH)
-        return conv
+        layer: nn.Module = getattr(pyg, name)(WIDTH, WIDTH, **options)
+        return layer
 
     return {
-        "S2Conv, gradients of edge weights": lambda: by_edges(lambda: S2Conv(WIDTH, WIDTH, ALPHA)),
-        "PyG's GCNConv, gradients of edge weights": lambda: by_edges(gcn),
+        "S2Conv, gradients of edge weights": lambda: by_edges(S2Conv(WIDTH, WIDTH, ALPHA), learned=True),
+        "PyG's GCNConv, gradients of edge weights": lambda: by_edges(peer("GCNConv"), learned=True),
         "S2Conv, ε learned": lambda: ours("learn", lambda: SobolevFamily(graph, ALPHA)),
         "S2Conv": lambda: ours(1.0, lambda: SobolevOperator(graph, ALPHA, 1.0)),
-        "PyG's GCNConv": lambda: peer("GCNConv"),
-        "PyG's GCNConv on a CSR adjacency": lambda: peer("GCNConv", csr=True, normalize=False),
-        "PyG's EGConv": lambda: peer("EGConv"),
+        "PyG's GCNConv": lambda: by_edges(peer("GCNConv")),
+        "PyG's GCNConv on a CSR adjacency": lambda: by_pattern(peer("GCNConv", normalize=False), normalised_csr(graph)),
+        "PyG's EGConv": lambda: by_pattern(peer("EGConv"), graph.to_pyg().edge_index),
     }
 
 
@@ -126,13 +117,9 @@ def normalised_csr(graph: Graph) -> Tensor:
 
 def small_batch() -> tuple[Graph, Tensor, Tensor, Tensor]:
     """A disjoint union of small random graphs, its features (N, 7), the graph of every node and the labels."""
-    graphs = [random_graph(ATOMS, BONDS, seed) for seed in range(BATCH)]
-    edges, weights = zip(*(graph.to_edge_list() for graph in graphs), strict=True)
-    shifted = torch.cat([torch.from_numpy(pairs + ATOMS * number) for number, pairs in enumerate(edges)])
-    union = Graph.from_edge_list(shifted, torch.cat([torch.from_numpy(w) for w in weights]), BATCH * ATOMS)
-    generator = torch.Generator().manual_seed(0)
-    x = torch.randn(BATCH * ATOMS, 7, generator=generator)
-    return union, x, torch.arange(BATCH).repeat_interleave(ATOMS), torch.arange(BATCH) % 2
+    union = DisjointUnion.of([random_graph(ATOMS, BONDS, seed) for seed in range(BATCH)])
+    x = torch.randn(union.graph.n_nodes, 7, generator=torch.Generator().manual_seed(0))
+    return union.graph, x, torch.from_numpy(union.graph_of_node), torch.arange(BATCH) % 2
 
 
 def batch_step(batch: tuple[Graph, Tensor, Tensor, Tensor], way: str) -> Callable[[], None]:

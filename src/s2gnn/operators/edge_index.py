@@ -20,16 +20,17 @@ def graph_of_edge_index(
     takes one native pass; input that it does not accept, wrong input among it, goes through `Graph.from_edge_index`.
     """
     native = kernel.native_variant(edge_index.device.type)
-    count = edge_index.shape[-1]
-    fits = edge_index.dtype == torch.int64 and edge_index.shape == (2, count)
-    if native is not None and fits and count <= LARGEST_INT32_POINTER and 0 < n_nodes <= LARGEST_INT32_POINTER:
+    pairs = edge_index.dtype == torch.int64 and edge_index.ndim == 2 and len(edge_index) == 2
+    if native is not None and pairs and max(edge_index.shape[1], n_nodes) <= LARGEST_INT32_POINTER and n_nodes > 0:
+        count = edge_index.shape[1]
         ends = kernel.array(edge_index.contiguous())
-        weights = as_weights(edge_weight, count)
-        rounding = relative_rounding(weights.dtype if weights.dtype.kind == "f" else np.float64)
+        weights = None if edge_weight is None else as_weights(edge_weight, count)
+        real = np.float64 if weights is None or weights.dtype.kind != "f" else weights.dtype
         indptr, indices, position = (np.empty(size, np.int32) for size in (n_nodes + 1, count, count))
         values = np.empty(count)
-        given = None if edge_weight is None else np.ascontiguousarray(weights, np.float64)
-        stored = native[0].csr_of_edges(ends[0], ends[1], given, rounding, indptr, indices, values, position)
+        given = None if weights is None else np.ascontiguousarray(weights, np.float64)
+        arrays = (indptr, indices, values, position)
+        stored = native[0].csr_of_edges(ends[0], ends[1], given, relative_rounding(real), *arrays)
         if stored >= 0:
             return Graph(ValidCSR(indptr, indices[:stored], values[:stored])), position
     graph = Graph.from_edge_index(edge_index, edge_weight, n_nodes, sum_duplicates=True, drop_self_loops=True)
