@@ -1,3 +1,4 @@
+import re
 import shutil
 import subprocess
 import sys
@@ -5,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import s2gnn
+import s2gnn.provenance
 
 SOURCE = Path(s2gnn.__file__).parent / "provenance.py"
 
@@ -49,3 +50,9 @@ def test_the_commit_is_marked_when_code_changed_and_not_when_records_grew(checko
 def test_outside_a_checkout_there_is_no_commit(checkout):
     shutil.rmtree(checkout / ".git")
     assert reported(checkout) == "None"
+
+
+def test_the_processor_has_a_name():
+    assert s2gnn.provenance.cpu()
+    if Path("/proc/cpuinfo").is_file() and "cpu family" in Path("/proc/cpuinfo").read_text():
+        assert re.search(r"\(family \d+, model \d+\)$", s2gnn.provenance.cpu())

@@ -2,6 +2,7 @@
 
 import platform
 import subprocess
+import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -35,11 +36,21 @@ def versions() -> dict[str, str]:
 
 
 def cpu() -> str:
-    """The model of the processor, which timings depend on."""
+    """The model of the processor, which timings depend on, such as "AMD EPYC (family 25, model 17)".
+
+    Virtual machines may hide the name but not the numbers, which Windows has in the name.
+    """
+    if sys.platform == "darwin":
+        command = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or platform.machine()
     description = Path("/proc/cpuinfo")
-    lines = description.read_text(encoding="utf-8").splitlines() if description.is_file() else []
-    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(models, platform.processor() or platform.machine())
+    text = description.read_text(encoding="utf-8") if description.is_file() else ""
+    first, *_ = text.split("\n\n")
+    facts = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in first.splitlines())}
+    name = facts.get("model name") or platform.processor() or platform.machine()
+    labels = {"family": "cpu family", "model": "model", "implementer": "CPU implementer", "part": "CPU part"}
+    numbers = [f"{label} {facts[fact]}" for label, fact in labels.items() if fact in facts]
+    return f"{name} ({', '.join(numbers)})" if numbers else name
 
 
 def origin(command: str) -> dict[str, Any]:

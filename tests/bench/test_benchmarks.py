@@ -74,7 +74,6 @@ def test_the_operator_stays_below_its_bound_and_the_alternatives_grow(monkeypatc
         assert (row["workload"], row["nodes"], row["directions"]) == ("medium", 2_000, 200_000)
         assert row["operator"] < row["bound"] == pytest.approx(1.3 * (8 * 200_000 + 4 * row["alpha"] * 2_000))
         assert row["graph"] == 200_000 * 12 + 2_001 * 4
-        assert 0.5 * row["operator"] < row["resident"] < 2 * row["operator"]
     first, _, last = rows
     assert last["operator"] - first["operator"] == 7 * 4 * 2_000
     assert last["csr"] == 8 * first["csr"] == 8 * (202_000 * 8 + 2_001 * 4)

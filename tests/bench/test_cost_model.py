@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -6,6 +7,7 @@ import pytest
 
 from s2gnn import InputError
 from s2gnn.bench.cost_model import (
+    RECORDS,
     WIDE,
     CostModel,
     EpochEstimate,
@@ -92,12 +94,24 @@ def test_a_task_that_was_run_has_measurements():
 
 def test_records_that_are_not_there_are_named(tmp_path):
     with pytest.raises(
-        InputError, match=r"there is no record .*bench-epoch.json: create it with s2gnn bench epoch --json"
+        InputError, match=r"there is no record .*bench-epoch.json: create it with s2gnn bench epoch --record results"
     ):
         CostModel(tmp_path)
     (tmp_path / "bench-epoch.json").write_text("{")
     with pytest.raises(InputError, match=r"bench-epoch.json is damaged"):
         CostModel(tmp_path)
+
+
+def test_records_are_those_of_one_processor_that_has_all(tmp_path):
+    for name in RECORDS:
+        text = (RESULTS / f"bench-{name}.json").read_text(encoding="utf-8")
+        dated = json.loads(text) | {"date": "2030-01-01", "commit": "new"}
+        (tmp_path / f"bench-{name}.json").write_text(text, encoding="utf-8")
+        if name != "memory":
+            (tmp_path / f"bench-{name}.other.json").write_text(json.dumps(dated), encoding="utf-8")
+    assert "new" not in {record["commit"] for record in CostModel(tmp_path).records.values()}
+    (tmp_path / "bench-memory.other.json").write_bytes((tmp_path / "bench-memory.json").read_bytes())
+    assert CostModel(tmp_path).records["epoch"]["commit"] == "new"
 
 
 def test_costs_that_made_the_seconds_are_found_again():

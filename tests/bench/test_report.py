@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from s2gnn import InputError
-from s2gnn.bench.report import render_benchmark
+from s2gnn.bench.report import keep_record, render_benchmark
 from s2gnn.render import fill_sections
 
 ROOT = Path(__file__).parents[2]
@@ -13,6 +13,8 @@ RECORD = {
     "command": "s2gnn bench graphs --points 12500",
     "commit": "abc",
     "versions": {"torch": "2"},
+    "kernel": "avx2",
+    "threads": 4,
     "timings": [{"what": "k-NN", "points": 12500, "seconds": 1.5, "peak_mib": 800.4, "edges": 256568, "note": "exact"}],
 }
 
@@ -38,10 +40,27 @@ def test_a_record_becomes_a_table(tmp_path):
 
 
 def test_a_record_that_is_missing_or_of_an_older_version_says_how_to_make_it(tmp_path):
-    command = "`s2gnn bench graphs --json > results/bench-graphs.json`"
+    command = "`s2gnn bench graphs --record results`"
     assert f"No record yet: run {command}" in with_tables(PAGE, tmp_path)
     (tmp_path / "bench-graphs.json").write_text(json.dumps(RECORD | {"timings": [{"what": "k-NN"}]}))
     assert f"The record lacks 'points', it was made by an older version: run {command}" in with_tables(PAGE, tmp_path)
+
+
+def test_every_processor_has_its_record_and_the_latest_is_shown_first(tmp_path):
+    (tmp_path / "bench-graphs.json").write_text(json.dumps(RECORD))
+    for day, cpu in ((1, "Intel(R) Xeon(R) (model 1)"), (2, "AMD EPYC"), (3, "Intel(R) Xeon(R) (model 1)")):
+        record = RECORD | {"cpu": cpu, "date": f"2030-01-0{day}", "commit": f"day {day}"}
+        path = keep_record(record, tmp_path)
+    assert path.name == "bench-graphs.intel-r-xeon-r-model-1.json"
+    assert keep_record(record | {"environment": {"A": "1"}}, tmp_path).name.startswith("bench-graphs-kept.")
+    page = with_tables(PAGE, tmp_path)
+    shown = ["commit day 3", "<summary>AMD EPYC</summary>", "commit day 2"]
+    shown += ["<summary>Not named, kernel avx2, 4 threads</summary>", "commit abc"]
+    places = [page.find(text) for text in shown]
+    assert places == sorted(places)
+    assert min(places) > 0
+    assert "day 1" not in page
+    assert page.count("| k-NN |") == 3
 
 
 def test_a_page_without_markers():

@@ -6,7 +6,7 @@ import pytest
 
 from s2gnn.bench import benchmarks
 from s2gnn.bench.report import tables
-from s2gnn.bench.tasks import TASKS, Task
+from s2gnn.bench.tasks import TASKS, Task, workload
 from s2gnn.bench.timing import measure_machine
 from s2gnn.cli import bench
 
@@ -31,7 +31,7 @@ def run_json(s2gnn, *arguments):
     return record
 
 
-def test_operator(s2gnn, small):
+def test_operator(s2gnn, small, tmp_path):
     arguments = ("operator", "--graphs", "small", "--widths", "8,4", "--repetitions", "1")
     record = run_json(s2gnn, *arguments)
     assert [(t["graph"], t["width"], t["nodes"], t["nonzeros"]) for t in record["timings"]] == [
@@ -42,10 +42,12 @@ def test_operator(s2gnn, small):
         assert list(timing["ways"]) == ["ours", "one_csr", "csr", "torch_sparse", "gcnconv"]
         for way in ("ours", "one_csr", "csr", "gcnconv"):
             assert timing["ways"][way]["milliseconds"] > 0
-    code, output, _ = s2gnn("bench", *arguments)
+    code, output, _ = s2gnn("bench", *arguments, "--record", str(tmp_path / "my records"))
     assert code == 0
     assert "ours ÷ one CSR" in output
     assert "memory bandwidth" in output
+    (stored,) = (tmp_path / "my records").glob("bench-operator.*.json")
+    assert json.loads(stored.read_text())["command"] == record["command"]
 
 
 def test_epoch(s2gnn, small):
@@ -82,6 +84,7 @@ def test_memory(s2gnn, monkeypatch, tmp_path):
 def test_scale(s2gnn, small, monkeypatch):
     monkeypatch.setattr(benchmarks, "NODES", (100,))
     monkeypatch.setitem(TASKS, "random-132000", TASKS["small"])
+    monkeypatch.setattr(benchmarks, "unordered", lambda: [("small", workload("small").graph)])
     monkeypatch.setattr(bench, "Task", partial(Task, nodes=100, edges=400, labels=5, hidden=4))
     arguments = ("scale", "--repetitions", "1", "--epochs", "1", "--ways", "ours")
     record = run_json(s2gnn, *arguments)
@@ -89,6 +92,7 @@ def test_scale(s2gnn, small, monkeypatch):
     assert {t["width"] for t in record["grid"]} == {16}
     assert record["epochs"][0]["workload"] == "random-132000"
     assert [run["way"] for run in record["training"]] == ["ours"]
+    assert [row["graph"] for row in record["orders"]] == ["small"]
     assert record["task"][0]["edges"] == 400
     titles = [table.title for table in tables(record)]
     assert titles[-1].startswith("Full-batch training: 100 nodes, 400 edges")

@@ -321,3 +321,12 @@ def test_edge_weights_have_gradients_with_a_fixed_epsilon_too(graph, x):
     conv(x, SobolevFamily(graph, ALPHA, dtype=torch.float64).with_weights(pairs)).sum().backward()
     upper = data.edge_index[0] < data.edge_index[1]
     torch.testing.assert_close(2 * weight.grad[upper], pairs.grad)
+
+
+def test_hooks_on_a_linear_fusion_get_the_branches():
+    op = SobolevOperator(random_graph(9, 0.4), 2, 1.0)
+    conv, x, seen = S2Conv(4, 3, alpha=2, epsilon=1.0, dropout=0.0), torch.randn(9, 4), []
+    expected = conv(x, op)
+    conv.fusion.register_forward_hook(lambda module, inputs, output: seen.append(inputs[0].shape))
+    torch.testing.assert_close(conv(x, op), expected)
+    assert seen == [(9, 3, 3)]

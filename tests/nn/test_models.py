@@ -14,10 +14,10 @@ from s2gnn.operators import PreparedInput, SparseInput
 from tests.random_graphs import random_graph
 
 NAMES = [
-    "s2gnn", "gcn", "cheby", "gat", "sgc", "clustergcn", "sign", "supergat", "transformer", "gatv2", "mlp",
+    "s2gnn", "s2gnn+", "gcn", "cheby", "gat", "sgc", "clustergcn", "sign", "supergat", "transformer", "gatv2", "mlp",
     "no-hadamard", "regular-sobolev",
 ]  # fmt: skip
-BASELINES = NAMES[1:]
+BASELINES = NAMES[2:]
 
 
 def test_the_registry_has_the_agreed_names():
@@ -158,7 +158,7 @@ def test_hyperparameters_are_checked_against_the_model():
     for name, meant in {"gatv3": "gatv2", "gcm": "gcn", "GCN": "gcn", "S2-GNN": "s2gnn"}.items():
         with pytest.raises(InputError, match=f"there is no model '{name}': did you mean '{meant}'"):
             make_model(name, 2, 2)
-    with pytest.raises(InputError, match="there is no model 'xyz': choose from s2gnn, gcn"):
+    with pytest.raises(InputError, match="there is no model 'xyz': choose from s2gnn, s2gnn\\+, gcn"):
         make_model("xyz", 2, 2)
     with pytest.raises(InputError, match="num_layers is 0"):
         make_model("sgc", 2, 2, num_layers=0)

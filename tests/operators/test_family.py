@@ -101,6 +101,26 @@ def test_gradcheck_by_epsilon_by_weights_and_by_both(shift):
     assert torch.autograd.gradgradcheck(both, (weights, number(0.7), h))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shift", SHIFTS)
+def test_native_and_plain_factors_agree_on_a_hub_isolated_nodes_and_zero_weights(shift, dtype):
+    rng = np.random.default_rng(0)
+    edges = [(0, leaf) for leaf in range(1, 300)] + [(300, 301), (302, 303)]
+    graph = Graph.from_edge_list(edges, rng.uniform(1e-6, 1e6, len(edges)), 310)
+    target = double(310, 5, 3).to(dtype)
+    found = []
+    for chosen in {"torch", kernel.available()[-1]}:
+        weights = torch.tensor(graph.to_edge_list()[1])
+        weights[[0, 7, -1]] = 0.0
+        weights.requires_grad_()
+        with kernel.use(chosen):
+            powers = SobolevFamily(graph, 5, shift, weights=weights, dtype=dtype).at(0.7).powers
+        (powers.b.square().sum() + (powers.c * target[..., 0]).sum() + (powers.t * target[..., 1]).sum()).backward()
+        found.append((powers.b, powers.c, powers.t, weights.grad))
+    for native, plain in zip(*found, strict=True):
+        torch.testing.assert_close(native, plain, rtol=1e-6 if dtype == torch.float32 else 1e-11, atol=1e-12)
+
+
 def test_a_weight_of_zero_has_the_derivative_of_the_formula():
     """From the right, which is the only side there is; also where it is the only edge of its node."""
     graph = Graph.from_edge_list([(0, 1), (1, 2), (2, 3)])

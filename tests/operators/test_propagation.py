@@ -54,7 +54,8 @@ def test_isolated_nodes_single_nodes_and_extreme_weights(variant, g, alpha, epsi
         torch.testing.assert_close(propagation.fan_out(powers, h), expected, rtol=0, atol=2e-6)
 
 
-def test_a_hub_and_any_number_of_threads_give_the_same_bits():
+@pytest.mark.parametrize("name", MAPS)
+def test_a_hub_and_any_number_of_threads_give_the_same_bits(name):
     star = Graph.from_edge_list(
         [(0, leaf) for leaf in range(1, 500)], np.random.default_rng(0).uniform(0.1, 1, 499), 500
     )
@@ -64,10 +65,22 @@ def test_a_hub_and_any_number_of_threads_give_the_same_bits():
     try:
         for count in (1, 2, 3, 8):
             torch.set_num_threads(count)
-            results.append(propagation.fan_out(powers, signal("fan_out", 4, 500, 33)))
+            results.append(MAPS[name](powers, signal(name, 4, 500, 33)))
     finally:
         torch.set_num_threads(threads)
     assert all(torch.equal(result, results[0]) for result in results)
+
+
+@pytest.mark.parametrize("variant", NATIVE)
+@pytest.mark.parametrize("name", ["fan_out", "fan_in"])
+def test_passes_over_tiles_give_the_bits_of_one_pass(variant, name, monkeypatch):
+    powers = SobolevOperator(random_graph(400, 0.7), 3, 0.7, "laplacian").powers
+    h = signal(name, 3, 400, 93)
+    with kernel.use(variant):
+        expected = MAPS[name](powers, h)
+        for kibibytes in (4, 8, 16, 32, 64):
+            monkeypatch.setattr(propagation, "CACHED_ROWS", 2**10 * kibibytes)
+            assert torch.equal(MAPS[name](powers, h), expected)
 
 
 @pytest.mark.parametrize("chosen", kernel.available())

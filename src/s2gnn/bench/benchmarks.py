@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 from torch import Tensor
 
 from s2gnn.bench.cost import PROCESS, dense_flops, training_bytes
@@ -25,10 +26,11 @@ from s2gnn.bench.networks import (
 )
 from s2gnn.bench.report import ALLOWANCE, Row
 from s2gnn.bench.tasks import Task, Workload, random_graph, stored_graph, workload
-from s2gnn.bench.timing import Way, race
-from s2gnn.data import data_file
+from s2gnn.bench.timing import Way, fastest, race
+from s2gnn.data import CATALOGUE, data_file, dataset_graph, load_dataset
 from s2gnn.graphs import Graph, diffuse, knn_graph, largest_component, smooth_graph
 from s2gnn.operators import SobolevOperator
+from s2gnn.operators.propagation import fan_in, fan_out
 from s2gnn.resources import available_bytes, in_own_process, peak_bytes, resident_bytes, settled_bytes
 
 ALPHA = 6  # of propagations
@@ -71,6 +73,40 @@ def _ours(op: SobolevOperator, h: Tensor) -> Callable[[], Tensor]:
 def _products(way: str, op: SobolevOperator, h: Tensor) -> Callable[[], list[Tensor]]:
     products = PRODUCTS[way].of(op)
     return lambda: [product(h) for product in products]
+
+
+def time_orders(graphs: Iterable[tuple[str, Graph]], width: int, rounds: int) -> Iterator[Row]:
+    """Propagation and its adjoint on nodes as they are, and in the reverse Cuthill–McKee order."""
+    for name, graph in graphs:
+        adjacency = graph.to_scipy().tocsr()
+        start = time.perf_counter()
+        order = reverse_cuthill_mckee(adjacency, symmetric_mode=True)
+        seconds = time.perf_counter() - start
+        reordered = Graph.from_scipy(adjacency[order][:, order])
+        given, other = (SobolevOperator(each, ALPHA, EPSILON).powers for each in (graph, reordered))
+        h, g = torch.randn(graph.n_nodes, width), torch.randn(graph.n_nodes, ALPHA + 1, width)
+        ways = {
+            "forward": partial(fan_out, given, h),
+            "forward, reordered": partial(fan_out, other, h),
+            "backward": partial(fan_in, given, g),
+            "backward, reordered": partial(fan_in, other, g),
+        }
+        timed = fastest(ways, rounds)
+        yield {
+            "graph": name,
+            "nonzeros": Task(graph.n_nodes, graph.n_edges).nonzeros,
+            "width": width,
+            "alpha": ALPHA,
+            "reordering": seconds,
+            "seconds": timed,
+        }
+
+
+def unordered() -> Iterator[tuple[str, Graph]]:
+    """Graphs whose nodes are in no particular order: two real ones, if their data is available, and a random one."""
+    yield from ((found.name, found.graph) for found in map(workload, ("pubmed", "random-132000")))
+    if data_file(CATALOGUE["ppi-human"].file or "") is not None:
+        yield "ppi-human", dataset_graph(load_dataset("ppi-human"), "given")[1]
 
 
 def grid() -> Iterator[tuple[str, Graph]]:

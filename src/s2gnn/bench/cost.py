@@ -5,6 +5,7 @@ Values are float32, features are dense, fusion is "mlp", and an epoch is a train
 
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from math import ceil
 
 import numpy as np
 import torch
@@ -16,9 +17,10 @@ from s2gnn.graphs.graph import LARGEST_INT32_POINTER
 from s2gnn.nn.inputs import LayerInput
 from s2gnn.nn.plan import Order, plan_input, plan_layer
 from s2gnn.operators import PreparedInput, SobolevOperator
-from s2gnn.operators.propagation import HadamardPowers
+from s2gnn.operators.propagation import CACHED_ROWS, HadamardPowers
 
 PROCESS = 400 * 2**20  # bytes of an interpreter with torch and the package loaded
+EDGES_PER_VISIT = 32  # of the native kernel
 CACHED_SIGNAL = 2**24  # bytes: half of the last-level cache (32 MiB) of the machine of the records
 
 
@@ -137,11 +139,14 @@ def fetched(task: Task, width: int, *, by_branch: bool = False) -> NDArray[np.in
     """Bytes that a sparse product fetches from a signal that stays in the caches and from a larger one, (2,).
 
     Every direction fetches its index, value and scalings, and one row of a signal for all branches; or, if each branch
-    has its own signal, α adjacent rows.
+    has its own signal, α adjacent rows. A larger signal of one row for all branches is accessed in passes over parts
+    that stay in the caches, if nodes have enough neighbours.
     """
     rows, signals = (task.alpha, task.alpha + 1) if by_branch else (1, 1)
     total = task.directions * (8 + 4 * task.alpha + 4 * rows * width)
-    cached = 4 * signals * task.nodes * width <= CACHED_SIGNAL
+    size = 4 * signals * task.nodes * width
+    in_passes = not by_branch and task.directions >= EDGES_PER_VISIT * task.nodes * ceil(size / CACHED_ROWS)
+    cached = in_passes or size <= CACHED_SIGNAL
     return np.array([total, 0] if cached else [0, total])
 
 
@@ -150,12 +155,14 @@ def fetched_in_epoch(task: Task) -> NDArray[np.int64]:
     total = np.zeros(2, dtype=np.int64)
     layers = zip(pairwise(task.widths), *planned_orders(task), strict=True)
     for layer, ((width_in, width_out), training, evaluation) in enumerate(layers):
-        branches = fetched(task, width_out, by_branch=True)
+        branches, one = fetched(task, width_out, by_branch=True), fetched(task, width_in)
         for order in (training, evaluation):
             if order != "prepared":
-                total += branches if order == "transform" else fetched(task, width_in)
-        if layer > 0 or training == "transform":  # the weights of a propagated input without gradient need none
+                total += branches if order == "transform" else one
+        if training == "transform":
             total += branches
+        elif layer > 0:  # the input is aggregated again, and has a gradient
+            total += 2 * one
     return total
 
 

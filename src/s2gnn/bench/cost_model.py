@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from s2gnn.bench.cost import CACHED_SIGNAL, dense_flops, fetched, fetched_in_epoch, training_bytes
-from s2gnn.bench.report import GIB, Row, epoch_seconds, read_record, table_of, titled_markdown
+from s2gnn.bench.report import GIB, Row, epoch_seconds, origin_text, read_record, records_of, table_of, titled_markdown
 from s2gnn.bench.tasks import Task
 from s2gnn.errors import InputError
 from s2gnn.nn.plan import LARGEST_PREPARED_INPUT
@@ -76,7 +76,7 @@ class CostModel:
     """
 
     def __init__(self, results: Path) -> None:
-        self.records = {name: read_record(results / f"bench-{name}.json") for name in RECORDS}
+        self.records = _records(results)
         self.gemm = sum(float(self.records[name]["machine"]["gemm"]) for name in ("epoch", "scale")) / 2
         self.measured = [one for one in self._measured() if one.directions >= FEWEST_DIRECTIONS]
         self.costs = fit_costs([one for one in self.measured if one.kind != "epoch, not fitted"])
@@ -121,6 +121,15 @@ class CostModel:
         return Measured("epoch", name, task.directions, _work_of_epoch(task, gemm), epoch_seconds(run))
 
 
+def _records(results: Path) -> dict[str, Row]:
+    """The records of the processor that has all of them; of several, of the one whose epochs were measured last."""
+    for epochs in records_of(results / "bench-epoch.json"):
+        paths = {name: epochs.with_name(epochs.name.replace("epoch", name, 1)) for name in RECORDS}
+        if all(path.is_file() for path in paths.values()):
+            return {name: read_record(path) for name, path in paths.items()}
+    return {name: read_record(results / f"bench-{name}.json") for name in RECORDS}
+
+
 def fit_costs(measured: Sequence[Measured]) -> NDArray[np.float64]:
     """The costs (3,) of the parts of the work that minimise the sum of squared relative errors."""
     parts = np.array([one.work / one.seconds for one in measured])
@@ -163,10 +172,7 @@ def render_cost_model(results: Path) -> str:
     model = CostModel(results)
     full_batch, mini_batch = zip(*(_size_tables(model, network) for network in (WIDE, NARROW)), strict=True)
     tables = [unit_cost_table(model, WIDE), *full_batch, *mini_batch, byte_table(model), _second_table(model)]
-    sources = []
-    for record in model.records.values():
-        environment = "".join(f"{key}={value} " for key, value in record.get("environment", {}).items())
-        sources.append(f"`{environment}{record['command']}` at commit {record['commit']}")
+    sources = map(origin_text, model.records.values())
     return "\n".join([*map(titled_markdown, tables), f"From the records of {', '.join(sources)}.\n"])
 
 

@@ -1,7 +1,10 @@
 """The record of a benchmark, and the tables that show it on the terminal and in the documentation."""
 
 import json
+import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -13,6 +16,7 @@ from s2gnn import provenance
 from s2gnn.bench.cost import dense_flops
 from s2gnn.bench.tasks import Task
 from s2gnn.errors import InputError
+from s2gnn.files import write_atomically
 from s2gnn.operators import kernel
 from s2gnn.render import Block, Cell, Table, as_markdown
 
@@ -37,28 +41,71 @@ Columns = dict[str, Column]
 
 
 def make_record(command: str, machine: Mapping[str, float] | None, **measurements: Iterable[Row]) -> Row:
-    """The JSON record of a benchmark: lists of rows by name, and the command and versions that made them."""
+    """The JSON record of a benchmark: lists of rows by name, and what made them, settings of the allocator included."""
     return {
         **provenance.origin(command),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "cpu": provenance.cpu(),
         "kernel": kernel.chosen(),
         "threads": torch.get_num_threads(),
+        "environment": {name: value for name, value in os.environ.items() if name.startswith("MALLOC_")},
         **({"machine": machine} if machine else {}),
         **{name: list(rows) for name, rows in measurements.items()},
     }
 
 
+def keep_record(record: Row, folder: Path) -> Path:
+    """Store a record in the file of its benchmark and processor, in place of the previous one; returns the path.
+
+    A benchmark that ran with settings of the allocator has the suffix "-kept".
+    """
+    kept = "-kept" if record.get("environment") else ""
+    processor = re.sub(r"[^a-z0-9]+", "-", record["cpu"].lower()).strip("-")
+    path = folder / f"bench-{_benchmark(record)}{kept}.{processor}.json"
+    write_atomically(path, (json.dumps(record, indent=2) + "\n").encode())
+    return path
+
+
+def _benchmark(record: Row) -> str:
+    return str(record["command"].split()[2])
+
+
+def records_of(path: Path) -> list[Path]:
+    """The records of a benchmark, `path` and one for each processor with its name before the suffix; latest first."""
+    paths = [*path.parent.glob(path.name), *sorted(path.parent.glob(f"{path.stem}.*.json"))]
+    return sorted(paths, key=lambda one: str(read_record(one).get("date", "")), reverse=True)
+
+
 def render_benchmark(path: Path) -> str:
-    """The tables of a stored record and the command that made them, as Markdown."""
-    if not path.is_file():
+    """The tables of the records of a benchmark as Markdown: the latest, then those of other processors, folded."""
+    if not (paths := records_of(path)):
         return f"No record yet: run `{_command_for(path)}`.\n"
+    latest, *others = map(_render_record, paths)
+    folded = (
+        f"<details><summary>{_processor(read_record(one))}</summary>\n\n{text}\n</details>\n"
+        for one, text in zip(paths[1:], others, strict=True)
+    )
+    return "\n".join([latest, *folded])
+
+
+def _render_record(path: Path) -> str:
     record = read_record(path)
     try:
         found = tables(record)
     except KeyError as error:
         return f"The record lacks {error}, it was made by an older version: run `{_command_for(path)}`.\n"
-    made = f"`{record['command']}` at commit {record['commit']}, torch {record['versions']['torch']}.\n"
+    made = f"{origin_text(record)}, torch {record['versions']['torch']}.\n"
     return "\n".join([*map(titled_markdown, found), made])
+
+
+def _processor(record: Row) -> str:
+    return record.get("cpu") or f"Not named, kernel {record['kernel']}, {record['threads']} threads"
+
+
+def origin_text(record: Row) -> str:
+    """The command that made a record, with settings of the allocator, and the commit."""
+    environment = "".join(f"{name}={value} " for name, value in record.get("environment", {}).items())
+    return f"`{environment}{record['command']}` at commit {record['commit']}"
 
 
 def read_record(path: Path) -> Row:
@@ -73,7 +120,7 @@ def read_record(path: Path) -> Row:
 
 
 def _command_for(path: Path) -> str:
-    return f"s2gnn bench {path.stem.split('-')[1]} --json > results/{path.name}"
+    return f"s2gnn bench {re.split('[-.]', path.name)[1]} --record results"
 
 
 def titled_markdown(table: Table) -> str:
@@ -102,11 +149,11 @@ def tables(record: Row) -> list[Table]:
             ("memory bandwidth", f"{machine['bandwidth'] / 1e9:.1f} GB/s"),
             ("float32 matrix product", f"{machine['gemm'] / 1e9:.0f} GFLOP/s"),
             ("kernel, threads", f"{record['kernel']}, {record['threads']}"),
-            *([("processor", record["cpu"])] if "cpu" in record else ()),
+            ("processor", record.get("cpu", "not recorded")),
         ]
         found.append(table_of("This machine, in the same run", ("", "measured"), rates))
-    for part, make in _TABLES[record["command"].split()[2]].items():
-        rows = [{**row, **machine, "task": record.get("task")} for row in record[part]]
+    for part, make in _TABLES[_benchmark(record)].items():
+        rows = [{**row, **machine, "task": record.get("task")} for row in record.get(part, ())]
         for row in rows:
             row["layers"] = " → ".join(map(str, row.get("widths", ())))
         found += make(rows) if rows else []
@@ -206,6 +253,14 @@ _PROPAGATION: Columns = {
     "nonzeros": "{nonzeros:,}".format_map,
     "F": "{width}".format_map,
 }
+_ORDERS: Columns = {
+    **_PROPAGATION,
+    "forward (ms)": lambda row: _three_digits(1e3 * row["seconds"]["forward"]),
+    "÷ reordered": lambda row: f"{row['seconds']['forward'] / row['seconds']['forward, reordered']:.2f}",
+    "backward (ms)": lambda row: _three_digits(1e3 * row["seconds"]["backward"]),
+    " ÷ reordered": lambda row: f"{row['seconds']['backward'] / row['seconds']['backward, reordered']:.2f}",
+    "reordering (s)": "{reordering:.2f}".format_map,
+}
 _EPOCH: Columns = {"task": "{workload}".format_map, "nonzeros": "{nonzeros:,}".format_map}
 _LAYERS: Columns = {
     "layer": "{layer}".format_map,
@@ -225,6 +280,7 @@ _TABLES: dict[str, dict[str, Callable[[Sequence[Row]], list[Table]]]] = {
     "scale": {
         "grid": partial(_timings, "Erdős–Rényi grid, forward propagation, α = {alpha}", _PROPAGATION),
         "epochs": partial(_timings, EPOCH, _EPOCH),
+        "orders": partial(_titled, "Nodes in the reverse Cuthill–McKee order, α = {alpha}", _ORDERS),
         "training": _training,
     },
     "graphs": {

@@ -1,7 +1,7 @@
 """`s2gnn bench`: time and memory on this machine, ours and the alternatives."""
 
 import json
-import os
+import re
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +16,7 @@ from s2gnn.bench.cost import training_bytes
 from s2gnn.bench.cost_model import EDGES_PER_NODE, WIDE, CostModel, task_table
 from s2gnn.bench.layers import time_layers
 from s2gnn.bench.networks import BASELINES, NETWORKS
-from s2gnn.bench.report import Row, make_record, outcome_text, tables
+from s2gnn.bench.report import Row, keep_record, make_record, outcome_text, tables
 from s2gnn.bench.tasks import REAL, TASKS, Task, workload
 from s2gnn.bench.timing import measure_machine
 from s2gnn.cli.memory import size_text
@@ -26,11 +26,14 @@ from s2gnn.operators import kernel
 from s2gnn.render import as_text
 from s2gnn.resources import available_bytes
 
-PARTS = ("grid", "epoch", "training")
+PARTS = ("grid", "epoch", "orders", "training")
 ALL_GRAPHS, REAL_TASKS = ",".join(TASKS), ",".join(REAL)
 
 Graphs = Annotated[str, typer.Option(help="Graphs, separated by commas.")]
 Tasks = Annotated[str, typer.Option(help="Tasks, separated by commas.")]
+Record = Annotated[
+    Path | None, typer.Option("--record", help="Folder to store the record in, one file for each processor.")
+]
 Repetitions = Annotated[int, typer.Option(min=1, help="Number of timing rounds; the fastest run is reported.")]
 
 app = typer.Typer(help="Measure time and memory on this machine.", no_args_is_help=True)
@@ -42,6 +45,7 @@ def graphs(
         int, typer.Option(min=benchmarks.POINTS[0], help="Maximum number of points.")
     ] = benchmarks.POINTS[-1],
     as_json: AsJson = False,
+    record: Record = None,
 ) -> None:
     """Measure building k-NN and learned graphs for a growing number of points, and diffusing Pubmed.
 
@@ -50,7 +54,7 @@ def graphs(
 
     Example: [bold]s2gnn bench graphs --points 50000[/bold]
     """
-    _run(as_json, None, timings=benchmarks.time_graphs(points))
+    _run(as_json, record, None, timings=benchmarks.time_graphs(points))
 
 
 @app.command()
@@ -93,6 +97,7 @@ def operator(
     widths: Annotated[str, typer.Option(help="Widths F of the signal, separated by commas.")] = "64,16",
     repetitions: Repetitions = 5,
     as_json: AsJson = False,
+    record: Record = None,
 ) -> None:
     """Time propagation with six branches, compared with one and with six sparse products and the memory bandwidth.
 
@@ -100,17 +105,19 @@ def operator(
     """
     chosen, numbers = _chosen(graphs, TASKS, "graph"), _numbers(widths, "widths")
     named = ((work.name, work.graph) for work in map(workload, chosen))
-    _run(as_json, measure_machine(), timings=benchmarks.time_operator(named, numbers, repetitions))
+    _run(as_json, record, measure_machine(), timings=benchmarks.time_operator(named, numbers, repetitions))
 
 
 @app.command()
-def epoch(tasks: Tasks = REAL_TASKS, repetitions: Repetitions = 5, as_json: AsJson = False) -> None:
+def epoch(
+    tasks: Tasks = REAL_TASKS, repetitions: Repetitions = 5, as_json: AsJson = False, record: Record = None
+) -> None:
     """Time a training epoch (step and evaluation), compared with other implementations and with a GCN.
 
     Example: [bold]s2gnn bench epoch --tasks cancer-b,har[/bold]
     """
     chosen = _chosen(tasks, TASKS, "task")
-    _run(as_json, measure_machine(), timings=benchmarks.time_epoch(map(workload, chosen), repetitions))
+    _run(as_json, record, measure_machine(), timings=benchmarks.time_epoch(map(workload, chosen), repetitions))
 
 
 @app.command()
@@ -120,13 +127,14 @@ def baselines(
     heads: Annotated[int, typer.Option(min=1, help="Number of attention heads.")] = 3,
     repetitions: Repetitions = 5,
     as_json: AsJson = False,
+    record: Record = None,
 ) -> None:
     """Time a training epoch of each baseline that PyTorch Geometric also has, ours and PyG's.
 
     Example: [bold]s2gnn bench baselines --models gcn,gat --heads 1[/bold]
     """
     networks, works = _chosen(models, BASELINES, "baseline"), map(workload, _chosen(tasks, TASKS, "task"))
-    _run(as_json, measure_machine(), timings=benchmarks.time_baselines(works, networks, heads, repetitions))
+    _run(as_json, record, measure_machine(), timings=benchmarks.time_baselines(works, networks, heads, repetitions))
 
 
 @app.command()
@@ -134,13 +142,14 @@ def layers(
     task: Annotated[str, typer.Option(help="Graph of the attention layers.")] = "cancer-b",
     repetitions: Repetitions = 5,
     as_json: AsJson = False,
+    record: Record = None,
 ) -> None:
     """Time a forward and backward pass of single layers and of a small batch, compared with PyG's layers.
 
     Example: [bold]s2gnn bench layers[/bold]
     """
     (chosen,) = _chosen(task, TASKS, "task")
-    _run(as_json, measure_machine(), timings=time_layers(workload(chosen), repetitions))
+    _run(as_json, record, measure_machine(), timings=time_layers(workload(chosen), repetitions))
 
 
 @app.command()
@@ -148,23 +157,25 @@ def memory(
     graphs: Graphs = ALL_GRAPHS,
     alpha: Annotated[int, typer.Option(min=1, help="Largest α.")] = 8,
     as_json: AsJson = False,
+    record: Record = None,
 ) -> None:
     """Measure the operator's memory for α = 1, 2, …, compared with its bound, α sparse matrices and α edge lists.
 
     Example: [bold]s2gnn bench memory --graphs cancer-b --alpha 4[/bold]
     """
-    _run(as_json, None, memory=benchmarks.measure_memory(_chosen(graphs, TASKS, "graph"), range(1, alpha + 1)))
+    _run(as_json, record, None, memory=benchmarks.measure_memory(_chosen(graphs, TASKS, "graph"), range(1, alpha + 1)))
 
 
 @app.command()
 def scale(
-    parts: Annotated[str, typer.Option(help="Parts to run (grid, epoch, training), separated by commas.")] = ",".join(
-        PARTS
-    ),
+    parts: Annotated[
+        str, typer.Option(help="Parts to run (grid, epoch, orders, training), separated by commas.")
+    ] = ",".join(PARTS),
     repetitions: Repetitions = 3,
     epochs: Annotated[int, typer.Option(min=1, help="Number of epochs of the training.")] = 2,
     ways: Annotated[str, typer.Option(help="Networks to train, separated by commas.")] = ",".join(NETWORKS),
     as_json: AsJson = False,
+    record: Record = None,
 ) -> None:
     """Measure large graphs: the paper's Erdős–Rényi grid, 132,000 nodes, and training at the size of ogbn-proteins.
 
@@ -176,9 +187,11 @@ def scale(
     chosen, networks, task = _chosen(parts, PARTS, "part"), _chosen(ways, NETWORKS, "way"), Task()
     _run(
         as_json,
+        record,
         measure_machine(),
         grid=benchmarks.time_operator(benchmarks.grid(), [16], repetitions) if "grid" in chosen else [],
         epochs=benchmarks.time_epoch(map(workload, ["random-132000"]), repetitions) if "epoch" in chosen else [],
+        orders=benchmarks.time_orders(benchmarks.unordered(), 64, repetitions) if "orders" in chosen else [],
         training=benchmarks.train_large(task, networks, epochs) if "training" in chosen else [],
         task=[asdict(task)],
     )
@@ -201,6 +214,7 @@ def cost(
         "results"
     ),
     as_json: AsJson = False,
+    record: Record = None,
 ) -> None:
     """Estimate the memory and time of full-batch training on a graph of your size.
 
@@ -220,13 +234,11 @@ def cost(
         typer.echo(f"no seconds by the model: {error}", err=True)
     machine = measure_machine() if train else None
     runs = list(benchmarks.train_large(task, ["ours"], epochs)) if train else []
-    if not as_json:
-        print(as_text(task_table(task, estimate, *runs)), end="")
-        return
     needs, epoch = [asdict(training_bytes(task))], [asdict(estimate)] if estimate else []
-    record = make_record(_command(), machine, task=[asdict(task)], bytes=needs, epoch=epoch, training=runs)
-    allocator = {name: value for name, value in os.environ.items() if name.startswith("MALLOC_")}
-    print(json.dumps({**record, "environment": allocator}, indent=2))
+    measured = make_record(_command(), machine, task=[asdict(task)], bytes=needs, epoch=epoch, training=runs)
+    if record is not None:
+        keep_record(measured, record)
+    print(json.dumps(measured, indent=2) + "\n" if as_json else as_text(task_table(task, estimate, *runs)), end="")
 
 
 def _chosen(given: str, choices: Iterable[str], what: str) -> list[str]:
@@ -246,12 +258,14 @@ def _numbers(given: str, what: str) -> tuple[int, ...]:
 
 
 def _command() -> str:
-    return command_line().replace(" --json", "")
+    return re.sub(r" --json| --record[ =]('[^']*'|\S+)", "", command_line())
 
 
-def _run(as_json: bool, machine: dict[str, float] | None, **parts: Iterable[Row]) -> None:
+def _run(as_json: bool, folder: Path | None, machine: dict[str, float] | None, **parts: Iterable[Row]) -> None:
     """Make the measurements, reporting each on standard error, and print the record as JSON, or its tables."""
     record = make_record(_command(), machine, **{part: map(_reported, rows) for part, rows in parts.items()})
+    if folder is not None:
+        keep_record(record, folder)
     print(json.dumps(record, indent=2) if as_json else "\n".join(map(as_text, tables(record))))
 
 

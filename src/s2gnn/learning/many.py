@@ -106,7 +106,7 @@ def fit_many(
             "function that a module defines, or take jobs=1"
         ) from error
     work = partial(_fit_shared, Shared((config, replace(data, split={}))))
-    return in_processes(work, tasks, jobs, threads, title=_title)
+    return in_processes(work, partial(next, tasks, None), jobs, threads, title=_title)
 
 
 def threads_per_run(jobs: int, threads: int | None = None) -> int:

@@ -20,7 +20,7 @@ Outcome = TypeVar("Outcome")
 
 def in_processes(
     work: Callable[[Task], Outcome],
-    tasks: Iterator[Task],
+    next_task: Callable[[], Task | None],
     jobs: int,
     threads: int,
     *,
@@ -30,7 +30,7 @@ def in_processes(
 
     Args:
         work: something that can be pickled; every process gets it once.
-        tasks: the next one is asked for when a process is free.
+        next_task: called when a process is free; `None` means that there is no task before another one ends.
         jobs: number of processes.
         threads: that each computes with.
         title: what an error calls a task, such as "the run with seed 7".
@@ -42,7 +42,7 @@ def in_processes(
     busy: dict[Connection, Task] = {}
     try:
         while True:
-            while len(busy) < jobs and (task := next(tasks, None)) is not None:
+            while len(busy) < jobs and (task := next_task()) is not None:
                 free = next((connection for connection in workers if connection not in busy), None)
                 if free is None:
                     free, process = _start_worker(work, threads)

@@ -10,11 +10,11 @@ from s2gnn.errors import InputError
 from s2gnn.nn.arguments import positive_integer, probability, switch
 from s2gnn.nn.calling import as_operator
 from s2gnn.nn.epsilon import EpsilonName, LearnedEpsilon, make_epsilon
-from s2gnn.nn.fusion import FusionName, make_fusion
+from s2gnn.nn.fusion import FusionName, LinearFusion, make_fusion
 from s2gnn.nn.inputs import LayerInput, layer_input, unpropagated
 from s2gnn.nn.plan import LayerPlan, plan_layer
 from s2gnn.operators import BranchOperator, GraphOperator, PreparedInput, Shift, SparseInput
-from s2gnn.operators.activation import activate
+from s2gnn.operators.activation import activate, combine
 from s2gnn.operators.shifts import check_shift
 from s2gnn.operators.sobolev import check_alpha
 
@@ -122,8 +122,7 @@ class S2Conv(nn.Module):
                 "one row per node, in_channels columns"
             )
         propagated = self.propagate(x, op)  # S_ρ x W_ρ, (N, alpha + 1, out)
-        branches = self.activate(propagated)  # B_ρ, (N, alpha + 1, out)
-        return self.fuse(branches, x)  # (N, out)
+        return self.fuse(propagated, x)  # of B_ρ = σ(S_ρ x W_ρ + b_ρ), (N, out)
 
     def propagate(self, x: LayerInput, op: BranchOperator) -> Tensor:
         """S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), multiplied in the planned order."""
@@ -132,13 +131,18 @@ class S2Conv(nn.Module):
         side_by_side = self.weight.transpose(0, 1).flatten(1)  # (in, (alpha + 1) out)
         return op.propagate_branches((unpropagated(x) @ side_by_side).view(op.n_nodes, *self.bias.shape))
 
-    def activate(self, propagated: Tensor) -> Tensor:
-        """B_ρ = σ(S_ρ x W_ρ + b_ρ), of S_ρ x W_ρ for ρ = 0..α: (N, α + 1, out) → (N, α + 1, out)."""
-        return activate(propagated, self.bias, self.dropout if self.training else 0.0)
+    def fuse(self, propagated: Tensor, x: LayerInput) -> Tensor:
+        """The output (N, out) of S_ρ x W_ρ (N, α + 1, out): the fusion of B_ρ = σ(S_ρ x W_ρ + b_ρ).
 
-    def fuse(self, branches: Tensor, x: LayerInput) -> Tensor:
-        """The output (N, out) of the branches (N, α + 1, out), normalised, with the input `x` added, if so built."""
-        out: Tensor = self.fusion(branches)
+        If so built it is normalised, and the input `x` added.
+        """
+        drop = self.dropout if self.training else 0.0
+        fusion = self.fusion
+        hooked = bool(fusion._forward_hooks or fusion._forward_pre_hooks)  # hooks get the branches
+        if isinstance(fusion, LinearFusion) and type(fusion).forward is LinearFusion.forward and not hooked:
+            out = combine(propagated, self.bias, fusion.mu, drop)
+        else:
+            out = fusion(activate(propagated, self.bias, drop))
         if self.norm is not None:
             if self.training and len(out) == 1:
                 raise InputError("batch normalisation has no variance on a graph of one node: train on larger ones")

@@ -33,9 +33,9 @@ class LayerPlan:
 def plan_layer(x: LayerInput, op: BranchOperator, width_in: int, width_out: int) -> LayerPlan:
     """Plan a layer `width_in` → `width_out` on the input `x`.
 
-    The backward pass needs S_ρ G_ρ for the weights behind a transformed input and for an input that has a gradient;
-    nothing sparse for an aggregated input that has none. An operator that is learned scales each branch before it
-    propagates, so that a layer transforms first.
+    The backward pass needs S_ρ G_ρ behind a transformed input, Σ_ρ S_ρ G_ρ W_ρᵀ for an aggregated input that has a
+    gradient, and nothing sparse for an aggregated input that has none. An operator that is learned scales each branch
+    before it propagates, so that a layer transforms first.
     """
     large, by_branch = _dense_costs(op, width_in, width_out)
     gather_one, gather_branches = op.gather_cost(width_in, branches=False), op.gather_cost(width_out, branches=True)
@@ -49,9 +49,8 @@ def plan_layer(x: LayerInput, op: BranchOperator, width_in: int, width_out: int)
     elif isinstance(x, PreparedInput):
         costs["prepared"] = passes * by_branch
     elif training and x.requires_grad:
-        backward = gather_branches + 2 * large
-        costs["aggregate"] = gather_one + by_branch + backward
-        costs["transform"] = gather_branches + large + backward
+        costs["transform"] = 2 * gather_branches + 3 * large
+        costs["aggregate"] = 3 * (gather_one + by_branch)  # the backward pass aggregates the input again
     else:
         costs["aggregate"] = gather_one + passes * by_branch
     # Of two orders that cost the same the later entry, which does not transform, is taken.

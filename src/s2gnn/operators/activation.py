@@ -1,4 +1,4 @@
-"""Bias, ReLU and dropout of all branches in one pass.
+"""Bias, ReLU and dropout of all branches in one pass, and their linear combination.
 
 Dropout keeps an element when the hash of its position and of a key reaches a threshold. The key is one number drawn
 from torch's generator, so that a result is reproducible from `torch.manual_seed`, the same for any number of threads,
@@ -24,9 +24,25 @@ def activate(x: Tensor, bias: Tensor, drop: float) -> Tensor:
         bias: (R, F).
         drop: probability to drop an element, in [0, 1); the others are multiplied by 1/(1 − drop).
     """
-    key = torch.randint(_BITS, (), dtype=torch.int64) if drop else torch.zeros((), dtype=torch.int64)
-    result: Tensor = _activate(x, bias.to(x.dtype), key, drop)
+    result: Tensor = _activate(x, bias.to(x.dtype), _key(drop), drop)
     return result
+
+
+def combine(x: Tensor, bias: Tensor, mu: Tensor, drop: float) -> Tensor:
+    """Σ_ρ μ_ρ dropout(ReLU(x_ρ + b_ρ)), differentiable: (N, R, F) → (N, F).
+
+    The same as `mu @ activate(x, bias, drop)`, and the same elements are dropped; natively in one pass, without the
+    activated branches in memory.
+    """
+    in_float32 = x.dtype == bias.dtype == mu.dtype == torch.float32
+    if kernel.chosen(x.device.type) == kernel.PLAIN or not in_float32:
+        return mu @ activate(x, bias, drop)
+    result: Tensor = _combine(x, bias, mu, _key(drop), drop)
+    return result
+
+
+def _key(drop: float) -> Tensor:
+    return torch.randint(_BITS, (), dtype=torch.int64) if drop else torch.zeros((), dtype=torch.int64)
 
 
 @torch.library.custom_op("s2gnn::activate", mutates_args=())
@@ -39,8 +55,7 @@ def _activate(x: Tensor, bias: Tensor, key: Tensor, drop: float) -> Tensor:
         return y
     out = x.new_empty(x.shape)
     module, variant = native
-    rows = x if x.stride(2) == 1 else x.contiguous()
-    arrays = (kernel.array(rows), kernel.array(bias.contiguous()))
+    arrays = (kernel.array(_strided(x)), kernel.array(bias.contiguous()))
     module.activate(variant, *arrays, drop, int(key), torch.get_num_threads(), kernel.array(out))
     return out
 
@@ -85,6 +100,63 @@ def _backward_of_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
 
 _activate.register_autograd(_backward, setup_context=_keep_result)
 _activate_backward.register_autograd(_backward_of_backward, setup_context=_keep_mask)
+
+
+@torch.library.custom_op("s2gnn::combine", mutates_args=())
+def _combine(x: Tensor, bias: Tensor, mu: Tensor, key: Tensor, drop: float) -> Tensor:
+    native = _native_variant(x)
+    if native is None:
+        activated: Tensor = _activate(x, bias, key, drop)
+        return mu @ activated
+    out = x.new_empty(x.shape[0], x.shape[2])
+    module, variant = native
+    arrays = (kernel.array(y) for y in (_strided(x), bias.contiguous(), mu.contiguous()))
+    module.combine(variant, *arrays, drop, int(key), torch.get_num_threads(), kernel.array(out))
+    return out
+
+
+@torch.library.custom_op("s2gnn::combine_backward", mutates_args=())
+def _combine_backward(
+    grad: Tensor, x: Tensor, bias: Tensor, mu: Tensor, key: Tensor, drop: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    native = _native_variant(x)
+    if native is None:
+        y = _activate(x, bias, key, drop)
+        grad_x = _activate_backward(mu[:, None] * grad[:, None], y, drop)
+        return grad_x, grad_x.sum(dim=0), (grad[:, None] * y).sum(dim=(0, 2))
+    out = (x.new_empty(x.shape), bias.new_empty(bias.shape), mu.new_empty(mu.shape))
+    module, variant = native
+    arrays = (kernel.array(y) for y in (_strided(x), bias.contiguous(), mu.contiguous(), grad.contiguous()))
+    module.combine_backward(variant, *arrays, drop, int(key), torch.get_num_threads(), *map(kernel.array, out))
+    return out
+
+
+_combine.register_fake(lambda *inputs: inputs[0].new_empty(inputs[0].shape[0], inputs[0].shape[2]))
+_combine_backward.register_fake(lambda *inputs: tuple(x.new_empty(x.shape) for x in inputs[1:4]))
+
+
+def _keep_branches(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    del output
+    ctx.save_for_backward(*inputs[:-1])
+    ctx.drop = inputs[-1]
+
+
+def _backward_of_combine(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    x, bias, mu, key = ctx.saved_tensors
+    if torch.is_grad_enabled():  # for a second derivative
+        combined = mu @ _activate(x, bias, key, ctx.drop)
+        trained = [of for of in (x, bias, mu) if of.requires_grad]
+        found = iter(torch.autograd.grad(combined, trained, grad, create_graph=True))
+        return *(next(found) if of.requires_grad else None for of in (x, bias, mu)), None, None
+    return *_combine_backward(grad, x, bias, mu, key, ctx.drop), None, None
+
+
+_combine.register_autograd(_backward_of_combine, setup_context=_keep_branches)
+
+
+def _strided(x: Tensor) -> Tensor:
+    """`x` with contiguous columns."""
+    return x if x.stride(2) == 1 else x.contiguous()
 
 
 def _native_variant(x: Tensor) -> tuple[Any, str] | None:

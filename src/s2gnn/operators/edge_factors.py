@@ -1,6 +1,7 @@
 """The factors of Hadamard powers in torch, differentiable by ε and by the edge weights."""
 
 from dataclasses import dataclass
+from typing import Any, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,6 +9,7 @@ import torch
 from torch import Tensor
 
 from s2gnn.graphs import Graph
+from s2gnn.operators import kernel
 from s2gnn.operators.shifts import Shift
 
 LARGEST_SCALE = 1e18  # its square is a float32
@@ -20,41 +22,28 @@ class EdgePattern:
     Attributes:
         indptr: (N + 1,), of the CSR pattern.
         indices: (E,), of the CSR pattern.
-        rows: (E,) int64, the row of every stored direction.
-        columns: (E,) int64, its column.
-        pairs: (E,) int64, the position of its undirected pair in `Graph.to_edge_list`.
+        pairs: (E,), the position of the undirected pair of every stored direction in `Graph.to_edge_list`.
     """
 
     indptr: Tensor
     indices: Tensor
-    rows: Tensor
-    columns: Tensor
     pairs: Tensor
 
     @classmethod
     def of(cls, graph: Graph, device: torch.device | str) -> "EdgePattern":
         """The pattern of `graph`."""
-        rows, columns = graph.rows(), graph.indices
-        stored = np.arange(len(rows))
-        reverse = sp.csr_array((stored, columns, graph.indptr), shape=(graph.n_nodes,) * 2).T.tocsr().data
-        upper = rows < columns
-        pairs = np.cumsum(upper) - 1
-        pairs = np.where(upper, pairs, pairs[reverse])
-        csr = (torch.tensor(array, device=device) for array in (graph.indptr, columns))
-        return cls(*csr, *(torch.tensor(array, dtype=torch.int64, device=device) for array in (rows, columns, pairs)))
-
-    @property
-    def n_nodes(self) -> int:
-        """N."""
-        return len(self.indptr) - 1
-
-    def row_sums(self, values: Tensor) -> Tensor:
-        """Σ_j v_ij for every node (N,), of values given per stored direction (E,)."""
-        return values.new_zeros(self.n_nodes).index_add(0, self.rows, values)
-
-    def row_maxima(self, values: Tensor) -> Tensor:
-        """max_j v_ij for every node (N,), of non-negative values (E,); 0 for an isolated node."""
-        return values.new_zeros(self.n_nodes).scatter_reduce(0, self.rows, values, "amax")
+        native = kernel.native_variant("cpu")
+        if native is not None and graph.indptr.dtype == np.int32:
+            pairs = np.empty_like(graph.indices)
+            native[0].number_pairs(graph.indptr, graph.indices, pairs)
+        else:
+            rows, stored = graph.rows(), np.arange(len(graph.indices))
+            shape = (graph.n_nodes,) * 2
+            reverse = sp.csr_array((stored, graph.indices, graph.indptr), shape=shape).T.tocsr().data
+            upper = rows < graph.indices
+            pairs = np.cumsum(upper) - 1
+            pairs = np.where(upper, pairs, pairs[reverse]).astype(graph.indices.dtype)
+        return cls(*(torch.tensor(array, device=device) for array in (graph.indptr, graph.indices, pairs)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +58,7 @@ class EdgeFactors:
     that it counts as a constant in derivatives.
 
     Attributes:
-        b: (E,).
+        b: (E,), in the type of products; the rest is float64.
         q: (N, α).
         largest: ℓ, (N,).
         diagonal: M_ii of the shift itself, ε not added, (N,).
@@ -83,30 +72,86 @@ class EdgeFactors:
     sign: int
 
 
-def edge_factors(pattern: EdgePattern, weights: Tensor, alpha: int, shift: Shift) -> EdgeFactors:
-    """The factors for float64 `weights` (n_edges,) of the undirected pairs, differentiable, in O(E α)."""
-    magnitudes = weights[pattern.pairs]  # (E,)
-    degrees = pattern.row_sums(magnitudes)
+def edge_factors(
+    pattern: EdgePattern, weights: Tensor, alpha: int, shift: Shift, dtype: torch.dtype = torch.float64
+) -> EdgeFactors:
+    """The factors for float64 `weights` (n_edges,) of the undirected pairs, differentiable, in O(E α).
+
+    They are formed in float64; b is stored as `dtype`.
+    """
+    native = kernel.native_variant(weights.device.type) is not None and pattern.indptr.dtype == torch.int32
+    compute = _NativeFactors.apply if native else _plain_factors
+    b, q, largest, diagonal = compute(weights, pattern, alpha, shift, dtype)
+    return EdgeFactors(b, q, largest, diagonal, -1 if shift.endswith("laplacian") else 1)
+
+
+def _plain_factors(
+    weights: Tensor, pattern: EdgePattern, alpha: int, shift: Shift, dtype: torch.dtype
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    n, columns = len(pattern.indptr) - 1, pattern.indices.long()
+    rows = torch.arange(n, device=weights.device).repeat_interleave(pattern.indptr.diff())
+
+    def row_sums(values: Tensor) -> Tensor:
+        return values.new_zeros(n).index_add(0, rows, values)
+
+    magnitudes = weights[pattern.pairs.long()]  # (E,)
+    degrees = row_sums(magnitudes)
     joined = degrees > 0
     if shift.startswith("normalized"):
         root = degrees.where(joined, 1.0).sqrt()
-        magnitudes = magnitudes / (root[pattern.rows] * root[pattern.columns])
-    largest = pattern.row_maxima(magnitudes.detach())
+        magnitudes = magnitudes / (root[rows] * root[columns])
+    largest = degrees.new_zeros(n).scatter_reduce(0, rows, magnitudes.detach(), "amax")
     largest = largest.where(largest > 0, 1.0)
     root = largest.sqrt()
-    relative = magnitudes / largest[pattern.rows]
+    relative = magnitudes / largest[rows]
     power, sums = torch.ones_like(relative), []
     for _ in range(alpha):
         power = power * relative
-        sums.append(pattern.row_sums(power))
-    on_diagonal = {"laplacian": degrees, "normalized_laplacian": joined.to(degrees.dtype)}
-    return EdgeFactors(
-        magnitudes / (root[pattern.rows] * root[pattern.columns]),
-        torch.stack(sums, dim=1),
-        largest,
-        on_diagonal.get(shift, torch.zeros_like(degrees)),
-        -1 if shift.endswith("laplacian") else 1,
-    )
+        sums.append(row_sums(power))
+    b = magnitudes / (root[rows] * root[columns])
+    diagonal = {"laplacian": degrees, "normalized_laplacian": joined.to(degrees.dtype)}
+    return b.to(dtype), torch.stack(sums, dim=1), largest, diagonal.get(shift, torch.zeros_like(degrees))
+
+
+class _NativeFactors(torch.autograd.Function):
+    """`_plain_factors` in one native pass over the edges, and one for its gradient."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, weights: Tensor, pattern: EdgePattern, alpha: int, shift: Shift, dtype: torch.dtype
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        n = len(pattern.indptr) - 1
+        b, q = weights.new_empty(len(pattern.indices), dtype=dtype), weights.new_empty(n, alpha)
+        largest, diagonal = weights.new_empty(n), weights.new_empty(n)
+        _native().edge_factors(*_edges(pattern, weights, shift), *map(kernel.array, (b, q, largest, diagonal)))
+        ctx.mark_non_differentiable(largest)
+        ctx.save_for_backward(weights, largest)
+        ctx.arguments = pattern, alpha, shift, dtype
+        return b, q, largest, diagonal
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        weights, largest = ctx.saved_tensors
+        pattern, _, shift, _ = ctx.arguments
+        if torch.is_grad_enabled():  # for a second derivative
+            outputs = zip(_plain_factors(weights, *ctx.arguments), grads, strict=True)
+            used, by = zip(*((output, grad) for output, grad in outputs if output.requires_grad), strict=True)
+            return torch.autograd.grad(used, weights, by, create_graph=True)[0], None, None, None, None
+        grad = torch.empty_like(weights)
+        by_b, by_q, _, by_diagonal = grads
+        given = (kernel.array(x.contiguous()) for x in (largest, by_b, by_q, by_diagonal))
+        _native().edge_factors_backward(*_edges(pattern, weights, shift), *given, kernel.array(grad))
+        return grad, None, None, None, None
+
+
+def _native() -> Any:
+    return kernel.native_module()
+
+
+def _edges(pattern: EdgePattern, weights: Tensor, shift: Shift) -> tuple[Any, ...]:
+    """What the native functions take first."""
+    arrays = (pattern.indptr, pattern.indices, pattern.pairs, weights.contiguous())
+    return *map(kernel.array, arrays), get_args(Shift).index(shift)
 
 
 def scalings(factors: EdgeFactors, epsilon: Tensor) -> tuple[Tensor, Tensor]:

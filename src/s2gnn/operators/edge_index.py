@@ -14,28 +14,28 @@ from s2gnn.operators import kernel
 def graph_of_edge_index(
     edge_index: Tensor, edge_weight: ArrayLike | Tensor | None, n_nodes: int
 ) -> tuple[Graph, NDArray[np.integer]]:
-    """The undirected graph of both directions of every edge, and where each entry is stored (E,).
+    """The undirected graph of both directions of every edge, and the pair that each entry names (E,).
 
-    Repeated edges are added up, self-loops and weights of zero dropped, with position −1. A mini-batch of small graphs
-    takes one native pass; input that it does not accept, wrong input among it, goes through `Graph.from_edge_index`.
+    Pairs are numbered as in `Graph.to_edge_list`. Repeated edges are added up, self-loops and weights of zero dropped,
+    with pair −1. One native pass does it; input that it does not accept, wrong input among it, goes through
+    `Graph.from_edge_index`.
     """
     native = kernel.native_variant(edge_index.device.type)
-    pairs = edge_index.dtype == torch.int64 and edge_index.ndim == 2 and len(edge_index) == 2
-    if native is not None and pairs and max(edge_index.shape[1], n_nodes) <= LARGEST_INT32_POINTER and n_nodes > 0:
+    is_list = edge_index.dtype == torch.int64 and edge_index.ndim == 2 and len(edge_index) == 2
+    if native is not None and is_list and max(edge_index.shape[1], n_nodes) <= LARGEST_INT32_POINTER and n_nodes > 0:
         count = edge_index.shape[1]
         ends = kernel.array(edge_index.contiguous())
         weights = None if edge_weight is None else as_weights(edge_weight, count)
         real = np.float64 if weights is None or weights.dtype.kind != "f" else weights.dtype
-        indptr, indices, position = (np.empty(size, np.int32) for size in (n_nodes + 1, count, count))
+        indptr, indices, pairs = (np.empty(size, np.int32) for size in (n_nodes + 1, count, count))
         values = np.empty(count)
         given = None if weights is None else np.ascontiguousarray(weights, np.float64)
-        arrays = (indptr, indices, values, position)
+        arrays = (indptr, indices, values, pairs)
         stored = native[0].csr_of_edges(ends[0], ends[1], given, relative_rounding(real), *arrays)
         if stored >= 0:
-            return Graph(ValidCSR(indptr, indices[:stored], values[:stored])), position
+            return Graph(ValidCSR(indptr, indices[:stored], values[:stored], copy=False)), pairs
     graph = Graph.from_edge_index(edge_index, edge_weight, n_nodes, sum_duplicates=True, drop_self_loops=True)
-    codes = graph.rows().astype(np.int64) * n_nodes + graph.indices
-    rows, columns = edge_index.cpu().numpy().astype(np.int64)
-    found = np.searchsorted(codes, rows * n_nodes + columns)
-    present = np.isin(rows * n_nodes + columns, codes)
-    return graph, np.where(present, found, -1)
+    low, high = graph.to_edge_list()[0].T
+    entries = np.sort(edge_index.cpu().numpy().astype(np.int64), axis=0)
+    codes, named = low * n_nodes + high, entries[0] * n_nodes + entries[1]
+    return graph, np.where(np.isin(named, codes), np.searchsorted(codes, named), -1)

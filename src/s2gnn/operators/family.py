@@ -1,9 +1,9 @@
 """SobolevFamily: the operators of one graph as functions of ε and of the edge weights, to learn either."""
 
 import copy
+import math
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
@@ -69,7 +69,7 @@ class SobolevFamily(GraphOperator):
         self.shift: Shift = shift
         self.dtype = dtype
         self.pattern = EdgePattern.of(graph, device)
-        self.device = self.pattern.rows.device
+        self.device = self.pattern.pairs.device
         self._use(torch.tensor(graph.to_edge_list()[1]) if weights is None else weights)
 
     @classmethod
@@ -90,16 +90,18 @@ class SobolevFamily(GraphOperator):
         that the gradients of all entries that name a pair add up to the derivative by its weight. Self-loops are
         dropped. A weight of zero that has a gradient stays an edge.
         """
-        graph, position = graph_of_edge_index(edge_index, edge_weight, n_nodes)
+        graph, pairs = graph_of_edge_index(edge_index, edge_weight, n_nodes)
         options: dict[str, Any] = {"dtype": dtype, "device": device}
         if not isinstance(edge_weight, Tensor) or not edge_weight.requires_grad:
             return cls(graph, alpha, shift, **options)
-        if ((edge_weight == 0) & (edge_index[0] != edge_index[1])).any():
-            graph, position = graph_of_edge_index(edge_index, None, n_nodes)
-        kept = np.flatnonzero(position >= 0)
-        pairs = EdgePattern.of(graph, device).pairs[torch.from_numpy(position[kept]).to(device)]
-        halves = edge_weight.to(device, torch.float64)[torch.from_numpy(kept).to(device)] / 2
-        weights = halves.new_zeros(graph.n_edges).index_add(0, pairs, halves)
+        halves = edge_weight.to(device, torch.float64) / 2
+        dropped = pairs < 0
+        if dropped.any():
+            not_loops = (edge_index[0] != edge_index[1]).cpu().numpy()
+            if not_loops[dropped].any():
+                graph, pairs = graph_of_edge_index(edge_index, None, n_nodes)
+            halves, pairs = halves[torch.from_numpy(not_loops).to(device)], pairs[not_loops]
+        weights = halves.new_zeros(graph.n_edges).index_add(0, torch.from_numpy(pairs).to(device), halves)
         return cls(graph, alpha, shift, weights=weights, **options)
 
     def with_weights(self, weights: Tensor) -> "SobolevFamily":
@@ -120,8 +122,8 @@ class SobolevFamily(GraphOperator):
         other.graph = stored.of_graph(self.graph)
         other.n_nodes = other.graph.n_nodes
         other.pattern = EdgePattern.of(other.graph, self.device)
-        other._take(
-            EdgeFactors(all_of.b[entries], all_of.q[nodes], all_of.largest[nodes], all_of.diagonal[nodes], all_of.sign)
+        other._factors = EdgeFactors(
+            all_of.b[entries], all_of.q[nodes], all_of.largest[nodes], all_of.diagonal[nodes], all_of.sign
         )
         return other
 
@@ -133,19 +135,14 @@ class SobolevFamily(GraphOperator):
                 "the order of graph.to_edge_list()"
             )
         values = weights.detach()
-        wrong = ~(torch.isfinite(values) & (values >= 0))
-        if wrong.any():
-            position = int(wrong.nonzero()[0])
+        if len(values) and not (values.min() >= 0 and values.max() < math.inf):
+            position = int((~(torch.isfinite(values) & (values >= 0))).nonzero()[0])
             raise InputError(
                 f"weights[{position}] is {float(values[position]):g}, but weights are finite and not negative: learn "
                 "their logarithms and pass the exponentials"
             )
         on_device = weights.to(self.device, torch.float64)
-        self._take(edge_factors(self.pattern, on_device, self.alpha, self.shift))
-
-    def _take(self, factors: EdgeFactors) -> None:
-        self._factors = factors
-        self._b = factors.b.to(self.dtype)
+        self._factors = edge_factors(self.pattern, on_device, self.alpha, self.shift, self.dtype)
 
     def at(self, epsilon: float | Tensor) -> "DifferentiableOperator":
         """The operators at ε ≥ 0, a number or a scalar tensor, which may have a gradient."""
@@ -155,12 +152,12 @@ class SobolevFamily(GraphOperator):
         check_epsilon(number)
         value = torch.as_tensor(epsilon, dtype=torch.float64, device=self.device)
         c, p = (scale.to(self.dtype) for scale in scalings(self._factors, value))
-        csr = self.pattern.indptr, self.pattern.indices
-        return DifferentiableOperator(self, float(number), HadamardPowers(*csr, self._b, c, p, self._factors.sign))
+        factors = self.pattern.indptr, self.pattern.indices, self._factors.b, c, p, self._factors.sign
+        return DifferentiableOperator(self, float(number), HadamardPowers(*factors))
 
     def gather_cost(self, width: int, *, branches: bool) -> float:
         """The cost of the sparse products of one member, see `BranchOperator.gather_cost`."""
-        return gather_cost(self._b, self.alpha, self.device.type, width, branches=branches)
+        return gather_cost(self._factors.b, self.alpha, self.device.type, width, branches=branches)
 
     def __repr__(self) -> str:
         return f"SobolevFamily({self.graph!r}, alpha={self.alpha}, shift={self.shift!r}, dtype={self.dtype})"
@@ -192,7 +189,7 @@ class DifferentiableOperator(HadamardOperator):
         """The rows and columns of some nodes, as an operator on these; nothing is normalised again."""
         family, nodes = self.family.selected(selection), torch.from_numpy(selection.nodes).to(self.device)
         csr = family.pattern.indptr, family.pattern.indices
-        powers = HadamardPowers(*csr, family._b, self.powers.c[nodes], self.powers.t[nodes], self.powers.sign)
+        powers = HadamardPowers(*csr, family._factors.b, self.powers.c[nodes], self.powers.t[nodes], self.powers.sign)
         return DifferentiableOperator(family, self.epsilon, powers)
 
     def __repr__(self) -> str:

@@ -26,6 +26,7 @@ with warnings.catch_warnings():
     )  # fmt: skip
 
 GATHERED_AT_ONCE = 2**22  # values that plain torch gathers from edges at once
+CACHED_ROWS = 2**23  # bytes of rows that the native kernel accesses at random in one pass over the edges
 
 
 class HadamardPowers(NamedTuple):
@@ -83,14 +84,13 @@ def by_branch(h: Tensor, weight: Tensor) -> Tensor:
 
 def filtered(powers: HadamardPowers, h: Tensor, weight: Tensor) -> Tensor:
     """(S_ρ h) W_ρ for ρ = 0..α, differentiable: h (N, F), weight (α + 1, F, out) → (N, α + 1, out)."""
+    if kernel.chosen(h.device.type) == kernel.PLAIN:
+        return by_branch(fan_out(powers, h), weight)
     return apply(_Filtered, h, weight, *powers)
 
 
 class _Filtered(torch.autograd.Function):
-    """(S_ρ H) W_ρ with the backward pass of S_ρ (H W_ρ), which is the same map.
-
-    S_ρ G_ρ gives both gradients by one large product each, and S_ρ H need not be kept.
-    """
+    """(S_ρ H) W_ρ. The backward pass computes S_ρ H again: keeping it takes α + 1 times the memory of H."""
 
     @staticmethod
     def forward(ctx: Any, h: Tensor, weight: Tensor, *powers: Any) -> Tensor:
@@ -101,11 +101,14 @@ class _Filtered(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         h, weight, *tensors = ctx.saved_tensors
-        powers = HadamardPowers._make((*tensors, ctx.sign))
-        shifted = branchwise(powers, grad.to(h.dtype)).flatten(1)  # (N, (alpha + 1) out)
-        grad_h = shifted @ weight.transpose(1, 2).flatten(0, 1)
-        grad_weight = (h.T @ shifted).view(-1, *weight.shape[::2]).transpose(0, 1)
-        return grad_h, grad_weight, *(None,) * 6
+        powers, grad = HadamardPowers._make((*tensors, ctx.sign)), grad.to(h.dtype)
+        grad_weight = None
+        if ctx.needs_input_grad[1]:
+            grad_weight = fan_out(powers, h).permute(1, 2, 0) @ grad.transpose(0, 1)
+        by_weight = grad.new_empty(*grad.shape[:2], h.shape[1])  # G_ρ W_ρᵀ, (N, alpha + 1, F)
+        for rho, branch in enumerate(weight):
+            by_weight[:, rho] = grad[:, rho] @ branch.T
+        return fan_in(powers, by_weight), grad_weight, *(None,) * 6
 
 
 def gather_cost(b: Tensor, alpha: int, device: str, width: int, *, branches: bool) -> float:
@@ -281,8 +284,8 @@ def _run_natively(name: str, powers: HadamardPowers, signal: Tensor, out: Tensor
         return False
     module, variant = native
     arrays = (kernel.array(factor.contiguous()) for factor in powers[:-1])
-    threads = torch.get_num_threads()
-    getattr(module, name)(variant, *arrays, powers.sign, threads, kernel.array(signal.contiguous()), kernel.array(out))
+    signals = (kernel.array(signal.contiguous()), kernel.array(out))
+    getattr(module, name)(variant, *arrays, powers.sign, torch.get_num_threads(), CACHED_ROWS, *signals)
     return True
 
 

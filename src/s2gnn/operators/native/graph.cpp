@@ -19,18 +19,20 @@ void sort_by(const Key &key, std::int64_t n, std::vector<std::int32_t> &order, s
   order.swap(sorted);
 }
 
-// Makes the two directions of every edge equal; false if one has no reverse, or they differ by more than rounding.
-bool symmetrise(const Csr &csr, std::int64_t n, double rounding) {
-  // Rows are visited in ascending order, so the edges (j, i) of a row j are met in the order in which they are stored.
-  std::vector<std::int32_t> next(csr.indptr, csr.indptr + n);
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int32_t e = csr.indptr[i]; e < csr.indptr[i + 1]; ++e) {
-      const std::int32_t j = csr.indices[e], reverse = next[j]++;
-      if (reverse >= csr.indptr[j + 1] || csr.indices[reverse] != i) return false;
-      double &a = csr.weights[e], &b = csr.weights[reverse];
-      if (std::abs(a - b) > rounding * std::max(a, b)) return false;
-      if (a != b) a = b = 0.5 * a + 0.5 * b;
+// Calls visit(e, reverse) for every entry e = (i, j) with i < j and its reverse (j, i), in the order of the entries;
+// false if an entry has no reverse, or if visit returns false.
+template <typename Visit>
+bool for_pairs(const std::int32_t *indptr, const std::int32_t *indices, std::int64_t n, const Visit &visit) {
+  // Rows are visited in ascending order, so the entries (j, i) of a row j are met in the order in which they are stored.
+  std::vector<std::int32_t> next(indptr, indptr + n);
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::int32_t e = next[i];
+    if (e < indptr[i + 1] && indices[e] < i) return false;
+    for (; e < indptr[i + 1]; ++e) {
+      const std::int32_t j = indices[e], reverse = next[j]++;
+      if (reverse >= indptr[j + 1] || indices[reverse] != i || !visit(e, reverse)) return false;
     }
+  }
   return true;
 }
 
@@ -38,13 +40,16 @@ bool symmetrise(const Csr &csr, std::int64_t n, double rounding) {
 
 std::int64_t csr_of_edges(const EdgeList &list, const Csr &csr) {
   const auto weight = [&](std::int64_t e) { return list.weights ? list.weights[e] : 1.0; };
+  bool sorted = true;
   for (std::int64_t e = 0; e < list.count; ++e) {
+    sorted = sorted && (e == 0 || list.rows[e - 1] < list.rows[e] ||
+                        (list.rows[e - 1] == list.rows[e] && list.columns[e - 1] <= list.columns[e]));
     const bool inside = 0 <= list.rows[e] && list.rows[e] < list.n && 0 <= list.columns[e] && list.columns[e] < list.n;
     if (!inside || !std::isfinite(weight(e)) || weight(e) < 0) return -1;
   }
   std::vector<std::int32_t> order(list.count), start;
   std::iota(order.begin(), order.end(), 0);
-  sort_by([&](std::int32_t e) { return list.columns[e]; }, list.n, order, start);
+  if (!sorted) sort_by([&](std::int32_t e) { return list.columns[e]; }, list.n, order, start);
   sort_by([&](std::int32_t e) { return list.rows[e]; }, list.n, order, start);
   std::int32_t stored = 0;
   for (std::int64_t i = 0; i < list.n; ++i) {
@@ -54,7 +59,7 @@ std::int64_t csr_of_edges(const EdgeList &list, const Csr &csr) {
       const std::int32_t e = order[k];
       const std::int64_t j = list.columns[e];
       const double w = weight(e);
-      csr.position[e] = -1;
+      csr.pairs[e] = -1;
       if (i == j || w == 0) continue;
       if (stored > csr.indptr[i] && csr.indices[stored - 1] == j) {
         csr.weights[stored - 1] += w;
@@ -62,13 +67,35 @@ std::int64_t csr_of_edges(const EdgeList &list, const Csr &csr) {
         csr.indices[stored] = std::int32_t(j);
         csr.weights[stored++] = w;
       }
-      csr.position[e] = stored - 1;
+      csr.pairs[e] = stored - 1;  // where it is stored, for now
       degree += w;
     }
     if (!std::isfinite(degree)) return -1;
   }
   csr.indptr[list.n] = stored;
-  return symmetrise(csr, list.n, list.rounding) ? stored : -1;
+  std::vector<std::int32_t> pairs(stored);
+  std::int32_t count = 0;
+  const bool symmetric = for_pairs(csr.indptr, csr.indices, list.n, [&](std::int32_t e, std::int32_t reverse) {
+    double &a = csr.weights[e], &b = csr.weights[reverse];
+    if (a != b) {
+      if (std::abs(a - b) > list.rounding * std::max(a, b)) return false;
+      a = b = 0.5 * a + 0.5 * b;
+    }
+    pairs[e] = pairs[reverse] = count++;
+    return true;
+  });
+  if (!symmetric) return -1;
+  for (std::int64_t e = 0; e < list.count; ++e)
+    if (csr.pairs[e] >= 0) csr.pairs[e] = pairs[csr.pairs[e]];
+  return stored;
+}
+
+void number_pairs(const std::int32_t *indptr, const std::int32_t *indices, std::int64_t n, std::int32_t *pairs) {
+  std::int32_t count = 0;
+  for_pairs(indptr, indices, n, [&](std::int32_t e, std::int32_t reverse) {
+    pairs[e] = pairs[reverse] = count++;
+    return true;
+  });
 }
 
 template <typename Real>
@@ -111,9 +138,97 @@ bool hadamard_factors(const std::int32_t *indptr, const std::int32_t *indices, c
   return identical;
 }
 
+namespace {
+
+// The entries of a shift off its diagonal, up to their sign.
+struct Magnitudes {
+  const WeightedPairs &p;
+  bool normalized;
+  std::vector<double> degree, root;  // the square root of the degree; 1 where that is zero
+
+  explicit Magnitudes(const WeightedPairs &p)
+      : p(p),
+        normalized(p.shift == Shift::normalized_adjacency || p.shift == Shift::normalized_laplacian),
+        degree(p.n),
+        root(p.n) {
+    for (std::int64_t i = 0; i < p.n; ++i) {
+      for (std::int32_t e = p.indptr[i]; e < p.indptr[i + 1]; ++e) degree[i] += p.weights[p.pairs[e]];
+      root[i] = degree[i] > 0 ? std::sqrt(degree[i]) : 1;
+    }
+  }
+  double scale(std::int64_t i, std::int32_t e) const { return normalized ? root[i] * root[p.indices[e]] : 1; }
+  double operator()(std::int64_t i, std::int32_t e) const { return p.weights[p.pairs[e]] / scale(i, e); }
+};
+
+}  // namespace
+
+template <typename Real>
+void edge_factors(const WeightedPairs &p, const EdgeFactors<Real> &out) {
+  const Magnitudes magnitude(p);
+  std::vector<double> root(p.n);
+  for (std::int64_t i = 0; i < p.n; ++i) {
+    double largest = 0;
+    for (std::int32_t e = p.indptr[i]; e < p.indptr[i + 1]; ++e) largest = std::max(largest, magnitude(i, e));
+    out.largest[i] = largest > 0 ? largest : 1;
+    root[i] = std::sqrt(out.largest[i]);
+    out.diagonal[i] = p.shift == Shift::laplacian              ? magnitude.degree[i]
+                      : p.shift == Shift::normalized_laplacian ? double(magnitude.degree[i] > 0)
+                                                               : 0.0;
+  }
+  for (std::int64_t i = 0; i < p.n; ++i) {
+    double *sums = out.q + i * p.alpha;
+    std::fill_n(sums, p.alpha, 0.0);
+    for (std::int32_t e = p.indptr[i]; e < p.indptr[i + 1]; ++e) {
+      const double entry = magnitude(i, e), relative = entry / out.largest[i];
+      out.b[e] = Real(entry / (root[i] * root[p.indices[e]]));
+      double power = 1;
+      for (int rho = 0; rho < p.alpha; ++rho) sums[rho] += power *= relative;
+    }
+  }
+}
+
+// With M_ij = w_ij / (r_i r_j), where r = 1 or the square root of the degree, and g_ij the gradient by M_ij, that by a
+// degree d_i is -(sum_j g_ij M_ij + g_ji M_ji) / (2 d_i), and each w_ij is a term of d_i.
+template <typename Real>
+void edge_factors_backward(const WeightedPairs &p, const double *largest, const Real *grad_b, const double *grad_q,
+                           const double *grad_diagonal, double *grad) {
+  const Magnitudes magnitude(p);
+  std::vector<double> root(p.n), by_degree(p.n);
+  for (std::int64_t i = 0; i < p.n; ++i) root[i] = std::sqrt(largest[i]);
+  std::fill_n(grad, p.indptr[p.n] / 2, 0.0);
+  for (std::int64_t i = 0; i < p.n; ++i) {
+    const double *by_sums = grad_q + i * p.alpha;
+    for (std::int32_t e = p.indptr[i]; e < p.indptr[i + 1]; ++e) {
+      const std::int32_t j = p.indices[e];
+      const double entry = magnitude(i, e), relative = entry / largest[i];
+      double by_relative = 0;
+      for (int rho = p.alpha; rho > 0; --rho) by_relative = by_relative * relative + rho * by_sums[rho - 1];
+      const double by_entry = double(grad_b[e]) / (root[i] * root[j]) + by_relative / largest[i];
+      grad[p.pairs[e]] += by_entry / magnitude.scale(i, e);
+      if (magnitude.normalized) {
+        by_degree[i] -= by_entry * entry;
+        by_degree[j] -= by_entry * entry;
+      }
+    }
+  }
+  for (std::int64_t i = 0; i < p.n; ++i) {
+    by_degree[i] = magnitude.degree[i] > 0 ? by_degree[i] / (2 * magnitude.degree[i]) : 0.0;
+    if (p.shift == Shift::laplacian) by_degree[i] = grad_diagonal[i];
+  }
+  if (p.shift == Shift::adjacency) return;
+  for (std::int64_t i = 0; i < p.n; ++i)
+    for (std::int32_t e = p.indptr[i]; e < p.indptr[i + 1]; ++e) grad[p.pairs[e]] += by_degree[i];
+}
+
 template bool hadamard_factors(const std::int32_t *, const std::int32_t *, const double *, std::int64_t, int, double,
                                Shift, double, const Factors<float> &);
 template bool hadamard_factors(const std::int32_t *, const std::int32_t *, const double *, std::int64_t, int, double,
                                Shift, double, const Factors<double> &);
+template void edge_factors(const WeightedPairs &, const EdgeFactors<float> &);
+template void edge_factors(const WeightedPairs &, const EdgeFactors<double> &);
+template void edge_factors_backward(const WeightedPairs &, const double *, const float *, const double *,
+                                    const double *, double *);
+template void edge_factors_backward(const WeightedPairs &, const double *, const double *, const double *,
+                                    const double *, double *);
 
 }  // namespace s2gnn

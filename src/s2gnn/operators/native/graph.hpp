@@ -17,13 +17,16 @@ struct Csr {
   std::int32_t *indptr;    // (n + 1)
   std::int32_t *indices;   // (count), the first nnz filled, sorted within a row
   double *weights;         // likewise
-  std::int32_t *position;  // (count): where an entry of the list is stored; -1 for a self-loop or a zero
+  std::int32_t *pairs;     // (count): the undirected pair of an entry of the list; -1 for a self-loop or a zero
 };
 
 // The undirected graph of a list with both directions of every edge; repeated edges are added up, self-loops and zeros
 // dropped. Returns nnz, or -1 if the list is not a valid graph: an index out of range, a weight that is negative or not
-// finite, an edge without its reverse.
+// finite, an edge without its reverse. Pairs are numbered in the order of their entries above the diagonal.
 std::int64_t csr_of_edges(const EdgeList &list, const Csr &csr);
+
+// The undirected pair of every stored direction of a symmetric pattern, (nnz).
+void number_pairs(const std::int32_t *indptr, const std::int32_t *indices, std::int64_t n, std::int32_t *pairs);
 
 enum class Shift { adjacency, laplacian, normalized_adjacency, normalized_laplacian };
 
@@ -39,5 +42,30 @@ struct Factors {
 template <typename Real>
 bool hadamard_factors(const std::int32_t *indptr, const std::int32_t *indices, const double *weights, std::int64_t n,
                       int alpha, double epsilon, Shift shift, double rounding, const Factors<Real> &out);
+
+struct WeightedPairs {
+  const std::int32_t *indptr, *indices, *pairs;  // (n + 1), (nnz), (nnz)
+  const double *weights;                         // of the undirected pairs, (nnz / 2)
+  std::int64_t n;
+  int alpha;
+  Shift shift;
+};
+
+template <typename Real>
+struct EdgeFactors {
+  Real *b;           // (nnz)
+  double *q;         // (n, alpha)
+  double *largest;   // (n)
+  double *diagonal;  // (n)
+};
+
+// The part of S_rho that does not depend on epsilon, see EdgeFactors in edge_factors.py.
+template <typename Real>
+void edge_factors(const WeightedPairs &p, const EdgeFactors<Real> &out);
+
+// grad (nnz / 2): the gradient by the weights of the pairs, of gradients by b, q and the diagonal.
+template <typename Real>
+void edge_factors_backward(const WeightedPairs &p, const double *largest, const Real *grad_b, const double *grad_q,
+                           const double *grad_diagonal, double *grad);
 
 }  // namespace s2gnn

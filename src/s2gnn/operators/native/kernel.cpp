@@ -10,9 +10,11 @@ PairKernels<Real> pair_kernels();  // pairs.cpp
 
 namespace {
 
-constexpr int kPrefetch = 24;  // edges ahead
-constexpr int kChunk = 32;     // edges whose weights are made at a time
-constexpr int kMaxAlpha = 8;   // powers with a kernel of their own
+constexpr int kPrefetch = 24;       // edges ahead
+constexpr int kPrefetchSums = 8;    // edges ahead, where sums are read and written
+constexpr int kChunk = 32;          // edges whose weights are made at a time
+constexpr int kMaxAlpha = 8;        // powers with a kernel of their own
+constexpr int kEdgesPerVisit = 32;  // of a node within a tile, below which tiles cost more than they save
 
 enum class Kind { fan_out, fan_in, branchwise };
 
@@ -70,68 +72,171 @@ inline std::int64_t ahead(const Powers<float> &p, std::int32_t e, std::int32_t l
   return p.indices[std::min(e + kPrefetch, last - 1)];
 }
 
-// Columns [first, first + Blocks * Lanes) of rows [begin, end), float32, alpha known to the compiler. A signal for each
-// branch is stored (n, alpha + 1, f), that of the identity first.
+// Edges connect nodes that are visited in order with nodes whose rows are accessed at random. If these rows are more
+// than the cache holds, the edges are taken in passes, each over the edges of one tile, a range of accessed nodes whose
+// rows fit; unless a visit then has too few edges. Returns the number of nodes in a tile.
+inline std::int64_t tile_of(const Powers<float> &p, std::int64_t visited, std::int64_t accessed, std::int64_t edges,
+                            std::int64_t columns) {
+  const std::int64_t nodes = std::max(std::int64_t(1), p.tile / std::int64_t(columns * sizeof(float)));
+  const std::int64_t tiles = (accessed + nodes - 1) / nodes;
+  return edges < kEdgesPerVisit * visited * tiles ? accessed : nodes;
+}
+
+// The first of the edges [from, stop) of one node that leads to `node` or a later one.
+inline std::int32_t edge_to(const Powers<float> &p, std::int64_t node, std::int32_t from, std::int32_t stop) {
+  while (from < stop) {
+    const std::int32_t middle = from + (stop - from) / 2;
+    if (p.indices[middle] < node) from = middle + 1; else stop = middle;
+  }
+  return from;
+}
+
+// Columns [first, first + Blocks * Lanes) of rows [begin, end) of fan_out or branchwise, float32, alpha known to the
+// compiler. A signal for each branch is stored (n, alpha + 1, f), that of the identity first.
 template <Kind kind, int Alpha, int Blocks, int Lanes>
-void columns(const Powers<float> &p, const float *in, float *out, std::int64_t f, std::int64_t first,
-             std::int64_t begin, std::int64_t end) {
+void gather(const Powers<float> &p, const float *in, float *out, std::int64_t f, std::int64_t first,
+            std::int64_t begin, std::int64_t end) {
   using V = typename Vector<Lanes>::type;
   constexpr bool one_input = kind == Kind::fan_out;
   const std::int64_t branches = (Alpha + 1) * f, in_row = one_input ? f : branches;
   in += first;
   out += first;
   EdgeWeights<Alpha> weights;
-  const std::int32_t last = p.indptr[end];
-  for (std::int64_t i = begin; i < end; ++i) {
-    V sum[Alpha][Blocks] = {};
-    const std::int32_t stop = p.indptr[i + 1];
-    for (std::int32_t from = p.indptr[i]; from < stop; from += kChunk) {
-      const std::int32_t to = std::min(from + kChunk, stop);
-      weights.make(p, from, to, last);
-      for (std::int32_t e = from; e < to; ++e) {
-        const std::int64_t next = ahead(p, e, last);
-        for (std::int64_t rho = 0; rho < (one_input ? 1 : Alpha); ++rho)
-          for (int block = 0; block < Blocks * Lanes; block += 16)
-            __builtin_prefetch(in + next * in_row + (one_input ? 0 : (rho + 1) * f) + block);
-        const float *row = in + p.indices[e] * in_row;
-        const float *weight = weights.of[e - from];
-        if constexpr (one_input) {
-          V x[Blocks];
-          for (int block = 0; block < Blocks; ++block) x[block] = *reinterpret_cast<const V *>(row + block * Lanes);
-          for (int rho = 0; rho < Alpha; ++rho)
-            for (int block = 0; block < Blocks; ++block) sum[rho][block] += weight[rho] * x[block];
-        } else {
-          for (int rho = 0; rho < Alpha; ++rho)
-            for (int block = 0; block < Blocks; ++block)
-              sum[rho][block] += weight[rho] * *reinterpret_cast<const V *>(row + (rho + 1) * f + block * Lanes);
+  const std::int64_t edges = p.indptr[end] - p.indptr[begin];
+  const std::int64_t tile = one_input ? tile_of(p, end - begin, p.n, edges, Blocks * Lanes) : p.n;
+  Buffer<std::int32_t> next_edge(tile < p.n ? end - begin : 0);  // of each row after the tiles before
+  for (std::int64_t low = 0; low < p.n; low += tile) {
+    const bool fresh = low == 0, final = low + tile >= p.n;
+    for (std::int64_t i = begin; i < end; ++i) {
+      V sum[Alpha][Blocks] = {};
+      float *target = out + i * branches;
+      const std::int32_t start = fresh ? p.indptr[i] : next_edge[i - begin];
+      const std::int32_t stop = final ? p.indptr[i + 1] : edge_to(p, low + tile, start, p.indptr[i + 1]);
+      const std::int32_t last = tile < p.n ? stop : p.indptr[end];
+      if (!fresh)
+        for (int rho = 0; rho < Alpha; ++rho)
+          for (int block = 0; block < Blocks; ++block)
+            sum[rho][block] = load<Lanes>(target + (rho + 1) * f + block * Lanes);
+      for (std::int32_t from = start; from < stop; from += kChunk) {
+        const std::int32_t to = std::min(from + kChunk, stop);
+        weights.make(p, from, to, last);
+        for (std::int32_t e = from; e < to; ++e) {
+          const std::int64_t next = ahead(p, e, last);
+          for (std::int64_t rho = 0; rho < (one_input ? 1 : Alpha); ++rho)
+            for (int block = 0; block < Blocks * Lanes; block += 16)
+              __builtin_prefetch(in + next * in_row + (one_input ? 0 : (rho + 1) * f) + block);
+          const float *row = in + p.indices[e] * in_row;
+          const float *weight = weights.of[e - from];
+          if constexpr (one_input) {
+            V x[Blocks];
+            for (int block = 0; block < Blocks; ++block) x[block] = load<Lanes>(row + block * Lanes);
+            for (int rho = 0; rho < Alpha; ++rho)
+              for (int block = 0; block < Blocks; ++block) sum[rho][block] += weight[rho] * x[block];
+          } else {
+            for (int rho = 0; rho < Alpha; ++rho)
+              for (int block = 0; block < Blocks; ++block)
+                sum[rho][block] += weight[rho] * load<Lanes>(row + (rho + 1) * f + block * Lanes);
+          }
         }
       }
-    }
-    const float *own = in + i * in_row;
-    V total[Blocks];
-    for (int block = 0; block < Blocks; ++block) {
-      total[block] = *reinterpret_cast<const V *>(own + block * Lanes);
-      if constexpr (kind != Kind::fan_in) *reinterpret_cast<V *>(out + i * branches + block * Lanes) = total[block];
-    }
-    const float *c = p.c + i * Alpha;
-    const float t = p.t ? p.t[i] : 0.0f;
-    float power = t, sign = float(p.sign);
-    for (int rho = 0; rho < Alpha; ++rho, power *= t, sign *= float(p.sign)) {
-      const float outer = sign * c[rho], inner = p.own(i, rho + 1, power);
-      const std::int64_t branch = (rho + 1) * f;
-      for (int block = 0; block < Blocks; ++block) {
-        const V x = *reinterpret_cast<const V *>(own + (one_input ? 0 : branch) + block * Lanes);
-        const V value = outer * sum[rho][block] + inner * x;
-        if constexpr (kind == Kind::fan_in) {
-          total[block] += value;
-        } else {
-          *reinterpret_cast<V *>(out + i * branches + branch + block * Lanes) = value;
-        }
+      if (!final) {
+        next_edge[i - begin] = stop;
+        for (int rho = 0; rho < Alpha; ++rho)
+          for (int block = 0; block < Blocks; ++block)
+            store<Lanes>(target + (rho + 1) * f + block * Lanes, sum[rho][block]);
+        continue;
       }
-    }
-    if constexpr (kind == Kind::fan_in)
+      const float *own = in + i * in_row;
       for (int block = 0; block < Blocks; ++block)
-        *reinterpret_cast<V *>(out + i * f + block * Lanes) = total[block];
+        store<Lanes>(target + block * Lanes, load<Lanes>(own + block * Lanes));
+      const float *c = p.c + i * Alpha;
+      const float t = p.t ? p.t[i] : 0.0f;
+      float power = t, sign = float(p.sign);
+#pragma GCC unroll 8  // or the sums would not stay in registers
+      for (int rho = 0; rho < Alpha; ++rho, power *= t, sign *= float(p.sign)) {
+        const float outer = sign * c[rho], inner = p.own(i, rho + 1, power);
+        const std::int64_t branch = (rho + 1) * f;
+        for (int block = 0; block < Blocks; ++block) {
+          const V x = load<Lanes>(own + (one_input ? 0 : branch) + block * Lanes);
+          store<Lanes>(target + branch + block * Lanes, outer * sum[rho][block] + inner * x);
+        }
+      }
+    }
+  }
+}
+
+// The same of fan_in. The alpha signals of a node are read once and added to its neighbours: what is accessed at random
+// is one row of the result for each edge, not alpha rows of the signals.
+template <int Alpha, int Blocks, int Lanes>
+void scatter(const Powers<float> &p, const float *in, float *out, std::int64_t f, std::int64_t first,
+             std::int64_t begin, std::int64_t end) {
+  using V = typename Vector<Lanes>::type;
+  const std::int64_t branches = (Alpha + 1) * f;
+  in += first;
+  out += first;
+  EdgeWeights<Alpha> weights;
+  const std::int64_t tile = tile_of(p, p.n, end - begin, p.indptr[end] - p.indptr[begin], Blocks * Lanes);
+  Buffer<std::int32_t> next_edge(p.n + 1);  // of each node into these rows, after the tiles before
+  for (std::int64_t j = 0; j < p.n; ++j)
+    next_edge[j] = begin > 0 ? edge_to(p, begin, p.indptr[j], p.indptr[j + 1]) : p.indptr[j];
+  next_edge[p.n] = 0;
+  for (std::int64_t low = begin, top; low < end; low = top) {
+    top = std::min(low + tile, end);
+    for (std::int64_t i = low; i < top; ++i)
+      for (int block = 0; block < Blocks; ++block) store<Lanes>(out + i * f + block * Lanes, V{});
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      const std::int32_t start = next_edge[j];
+      const std::int32_t stop = top < p.n ? edge_to(p, top, start, p.indptr[j + 1]) : p.indptr[j + 1];
+      if (start == stop) continue;
+      next_edge[j] = stop;
+      const float *row = in + j * branches;
+      V x[Alpha][Blocks];
+      float sign = float(p.sign);
+      for (int rho = 0; rho < Alpha; ++rho, sign *= float(p.sign))
+        for (int block = 0; block < Blocks; ++block)
+          x[rho][block] = sign * p.c[j * Alpha + rho] * load<Lanes>(row + (rho + 1) * f + block * Lanes);
+      for (std::int32_t from = start; from < stop; from += kChunk) {
+        const std::int32_t to = std::min(from + kChunk, stop);
+        weights.make(p, from, to, stop);
+        for (std::int32_t e = from; e < to; ++e) {
+          const std::int32_t later = e + kPrefetchSums, of_next_node = next_edge[j + 1] + (later - stop);
+          const std::int64_t next = p.indices[later < stop ? later : std::min(of_next_node, p.indptr[p.n] - 1)];
+          for (int block = 0; block < Blocks * Lanes; block += 16) __builtin_prefetch(out + next * f + block, 1);
+          float *target = out + p.indices[e] * f;
+          const float *weight = weights.of[e - from];
+          V sum[Blocks] = {};
+          for (int rho = 0; rho < Alpha; ++rho)
+            for (int block = 0; block < Blocks; ++block) sum[block] += weight[rho] * x[rho][block];
+          for (int block = 0; block < Blocks; ++block)
+            store<Lanes>(target + block * Lanes, load<Lanes>(target + block * Lanes) + sum[block]);
+        }
+      }
+    }
+    // The own signal, the largest term, comes last: added first, it would round every other one.
+    for (std::int64_t i = low; i < top; ++i) {
+      const float *own = in + i * branches;
+      V sum[Blocks];
+      for (int block = 0; block < Blocks; ++block) sum[block] = load<Lanes>(out + i * f + block * Lanes);
+      const float t = p.t ? p.t[i] : 0.0f;
+      float power = t;
+      for (int rho = 0; rho < Alpha; ++rho, power *= t) {
+        const float inner = p.own(i, rho + 1, power);
+        for (int block = 0; block < Blocks; ++block)
+          sum[block] += inner * load<Lanes>(own + (rho + 1) * f + block * Lanes);
+      }
+      for (int block = 0; block < Blocks; ++block)
+        store<Lanes>(out + i * f + block * Lanes, sum[block] + load<Lanes>(own + block * Lanes));
+    }
+  }
+}
+
+template <Kind kind, int Alpha, int Blocks, int Lanes>
+void columns(const Powers<float> &p, const float *in, float *out, std::int64_t f, std::int64_t first,
+             std::int64_t begin, std::int64_t end) {
+  if constexpr (kind == Kind::fan_in) {
+    scatter<Alpha, Blocks, Lanes>(p, in, out, f, first, begin, end);
+  } else {
+    gather<kind, Alpha, Blocks, Lanes>(p, in, out, f, first, begin, end);
   }
 }
 
@@ -340,6 +445,74 @@ void activate_backward(Activation a, const float *grad, const float *y, float *o
   }
 }
 
+template <bool drops>
+void combine(const Activation &a, const float *x, const float *bias, const float *mu, float *out) {
+#pragma omp parallel for schedule(static) num_threads(a.threads)
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    float *__restrict to = out + row * a.columns;
+    std::fill_n(to, a.columns, 0.0f);
+    for (std::int64_t branch = 0; branch < a.branches; ++branch) {
+      const float *from = x + row * a.row_stride + branch * a.branch_stride, *b = bias + branch * a.columns;
+      const std::int64_t start = (row * a.branches + branch) * a.columns;
+      const float factor = mu[branch] * a.scale;
+      for (std::int64_t column = 0; column < a.columns; ++column) {
+        const float value = factor * std::max(from[column] + b[column], 0.0f);
+        to[column] += drops && random_bits(start + column, a.key) < a.drop_below ? 0.0f : value;
+      }
+    }
+  }
+}
+
+// Sums over rows are made in blocks, so that they do not depend on the number of threads.
+template <bool drops>
+void combine_backward(const Activation &a, const float *x, const float *bias, const float *mu, const float *grad,
+                      float *grad_x, float *grad_bias, float *grad_mu) {
+  constexpr std::int64_t block_rows = 64;
+  const std::int64_t blocks = (a.rows + block_rows - 1) / block_rows, size = a.branches * a.columns;
+  Buffer<float> partial(blocks * (size + a.branches));
+  const auto sums = [&](std::int64_t block) { return partial.data() + block * (size + a.branches); };
+#pragma omp parallel for schedule(static) num_threads(a.threads)
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    float *by_bias = sums(block), *by_mu = by_bias + size;
+    std::fill_n(by_bias, size + a.branches, 0.0f);
+    for (std::int64_t row = block * block_rows; row < std::min(a.rows, (block + 1) * block_rows); ++row)
+      for (std::int64_t branch = 0; branch < a.branches; ++branch) {
+        const float *from = x + row * a.row_stride + branch * a.branch_stride, *b = bias + branch * a.columns;
+        const float *g = grad + row * a.columns;
+        const std::int64_t start = (row * a.branches + branch) * a.columns;
+        float *__restrict to = grad_x + start, *__restrict total = by_bias + branch * a.columns;
+        const float factor = mu[branch];
+        float inner = 0;
+#pragma omp simd reduction(+ : inner)
+        for (std::int64_t column = 0; column < a.columns; ++column) {
+          const float z = from[column] + b[column], scaled = g[column] * a.scale;
+          const bool kept = !drops || random_bits(start + column, a.key) >= a.drop_below;
+          const float passed = z > 0.0f && kept ? scaled : 0.0f;
+          inner += passed * std::max(z, 0.0f);
+          to[column] = factor * passed;
+          total[column] += factor * passed;
+        }
+        by_mu[branch] += inner;
+      }
+  }
+  const auto reduce = [&](std::int64_t at) {
+    double total = 0;
+    for (std::int64_t block = 0; block < blocks; ++block) total += sums(block)[at];
+    return float(total);
+  };
+  for (std::int64_t k = 0; k < size; ++k) grad_bias[k] = reduce(k);
+  for (std::int64_t branch = 0; branch < a.branches; ++branch) grad_mu[branch] = reduce(size + branch);
+}
+
+void combine(Activation a, const float *x, const float *bias, const float *mu, float *out) {
+  (a.drop_below ? combine<true> : combine<false>)(a, x, bias, mu, out);
+}
+
+void combine_backward(Activation a, const float *x, const float *bias, const float *mu, const float *grad,
+                      float *grad_x, float *grad_bias, float *grad_mu) {
+  (a.drop_below ? combine_backward<true> : combine_backward<false>)(a, x, bias, mu, grad, grad_x, grad_bias, grad_mu);
+}
+
 #define S2GNN_TEXT(name) #name
 #define S2GNN_NAME(name) S2GNN_TEXT(name)
 
@@ -355,6 +528,8 @@ Variant variant() {
           general<Kind::branchwise, double>,
           activate,
           activate_backward,
+          combine,
+          combine_backward,
           pair_kernels<float>(),
           pair_kernels<double>()};
 }

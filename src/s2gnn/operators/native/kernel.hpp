@@ -27,6 +27,7 @@ struct Powers {
   int alpha;
   int sign;
   int threads;
+  std::int64_t tile;  // bytes of rows that stay in the cache while they are accessed at random
 
   // S_rho(i, i), with power = t_i^rho.
   Real own(std::int64_t i, int rho, Real power) const {
@@ -60,6 +61,11 @@ struct Variant {
   void (*branchwise64)(const Powers<double> &, const double *, double *, std::int64_t);
   void (*activate)(Activation, const float *, const float *, float *);
   void (*activate_backward)(Activation, const float *, const float *, float *);
+  // x, bias, mu (branches) -> out (rows, columns): the sum over the branches of mu times the activated branch
+  void (*combine)(Activation, const float *x, const float *bias, const float *mu, float *out);
+  // grad (rows, columns) -> gradients by x (rows, branches, columns), bias and mu
+  void (*combine_backward)(Activation, const float *x, const float *bias, const float *mu, const float *grad,
+                           float *grad_x, float *grad_bias, float *grad_mu);
   PairKernels<float> pairs32;
   PairKernels<double> pairs64;
 };

@@ -68,15 +68,15 @@ using Diagonal = nb::ndarray<const Real, nb::c_contig, nb::device::cpu>;  // t (
 
 template <typename Real>
 s2gnn::Powers<Real> powers(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b, In<Real, 2> c,
-                           const Diagonal<Real> &t, int sign, int threads) {
+                           const Diagonal<Real> &t, int sign, int threads, std::int64_t tile) {
   require(indptr.shape(0) == c.shape(0) + 1 && t.ndim() >= 1 && t.shape(0) == c.shape(0) &&
               (t.ndim() == 1 || (t.ndim() == 2 && t.shape(1) == c.shape(1))),
           "indptr, c and t disagree on the nodes or the powers");
   const bool given = t.ndim() == 2;
   require(indices.shape(0) == b.shape(0), "indices and b disagree on the edges");
-  require(threads >= 1, "threads must be at least 1");
+  require(threads >= 1 && tile >= 1, "threads and tile must be at least 1");
   return {indptr.data(), indices.data(), b.data(), c.data(), given ? nullptr : t.data(), given ? t.data() : nullptr,
-          std::int64_t(c.shape(0)), int(c.shape(1)), sign, threads};
+          std::int64_t(c.shape(0)), int(c.shape(1)), sign, threads, tile};
 }
 
 template <typename Real>
@@ -85,9 +85,10 @@ using Map = void (*)(const s2gnn::Powers<Real> &, const Real *, Real *, std::int
 // One of the three maps: a signal (n, f), or one for each branch (n, alpha + 1, f), on either side.
 template <typename Real, Map<Real> s2gnn::Variant::*map, bool many_in, bool many_out>
 void product(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b,
-             In<Real, 2> c, Diagonal<Real> t, int sign, int threads, nb::ndarray<const Real, nb::c_contig, nb::device::cpu> in,
+             In<Real, 2> c, Diagonal<Real> t, int sign, int threads, std::int64_t tile,
+             nb::ndarray<const Real, nb::c_contig, nb::device::cpu> in,
              nb::ndarray<Real, nb::c_contig, nb::device::cpu> out) {
-  const auto p = powers(indptr, indices, b, c, t, sign, threads);
+  const auto p = powers(indptr, indices, b, c, t, sign, threads, tile);
   const std::size_t columns = in.ndim() ? in.shape(in.ndim() - 1) : 0;
   const std::size_t one = c.shape(0) * columns, many = (c.shape(1) + 1) * one;
   require(in.size() == (many_in ? many : one) && out.size() == (many_out ? many : one),
@@ -105,12 +106,14 @@ s2gnn::Activation activation(const Array &x, double drop, std::uint32_t key, int
           std::uint32_t(drop * 4294967296.0), float(1 / (1 - drop)), key, threads};
 }
 
+using Branches = nb::ndarray<const float, nb::ndim<3>, nb::device::cpu>;  // (rows, branches, columns), strided
+
 template <typename Left, typename Right>
 bool same_shape(const Left &a, const Right &b) {
   return a.shape(0) == b.shape(0) && a.shape(1) == b.shape(1) && a.shape(2) == b.shape(2);
 }
 
-void activate(const std::string &variant, nb::ndarray<const float, nb::ndim<3>, nb::device::cpu> x, In<float, 2> bias,
+void activate(const std::string &variant, Branches x, In<float, 2> bias,
               double drop, std::uint32_t key, int threads, Out<float, 3> out) {
   require(bias.shape(0) == x.shape(1) && bias.shape(1) == x.shape(2) && same_shape(x, out) &&
               (x.stride(2) == 1 || x.shape(2) == 1),
@@ -130,6 +133,38 @@ void activate_backward(const std::string &variant, In<float, 3> grad, In<float, 
   nb::gil_scoped_release unlocked;
   expect_large_pages(out.data(), out.size());
   kernel.activate_backward(a, grad.data(), y.data(), out.data());
+}
+
+bool fit(const Branches &x, const In<float, 2> &bias, const In<float, 1> &mu) {
+  return bias.shape(0) == x.shape(1) && bias.shape(1) == x.shape(2) && mu.shape(0) == x.shape(1) &&
+         (x.stride(2) == 1 || x.shape(2) == 1);
+}
+
+void combine(const std::string &variant, Branches x, In<float, 2> bias, In<float, 1> mu, double drop, std::uint32_t key,
+             int threads, Out<float, 2> out) {
+  require(fit(x, bias, mu) && out.shape(0) == x.shape(0) && out.shape(1) == x.shape(2),
+          "combine wants x (rows, branches, columns), columns contiguous, bias (branches, columns), mu (branches) and "
+          "out (rows, columns)");
+  const auto &kernel = find(variant);
+  const auto a = activation(x, drop, key, threads);
+  nb::gil_scoped_release unlocked;
+  kernel.combine(a, x.data(), bias.data(), mu.data(), out.data());
+}
+
+void combine_backward(const std::string &variant, Branches x, In<float, 2> bias, In<float, 1> mu, In<float, 2> grad,
+                      double drop, std::uint32_t key, int threads, Out<float, 3> grad_x, Out<float, 2> grad_bias,
+                      Out<float, 1> grad_mu) {
+  require(fit(x, bias, mu) && grad.shape(0) == x.shape(0) && grad.shape(1) == x.shape(2) && same_shape(x, grad_x) &&
+              grad_bias.shape(0) == bias.shape(0) && grad_bias.shape(1) == bias.shape(1) &&
+              grad_mu.shape(0) == mu.shape(0),
+          "combine_backward wants x (rows, branches, columns), columns contiguous, bias (branches, columns), mu "
+          "(branches), their gradients, and grad (rows, columns)");
+  const auto &kernel = find(variant);
+  const auto a = activation(x, drop, key, threads);
+  nb::gil_scoped_release unlocked;
+  expect_large_pages(grad_x.data(), grad_x.size());
+  kernel.combine_backward(a, x.data(), bias.data(), mu.data(), grad.data(), grad_x.data(), grad_bias.data(),
+                          grad_mu.data());
 }
 
 template <typename Real>
@@ -245,15 +280,15 @@ void hadamard_gradient(const std::string &variant, In<std::int32_t, 1> indptr, I
 
 std::int64_t csr_of_edges(In<std::int64_t, 1> rows, In<std::int64_t, 1> columns, std::optional<In<double, 1>> weights,
                           double rounding, Out<std::int32_t, 1> indptr, Out<std::int32_t, 1> indices,
-                          Out<double, 1> values, Out<std::int32_t, 1> position) {
+                          Out<double, 1> values, Out<std::int32_t, 1> pairs) {
   const std::size_t count = rows.shape(0);
   require(columns.shape(0) == count && (!weights || weights->shape(0) == count) && indices.shape(0) == count &&
-              values.shape(0) == count && position.shape(0) == count && indptr.shape(0) >= 1 && count < (1u << 31),
-          "csr_of_edges wants rows, columns, weights, indices, values and position of one length");
+              values.shape(0) == count && pairs.shape(0) == count && indptr.shape(0) >= 1 && count < (1u << 31),
+          "csr_of_edges wants rows, columns, weights, indices, values and pairs of one length");
   const s2gnn::EdgeList list = {rows.data(), columns.data(), weights ? weights->data() : nullptr, std::int64_t(count),
                                 std::int64_t(indptr.shape(0)) - 1, rounding};
   nb::gil_scoped_release unlocked;
-  return s2gnn::csr_of_edges(list, {indptr.data(), indices.data(), values.data(), position.data()});
+  return s2gnn::csr_of_edges(list, {indptr.data(), indices.data(), values.data(), pairs.data()});
 }
 
 template <typename Real>
@@ -265,6 +300,47 @@ bool hadamard_factors(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, I
   nb::gil_scoped_release unlocked;
   return s2gnn::hadamard_factors<Real>(indptr.data(), indices.data(), weights.data(), t.shape(0), int(c.shape(1)),
                                        epsilon, s2gnn::Shift(shift), rounding, {b.data(), c.data(), t.data()});
+}
+
+void number_pairs(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, Out<std::int32_t, 1> pairs) {
+  require(indptr.shape(0) >= 1 && indices.shape(0) == pairs.shape(0), "number_pairs wants indices and pairs (nnz)");
+  nb::gil_scoped_release unlocked;
+  s2gnn::number_pairs(indptr.data(), indices.data(), std::int64_t(indptr.shape(0)) - 1, pairs.data());
+}
+
+s2gnn::WeightedPairs weighted_pairs(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<std::int32_t, 1> pairs,
+                                    In<double, 1> weights, int shift, std::size_t alpha) {
+  require(indptr.shape(0) >= 1 && pairs.shape(0) == indices.shape(0) && 2 * weights.shape(0) == indices.shape(0) &&
+              0 <= shift && shift <= 3,
+          "indices, pairs and weights disagree on the edges");
+  return {indptr.data(), indices.data(), pairs.data(), weights.data(), std::int64_t(indptr.shape(0)) - 1, int(alpha),
+          s2gnn::Shift(shift)};
+}
+
+template <typename Real>
+void edge_factors(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<std::int32_t, 1> pairs,
+                  In<double, 1> weights, int shift, Out<Real, 1> b, Out<double, 2> q, Out<double, 1> largest,
+                  Out<double, 1> diagonal) {
+  const auto p = weighted_pairs(indptr, indices, pairs, weights, shift, q.shape(1));
+  const std::size_t n = p.n;
+  require(b.shape(0) == indices.shape(0) && q.shape(0) == n && largest.shape(0) == n && diagonal.shape(0) == n,
+          "edge_factors wants b (nnz), q (n, alpha), largest and diagonal (n)");
+  nb::gil_scoped_release unlocked;
+  s2gnn::edge_factors<Real>(p, {b.data(), q.data(), largest.data(), diagonal.data()});
+}
+
+template <typename Real>
+void edge_factors_backward(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<std::int32_t, 1> pairs,
+                           In<double, 1> weights, int shift, In<double, 1> largest, In<Real, 1> grad_b,
+                           In<double, 2> grad_q, In<double, 1> grad_diagonal, Out<double, 1> grad) {
+  const auto p = weighted_pairs(indptr, indices, pairs, weights, shift, grad_q.shape(1));
+  const std::size_t n = p.n;
+  require(grad_b.shape(0) == indices.shape(0) && grad_q.shape(0) == n && largest.shape(0) == n &&
+              grad_diagonal.shape(0) == n && grad.shape(0) == weights.shape(0),
+          "edge_factors_backward wants grad_b (nnz), grad_q (n, alpha), largest and grad_diagonal (n), grad (pairs)");
+  nb::gil_scoped_release unlocked;
+  s2gnn::edge_factors_backward<Real>(p, largest.data(), grad_b.data(), grad_q.data(), grad_diagonal.data(),
+                                     grad.data());
 }
 
 // Arrays are taken as they are: one that had to be converted would be a copy, and its results lost.
@@ -311,11 +387,18 @@ NB_MODULE(_native, module) {
   define(module, "branchwise", &product<double, &Variant::branchwise64, true, true>);
   define(module, "activate", &activate);
   define(module, "activate_backward", &activate_backward);
+  define(module, "combine", &combine);
+  define(module, "combine_backward", &combine_backward);
   module.def("csr_of_edges", &csr_of_edges, nb::arg().noconvert(), nb::arg().noconvert(),
              nb::arg().noconvert().none(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(),
              nb::arg().noconvert(), nb::arg().noconvert());
   define(module, "hadamard_factors", &hadamard_factors<float>);
   define(module, "hadamard_factors", &hadamard_factors<double>);
+  define(module, "number_pairs", &number_pairs);
+  define(module, "edge_factors", &edge_factors<float>);
+  define(module, "edge_factors", &edge_factors<double>);
+  define(module, "edge_factors_backward", &edge_factors_backward<float>);
+  define(module, "edge_factors_backward", &edge_factors_backward<double>);
   define_pair_functions<float>(module);
   define_pair_functions<double>(module);
 }

@@ -43,6 +43,11 @@ inline typename Vector<Lanes, Real>::type load(const Real *from) {
   return *reinterpret_cast<const typename Vector<Lanes, Real>::type *>(from);
 }
 
+template <int Lanes, typename Real>
+inline void store(Real *to, typename Vector<Lanes, Real>::type value) {
+  *reinterpret_cast<typename Vector<Lanes, Real>::type *>(to) = value;
+}
+
 // An array that grows. Templates of the standard library would be compiled for each instruction set under one name, and
 // the linker would keep any of them.
 template <typename T>
