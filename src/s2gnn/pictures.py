@@ -14,6 +14,10 @@ from s2gnn.files import write_atomically
 PALETTE = ("#332288", "#88CCEE", "#44AA99", "#DDCC77", "#CC6677", "#AA4499", "#117733", "#882255", "#999933")
 
 
+# Of the files that a picture is written to.
+FORMS: tuple[Literal["png", "svg"], ...] = ("png", "svg")
+
+
 def bare(axes: Axes) -> None:
     """Hide the top and right spines."""
     axes.spines[["top", "right"]].set_visible(False)

@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from s2gnn.experiments import BUDGETS, Records, Runs, make_experiment
-from s2gnn.experiments.compare import KnownRuns, commits_text, counted, lead_text, made_by, most, span, verdict
+from s2gnn.experiments.compare import KnownRuns, Tally, commits_text, counted, lead_text, made_by, most, span, verdicts
 from s2gnn.experiments.records import Record
 from s2gnn.learning.metrics import bootstrap_confidence
 from tests.experiments.made_records import append, made_record
@@ -46,13 +46,26 @@ def test_a_lead_is_a_paired_test_on_common_seeds():
     lead = runs(95.0, 94.0, 96.0).lead(runs(90.0, 92.0, 94.0, 10.0))
     assert (lead.n, lead.mean_difference) == (3, pytest.approx(3))
     assert lead.p_t == pytest.approx(stats.ttest_rel([95, 94, 96], [90, 92, 94]).pvalue)
-    assert lead_text(lead) == f"+3.00 (3 seeds, p = {lead.p_t:.3f})"
-    assert (verdict(lead), lead_text(None)) == (0, "–")
-    ahead = runs(95.0, 96.1, 97.0).lead(runs(90.0, 91.0, 92.0))
-    assert (verdict(ahead), lead_text(ahead, "fold")) == (1, "+5.03 (3 folds, p < 0.001)")
-    assert verdict(runs(90.0, 91.0, 92.0).lead(runs(95.0, 96.1, 97.0))) == -1
-    assert lead_text(runs(91.0).lead(runs(90.0))) == "+1.00 (1 seed)"
+    assert lead_text(lead, "undecided") == f"+3.00 ({lead.low:+.2f} to {lead.high:+.2f}), undecided"
+    assert lead_text(runs(91.0).lead(runs(90.0)), "undecided") == "+1.00, undecided"
     assert runs(91.0).lead(runs(90.0, seeds=[7])) is None
+
+
+def test_verdicts_are_corrected_for_the_number_of_comparisons():
+    base = runs(90.0, 91.0, 92.0, 93.0)
+    leads = {
+        "ahead": runs(95.0, 96.1, 97.0, 98.0).lead(base),
+        "behind": runs(85.0, 86.1, 87.0, 88.0).lead(base),
+        "level": runs(90.1, 90.9, 92.0, 93.1).lead(base),
+        "undecided": runs(85.0, 96.0, 92.0, 95.0).lead(base),
+    }
+    assert verdicts(leads) == {name: name for name in leads}
+    near = runs(91.0, 91.3, 93.2, 93.6).lead(base)  # p = 0.03: decides alone, not among four others
+    assert verdicts({"alone": near}) == {"alone": "ahead"}
+    assert verdicts({**leads, "near": near})["near"] == "undecided"
+    tally = Tally.of({**leads, "near": near, "not run": None})
+    assert (tally.where("undecided"), tally.counts) == (["undecided", "near"], "1 / 1 / 2 / 1")
+    assert (tally.on(["near", "level"]).verdicts, Tally.of({}).counts) == ({"near": "undecided", "level": "level"}, "–")
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from s2gnn.data.splits import VALIDATION_SEEDS
 from s2gnn.experiments import BUDGETS, Records, load_task, make_experiment
-from s2gnn.experiments.protocols import FAIR
+from s2gnn.experiments.protocols import FAIR, Rung
 from s2gnn.experiments.records import RecordsFolder
-from s2gnn.experiments.run import Job, expected_seconds, missing_jobs, run_experiments, run_jobs
-from s2gnn.experiments.search_space import draw_values, search_space
+from s2gnn.experiments.run import Job, Queue, expected_seconds, missing_jobs, run_experiments, run_jobs, search_records
 from tests.experiments.made_records import append
 
 SHORT = replace(FAIR, epochs=3)
@@ -87,8 +87,8 @@ def test_an_interrupt_keeps_finished_runs_and_the_same_call_resumes(records, lis
 def test_processes_give_what_one_process_gives_and_a_failure_does_not_stop_the_others(records, tmp_path):
     wanted = [experiment(lr=1e30, seeds=1), experiment("gcn"), experiment("label-spreading")]
     queue, alone = missing_jobs(wanted, records), RecordsFolder(tmp_path / "alone", "study")
-    failures = run_jobs(queue, records, jobs=2, budget="quick")
-    assert run_jobs(queue, alone) == failures
+    failures = run_jobs(Queue(queue), records, jobs=2, budget="quick")
+    assert run_jobs(Queue(queue), alone) == failures
     (failure,) = failures
     assert failure.startswith(f"digits knn mlp fair, seed {wanted[0].seeds[0]}: NonFiniteLossError: the ")
     assert scores(records) == scores(alone)
@@ -105,6 +105,11 @@ def test_a_run_that_cannot_be_timed_is_reported_when_it_is_its_turn(records, lis
 def test_what_any_file_of_the_folder_has_is_not_run_again(records, tmp_path):
     append(tmp_path / "earlier.jsonl", experiment(), [90.0])
     assert [job.seed for job in missing_jobs([experiment(seeds=3)], records)] == list(experiment(seeds=3).seeds[1:])
+
+
+def test_runs_of_another_budget_are_not_those_after_a_search(records, tmp_path):
+    append(tmp_path / "earlier.jsonl", experiment(seeds=3), [90.0] * 3, budget="standard")
+    assert len(missing_jobs([experiment(seeds=3)], records)) == 3
 
 
 def test_the_first_seeds_of_every_experiment_come_before_the_next_of_any(records):
@@ -126,7 +131,7 @@ def test_no_run_starts_that_would_not_finish_in_time(records, listener, monkeypa
         now[0] += 10 * (progress.description != "done")
         left.append(progress.seconds_left)
 
-    run_jobs(queue, records, end=45, report=each_run_takes_ten_seconds)
+    run_jobs(Queue(queue), records, end=45, report=each_run_takes_ten_seconds)
     assert len(records.read()) == 4
     assert left[0] == 90
     assert all(seconds < 9 for seconds in left[1:])  # they train much faster than expected
@@ -136,13 +141,13 @@ def test_a_run_that_took_longer_than_expected_sets_the_time_of_the_next(records,
     slow = SimpleNamespace(run=lambda seed: SimpleNamespace(seed=seed, metrics={"test_accuracy": 0.9}, seconds=100.0))
     monkeypatch.setattr("s2gnn.experiments.run.load_task", lambda experiment: slow)
     queue = [replace(job, seconds=1.0) for job in missing_jobs([experiment(seeds=3)], records)]
-    run_jobs(queue, records, end=time.time() + 50)
+    run_jobs(Queue(queue), records, end=time.time() + 50)
     assert len(records.read()) == 1
 
 
 def seconds(wanted, records):
     """Of one run."""
-    (timed,) = expected_seconds([Job(wanted, wanted.seeds[0])], records, threads=1)
+    (timed,) = expected_seconds([Job(wanted, wanted.seeds[0])], records.read(), threads=1)
     return timed.seconds
 
 
@@ -163,51 +168,57 @@ def test_a_run_that_stopped_early_or_has_no_epochs_is_counted_as_such(records):
     assert seconds(spreading, records) == pytest.approx(2.5)
 
 
-FULL = replace(BUDGETS["full"], seeds=2, epochs=3, trials=2)
+SEARCH = replace(BUDGETS["standard"], seeds=2, epochs=3, rungs=(Rung(4, 1, epochs=2), Rung(2, 1), Rung(1, 2)))
 
 
-def test_a_search_comes_first_and_what_it_found_is_run(records, listener, tmp_path):
+def test_a_search_comes_first_and_its_best_configuration_is_tested(records, listener):
     wanted = experiment("sign")
-    common = {"budget": FULL, "storage": tmp_path / "search.db"}
-    assert run_experiments([wanted], records, listener, minutes=0, **common) == []
-    assert listener.said[-1] == "digits knn sign fair: 0 of 2 trials; rerun the command to resume"
-    assert run_experiments([wanted], records, listener, **common) == []
-    said = "\n".join(listener.said)
-    assert "1 searches of 2 trials with 5 seeds: 2 trials left, about" in said
-    assert "; then the test seeds, about" in said
+    assert run_experiments([wanted], records, listener, minutes=0, budget=SEARCH) == []
+    assert listener.said[1].startswith("budget standard: 9 runs to train, about ")
+    assert listener.said[-1] == "0 of 9 runs finished; rerun the command to resume"
+    interrupted = Listener(runs=3)
+    with pytest.raises(KeyboardInterrupt):
+        run_experiments([wanted], records, interrupted, budget=SEARCH)
+    assert run_experiments([wanted], records, listener, budget=SEARCH, jobs=2) == []
+    trials = search_records(records).read()
+    assert [trial.experiment["protocol"]["epochs"] for trial in trials] == [2, 2, 2, 2, 3, 3, 3]
+    assert all(set(trial.metrics) == {"validation", "epoch"} for trial in trials)  # nothing is tested
+    alone = RecordsFolder(records.path.parent / "alone", "study")
+    run_experiments([wanted], alone, Listener(), budget=SEARCH)
+    assert scores(search_records(alone)) == scores(search_records(records))
+    assert scores(alone) == scores(records)
     found = records.read()
-    assert [(record.seed, record.budget["name"]) for record in found] == [(seed, "full") for seed in wanted.seeds]
-    drawn = [draw_values(search_space("sign"), 0, index) for index in range(2)]
-    assert {**found[0].experiment["arguments"], **{n: found[0].experiment[n] for n in ("lr", "weight_decay")}} in drawn
-    run_experiments([wanted], records, listener, **common)
-    assert listener.said[-1] == "budget full: all runs of 1 experiments are on record"
+    assert {(record.seed, record.budget["name"]) for record in found} == {(seed, "standard") for seed in wanted.seeds}
+    assert {record.key for record in found} == {trial.key for trial in trials if trial.seed == VALIDATION_SEEDS[1]}
+    run_experiments([wanted], records, listener, budget=SEARCH)
+    assert listener.said[-1] == "budget standard: all runs of 1 experiments are on record"
 
 
-def test_a_search_that_fails_does_not_stop_the_others(records, listener, tmp_path, monkeypatch):
+def test_a_search_that_fails_does_not_stop_the_others(records, listener, monkeypatch):
     def failing(experiment):
         task = load_task(experiment)
         if experiment.model == "mlp":
             monkeypatch.setattr(task, "fit", None)
         return task
 
-    monkeypatch.setattr("s2gnn.experiments.search.load_task", failing)
-    wanted, budget = [experiment("mlp"), experiment("sign")], replace(FULL, trials=1, seeds=1)
-    (failure,) = run_experiments(wanted, records, listener, budget=budget, storage=tmp_path / "search.db")
-    assert failure.startswith("search of digits knn mlp fair: trial 0 of the search failed")
-    assert {record.experiment["model"] for record in records.read()} == {"sign"}
+    monkeypatch.setattr("s2gnn.experiments.run.load_task", failing)
+    failures = run_experiments([experiment("mlp"), experiment("svm")], records, listener, budget=SEARCH)
+    assert len(failures) == 4
+    assert all("digits knn mlp fair, seed " in failure and "TypeError" in failure for failure in failures)
+    assert {record.experiment["model"] for record in records.read()} == {"svm"}
 
 
 # One process that has imported everything forks the runs, so that ten of them start at once.
 KILLED_RUNS = """
 import json, os, random, signal, sys, time
 from s2gnn.experiments.records import Records
-from s2gnn.experiments.run import missing_jobs, run_jobs
+from s2gnn.experiments.run import Queue, missing_jobs, run_jobs
 from tests.experiments.test_run import KILLED
 
 def run(path):
     process = os.fork()
     if process == 0:
-        run_jobs(missing_jobs([KILLED], Records(path)), Records(path))
+        run_jobs(Queue(missing_jobs([KILLED], Records(path))), Records(path))
         os._exit(0)
     return process
 

@@ -343,4 +343,4 @@ def test_without_optuna_the_error_says_what_to_install(monkeypatch):
     monkeypatch.delattr("s2gnn.experiments.search")
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(InputError, match=r"a search needs Optuna, .*: pip install 's2gnn\[search\]'"):
-        search_module()
+        search_module("search")

@@ -9,6 +9,7 @@ from s2gnn.nn import MODELS, hyperparameters, make_model
 COMMON = {"lr", "weight_decay", "hidden_channels", "num_layers", "dropout"}
 OWN = {
     "s2gnn": {"alpha", "epsilon", "fusion"},
+    "s2gnn+": {"alpha", "epsilon", "fusion", "shift", "norm", "residual"},
     "regular-sobolev": {"alpha", "epsilon", "fusion"},
     "no-hadamard": {"alpha", "fusion"},
     "cheby": {"K"},

@@ -39,13 +39,13 @@ def test_changes_and_paired_tests_are_counted(tmp_path):
     assert (
         "From 10 to 40 the mean accuracy changes by +2.03 points (s2gnn, 1 data set), +7.03 points (gcn, fair" in text
     )
-    assert "ahead / undecided / behind (paired t-test, p < 0.05)" in text
-    assert "against gcn, fair 1 / 1 / 0, against mlp, fair 0 / 0 / 2." in text
+    assert "ahead / level / undecided / behind (p < 0.05 after Holm's correction)" in text
+    assert "against gcn, fair 1 / 1 / 0 / 0, against mlp, fair 0 / 0 / 0 / 2." in text
     write(tmp_path, "alpha", "har", "s2gnn", {1: [90.0, 91.0, 92.0], 6: [92.0, 93.2, 94.1]})
     write(tmp_path, "alpha", "isolet", "s2gnn", {1: [90.0, 91.0, 92.0], 2: [92.0, 93.2, 84.1]})
     assert finding(tmp_path, "alpha") == (
-        "The published α against α = 1: ahead on har (α = 6) +2.10; undecided on isolet (α = 2) -1.23 (points; paired "
-        "t-test, p < 0.05)."
+        "The published α against α = 1: ahead on har (α = 6) +2.10; undecided on isolet (α = 2) -1.23 (points; p < "
+        "0.05 after Holm's correction)."
     )
 
 
@@ -58,7 +58,7 @@ def test_the_largest_share_at_which_a_graph_leads_the_mlp(tmp_path):
     write(tmp_path, name, "isolet", "label-spreading", {0.5: [30.0, 32.0, 30.0], 2: [50.0, 52.0, 50.0]})
     write(tmp_path, name, "har", "mlp", mlp)
     write(tmp_path, name, "har", "s2gnn", {30: [91.0, 90.0, 92.5]})
-    test = "leads the MLP (paired t-test, p < 0.05)"
+    test = "leads the MLP (p < 0.05 after Holm's correction)"
     assert finding(tmp_path, name) == (
         f"The largest share of labelled nodes at which S2-GNN {test}: har none, isolet 10 % (ahead at 3 of 4 shares). "
         f"The largest share of labelled nodes at which label spreading {test}: har not run, isolet none. "
@@ -98,7 +98,7 @@ def test_learning_epsilon_replaces_the_search_where_nothing_matters(tmp_path):
     learned(tmp_path, [86.4, 86.7, 88.1])
     text = finding(tmp_path)
     assert "ε = 0.8 (test 87.00 %)" in text
-    assert "has +0.07, ending at 0.70; 1 has +0.07, ending at 0.70" in text
+    assert "has +0.07 (undecided), ending at 0.70; 1 has +0.07 (undecided), ending at 0.70" in text
     assert (
         "isolet: learning ε replaces the search, to within 1 point: no initial value is behind (nor is a fixed value); "
         "0.5 reaches the lowest, -0.8" in text
@@ -109,7 +109,7 @@ def test_learning_epsilon_replaces_the_search_where_a_fixed_value_is_bad(tmp_pat
     fixed(tmp_path, [86.0, 87.0, 88.0], {2.0: [80.0, 81.1, 82.2]})
     learned(tmp_path, [86.4, 86.7, 88.1])
     text = finding(tmp_path)
-    assert "0.5 has +0.00; 1 has +0.00; 1.5 has +0.00; 2 has -5.90 (behind)" in text
+    assert "0.5 has +0.00 (level); 1 has +0.00 (level); 1.5 has +0.00 (level); 2 has -5.90 (behind)" in text
     assert "replaces the search, to within 1 point: no initial value is behind (some fixed values are)" in text
 
 

@@ -105,7 +105,10 @@ def test_a_selection_of_a_table():
     assert [(cell.data, cell.model) for cell in table.cells] == [("cora", "gcn"), ("pubmed", "gcn")]
     assert [protocol.name for protocol in table.protocols] == ["fair-citation"]
     for selection, message in (
-        (Selection(models=("sign",)), "table3 has no model 'sign': did you mean 's2gnn'. Choose from mlp, cheby"),
+        (
+            Selection(models=("s2gn",)),
+            "table3 has no model 's2gn': did you mean 's2gnn'. Choose from svm, label-spreading, mlp, cheby",
+        ),
         (Selection(data=("har",)), "table3 has no data set 'har'"),
         (Selection(protocol="fair"), "table3 has no protocol 'fair': choose from released-citation, fair-citation"),
     ):
@@ -140,7 +143,7 @@ def test_the_configurations_are_consistent(name):
 def found():
     """The values that the stored searches found, by data set and model."""
     values = {}
-    for path in (RESULTS / "searches").iterdir():
+    for path in (RESULTS / "searches").glob("*.json"):
         record = json.loads(path.read_text(encoding="utf-8"))
         best, config = record["best"], record["config"]
         values[config["data"], config["model"]] = {

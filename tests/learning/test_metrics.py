@@ -7,7 +7,7 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from s2gnn import InputError
-from s2gnn.learning.metrics import accuracy, bootstrap_confidence, compare_paired, macro_f1, mean_roc_auc
+from s2gnn.learning.metrics import accuracy, bootstrap_confidence, compare_paired, holm, macro_f1, mean_roc_auc
 
 
 def test_accuracy_and_macro_f1_by_hand():
@@ -74,6 +74,38 @@ def test_paired_comparison_is_scipys():
     assert (compared.low, compared.high) == (pytest.approx(interval.low), pytest.approx(interval.high))
     assert compared.p_t == pytest.approx(student.pvalue)
     assert compared.p_wilcoxon == pytest.approx(stats.wilcoxon(first, second).pvalue)
+
+
+def test_the_detectable_difference_is_found_four_times_out_of_five():
+    rng = np.random.default_rng(3)
+    differences = rng.normal(0.0, 1.0, size=(4000, 10))
+    zeros = dict.fromkeys(range(10), 0.0)
+    detectable = np.mean([compare_paired(dict(enumerate(row)), zeros).detectable for row in differences])
+    found = stats.ttest_1samp(differences + detectable, 0.0, axis=1).pvalue < 0.05
+    assert found.mean() == pytest.approx(0.8, abs=0.03)
+    assert compare_paired({1: 0.5}, {1: 0.4}).detectable is None
+
+
+def test_equivalence_is_the_90_percent_interval_inside_the_margin():
+    rng = np.random.default_rng(4)
+    decided = []
+    for mean in (0.0, 0.4, 0.7, -0.5, 1.5):
+        differences = rng.normal(mean, 0.6, 10)
+        p = compare_paired(dict(enumerate(differences)), dict.fromkeys(range(10), 0.0)).p_equivalent(1.0)
+        low, high = stats.ttest_1samp(differences, 0.0).confidence_interval(0.9)
+        assert (p < 0.05) == (low > -1 and high < 1)
+        decided.append(p < 0.05)
+    assert 0 < sum(decided) < len(decided)
+    assert compare_paired({1: 0.5, 2: 0.5}, {1: 0.5, 2: 0.5}).p_equivalent(1.0) == 0.0
+    assert compare_paired({1: 2.5, 2: 2.5}, {1: 0.5, 2: 0.5}).p_equivalent(1.0) == 1.0
+    assert compare_paired({1: 0.5}, {1: 0.5}).p_equivalent(1.0) is None
+
+
+def test_holms_correction():
+    # The example of Holm's method in R: p.adjust(c(0.01, 0.02, 0.03, 0.04), "holm") is 0.04 0.06 0.06 0.06.
+    assert holm([0.03, 0.01, 0.04, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
 
 
 @pytest.mark.parametrize(

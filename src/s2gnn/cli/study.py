@@ -23,7 +23,7 @@ from s2gnn.data.splits import TEST_SEEDS, VALIDATION_SEEDS
 from s2gnn.errors import InputError
 from s2gnn.experiments.compare import KnownRuns
 from s2gnn.experiments.experiment import Experiment, make_experiment
-from s2gnn.experiments.findings import findings, headline
+from s2gnn.experiments.figures.overview import OverviewStudy, headline, overview_text
 from s2gnn.experiments.measured import MeasuredStudy
 from s2gnn.experiments.protocols import BUDGETS, PROTOCOLS, Budget, named_budget, named_protocol
 from s2gnn.experiments.records import Records, RecordsFolder
@@ -31,6 +31,7 @@ from s2gnn.experiments.registry import find_study, studies
 from s2gnn.experiments.run import Progress, run_experiments, search_module, search_progress
 from s2gnn.experiments.study import Selection, TrainedStudy
 from s2gnn.experiments.summary import HEADER, runs_of_experiments, summary_json, summary_row, summary_table
+from s2gnn.experiments.table import TableStudy
 from s2gnn.files import write_atomically
 from s2gnn.links import DecoderName
 from s2gnn.nn import MODELS
@@ -89,7 +90,6 @@ def run(
         typer.Option(min=1, max=len(TEST_SEEDS), help="Number of test seeds; default: set by the budget."),
     ] = None,
     changes: Changes = None,
-    storage: Annotated[str | None, typer.Option(help="For a study with the budget full: search database.")] = None,
     jobs: Jobs = 1,
     minutes: Minutes = None,
     as_json: AsJson = False,
@@ -107,7 +107,7 @@ def run(
         if data is None or records is None:
             missing = "--data and --records" if data is None else "--records"
             raise InputError(f"nothing to run: name a study (s2gnn study list), or give {missing} for one experiment")
-        refuse({"--models": models, "--budget": budget, "--storage": storage}, "is for a study: omit it")
+        refuse({"--models": models, "--budget": budget}, "is for a study: omit it")
         default = "released-graphs" if dataset_info(data).task == "graphs" else "released"
         given = dict(map(assignment, changes or ()))
         protocol, model = protocol or default, model or "s2gnn"
@@ -121,16 +121,22 @@ def run(
     )
     failures: list[str] = []
     selection = Selection(names(data), names(models), protocol, seeds=seeds)
+    options = {"--models": models, "--protocol": protocol, "--seeds": seeds, "--minutes": minutes}
     if isinstance(found, MeasuredStudy):
-        options = {"--models": models, "--protocol": protocol, "--seeds": seeds, "--storage": storage}
-        refuse({**options, "--minutes": minutes}, f"has no effect on {study}: omit it")
+        refuse(options, f"has no effect on {study}: omit it")
         _run_measured(found, results, selection.data, None if budget is None else named_budget(budget))
+    elif isinstance(found, OverviewStudy):
+        refuse(
+            {**options, "--data": data, "--budget": budget}, f"has no effect on {study}, which trains nothing: omit it"
+        )
+        _check_folder(results)
+        written = ", ".join(f"{results / name} as png and svg" for name in found.draw(results))
+        Console(stderr=True).print(f"wrote {written}")
     else:
         assert isinstance(found, TrainedStudy)
-        refuse({"--storage": storage if found.without_search else None}, f"has no effect on {study}: omit it")
         chosen = _searchless(found, named_budget(budget or "quick"))
         selection = replace(selection, budgets=[chosen])
-        failures = _run_trained(found, selection, chosen, results, storage, jobs, minutes)
+        failures = _run_trained(found, selection, chosen, results, jobs, minutes)
     content = found.json(results, selection) if as_json else found.table(results, selection)
     print(render(content, "text") if not isinstance(content, dict) else json.dumps(content, indent=2))
     _exit_if_any(failures)
@@ -171,7 +177,6 @@ def _run_trained(
     selection: Selection,
     budget: Budget,
     results: Path,
-    storage: str | None,
     jobs: int,
     minutes: float | None,
 ) -> list[str]:
@@ -180,9 +185,7 @@ def _run_trained(
     experiments = study.experiments(selection, budget)
     results.mkdir(parents=True, exist_ok=True)
     with _reporting() as report:
-        failures = run_experiments(
-            experiments, records, report, jobs, minutes, budget, storage or str(results / "search.db")
-        )
+        failures = run_experiments(experiments, records, report, jobs, minutes, budget)
         written = study.draw(results, budget)
         if written:
             report(f"wrote {results / study.name} as {', '.join(written)}")
@@ -191,7 +194,7 @@ def _run_trained(
 
 def _searchless(study: TrainedStudy, budget: Budget) -> Budget:
     """The budget of a study without a search."""
-    if not (budget.trials and study.without_search):
+    if not (budget.rungs and study.without_search):
         return budget
     Console(stderr=True).print(f"{study.name} {study.without_search}: {budget.name} is long here")
     return BUDGETS["long"]
@@ -269,7 +272,7 @@ def search(
         Path(storage).absolute().parent.mkdir(parents=True, exist_ok=True)
     chosen = replace(named_protocol(protocol), patience=patience)
     experiment = make_experiment(data, model, chosen, graph=graph, k=k, decoder=decoder)
-    module = search_module()
+    module = search_module("search")
     config = module.SearchConfig(sampler, trials, VALIDATION_SEEDS[:seeds], seed, max_heads)
     try:
         with _reporting() as report:
@@ -340,7 +343,7 @@ def show(
         return
     found = find_study(study)
     _check_folder(results)
-    if isinstance(found, MeasuredStudy):
+    if isinstance(found, MeasuredStudy | OverviewStudy):
         refuse(parts, f"has no effect on {study}, which is shown whole: omit it")
     budgets = names(budget)
     selection = Selection(names(data), names(models), None, list(map(named_budget, budgets)) if budgets else None)
@@ -387,10 +390,18 @@ def _check_folder(results: Path) -> None:
 
 def render_section(results: Path, name: str) -> str:
     """What a document shows of a study, of a file of records, or of a stored benchmark."""
-    special: Mapping[str, Any] = {"cost-model": render_cost_model, "findings": findings, "headline": headline}
+    special: Mapping[str, Any] = {"cost-model": render_cost_model, "overview": overview_text, "headline": headline}
     if name in special:
         return str(special[name](results))
     if name.startswith("bench-"):
         return render_benchmark(results / name)
-    table = summary_table(results / name) if name.endswith(".jsonl") else find_study(name).table(results)
-    return render(table, "markdown")
+    if name.endswith(".jsonl"):
+        return render(summary_table(results / name), "markdown")
+    study = find_study(name)
+    if not isinstance(study, TableStudy) or study.links or len(study.columns) == 1:
+        return render(study.table(results), "markdown")
+    result = study.result(results)
+    compact = render(result.compact(), "markdown")
+    details = render(replace(result.table(), notes=()), "markdown")
+    summary = "<summary>Every data set with intervals, leads and seeds</summary>"
+    return f"{compact}\n<details>\n{summary}\n\n{details}\n</details>\n"

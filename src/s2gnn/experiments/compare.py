@@ -3,18 +3,27 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 import numpy as np
 
 from s2gnn.experiments.experiment import Experiment, canonical_json
 from s2gnn.experiments.protocols import BUDGETS, Budget
 from s2gnn.experiments.records import Record
-from s2gnn.learning.metrics import Confidence, PairedComparison, bootstrap_confidence, compare_paired
+from s2gnn.learning.metrics import Confidence, PairedComparison, bootstrap_confidence, compare_paired, holm
 from s2gnn.progress import duration
 
-# A lead counts where the p of its paired t-test is below this.
+Verdict = Literal["ahead", "level", "undecided", "behind"]
+
+# A test decides where its p-value is below this.
 LEVEL = 0.05
+# Models are level where they differ by less, in points.
+MARGIN = 1.0
+CORRECTED = f"p < {LEVEL:g} after Holm's correction"
+RULE = (
+    f"ahead and behind by paired t-tests, level where two one-sided tests show a difference below {MARGIN:g} point, "
+    f"each {CORRECTED}"
+)
 DASH = "–"
 
 
@@ -122,12 +131,13 @@ class KnownRuns:
 
     def __init__(self, records: Iterable[Record]) -> None:
         self._by_key: dict[str, dict[int, Record]] = {}
-        self._searched: dict[str, dict[str, dict[int, Record]]] = {}
+        self._searched: dict[tuple[str, str], dict[str, dict[int, Record]]] = {}
         for record in records:
-            self._by_key.setdefault(record.key, {})[record.seed] = record
-            if record.budget.get("name") == "full":
-                searches = self._searched.setdefault(_without_hyperparameters(record.experiment), {})
-                searches.setdefault(record.key, {})[record.seed] = record
+            if record.search is None:
+                self._by_key.setdefault(record.key, {})[record.seed] = record
+            else:
+                cell = record.search, _without_hyperparameters(record.experiment)
+                self._searched.setdefault(cell, {}).setdefault(record.key, {})[record.seed] = record
 
     def of(self, experiment: Experiment, budget: Budget | None = None, metric: str | None = None) -> Runs:
         """The runs of an experiment; after a search its hyperparameters are those that the search found.
@@ -135,8 +145,8 @@ class KnownRuns:
         The default of `metric` is the main score.
         """
         found = self._by_key.get(experiment.key, {})
-        if budget is not None and budget.trials:
-            searches = self._searched.get(_without_hyperparameters(experiment.describe()), {})
+        if budget is not None and budget.rungs:
+            searches = self._searched.get((budget.name, _without_hyperparameters(experiment.describe())), {})
             found = max(searches.values(), key=len, default={})
         runs = Runs.of(found.values())
         return runs if metric is None else runs.by(metric)
@@ -153,14 +163,31 @@ def most(counts: Mapping[str, int]) -> str | None:
     return best if counts[best] else None
 
 
-def verdict(lead: PairedComparison) -> int:
-    """1 where the first model is ahead, -1 where it is behind, 0 where the seeds do not decide."""
-    if lead.p_t is None or lead.p_t >= LEVEL:
-        return 0
-    return 1 if lead.mean_difference > 0 else -1
-
-
 What = TypeVar("What")
+
+
+def verdicts(leads: Mapping[What, PairedComparison]) -> dict[What, Verdict]:
+    """What several comparisons decide, each at `LEVEL` after Holm's correction for all of them.
+
+    A model is ahead or behind where the paired t-test rejects equal means, and level where it does not but two
+    one-sided tests reject a difference of `MARGIN` points or more. Otherwise more seeds are needed to decide.
+    """
+    different = holm([_p_different(lead) for lead in leads.values()])
+    equivalent = holm([1.0 if (p := lead.p_equivalent(MARGIN)) is None else p for lead in leads.values()])
+    found: dict[What, Verdict] = {}
+    for (what, lead), p_different, p_equivalent in zip(leads.items(), different, equivalent, strict=True):
+        if p_different < LEVEL:
+            found[what] = "ahead" if lead.mean_difference > 0 else "behind"
+        else:
+            found[what] = "level" if p_equivalent < LEVEL else "undecided"
+    return found
+
+
+def _p_different(lead: PairedComparison) -> float:
+    """Of the paired t-test; differences that are all equal decide if there are several and they are not zero."""
+    if lead.p_t is not None:
+        return lead.p_t
+    return 0.0 if lead.n > 1 and lead.mean_difference else 1.0
 
 
 @dataclass(frozen=True)
@@ -169,46 +196,38 @@ class Tally(Generic[What]):
 
     Attributes:
         leads: of the model by what it is compared with or where.
+        verdicts: of the leads.
     """
 
     leads: Mapping[What, PairedComparison]
+    verdicts: Mapping[What, Verdict]
 
     @classmethod
     def of(cls, leads: Mapping[What, PairedComparison | None]) -> "Tally[What]":
-        """Of those that could be compared."""
-        return cls({what: lead for what, lead in leads.items() if lead is not None})
+        """Of those that could be compared, corrected for their number."""
+        known = {what: lead for what, lead in leads.items() if lead is not None}
+        return cls(known, verdicts(known))
 
-    def _with(self, sign: int) -> list[What]:
-        return [what for what, lead in self.leads.items() if verdict(lead) == sign]
+    def on(self, part: Collection[What]) -> "Tally[What]":
+        """A part of the comparisons, still corrected for the number of all."""
+        known = [what for what in part if what in self.leads]
+        return Tally({what: self.leads[what] for what in known}, {what: self.verdicts[what] for what in known})
 
-    @property
-    def ahead(self) -> list[What]:
-        """Where the model is ahead."""
-        return self._with(1)
-
-    @property
-    def undecided(self) -> list[What]:
-        """Where the seeds do not decide."""
-        return self._with(0)
-
-    @property
-    def behind(self) -> list[What]:
-        """Where the model is behind."""
-        return self._with(-1)
+    def where(self, verdict: Verdict) -> list[What]:
+        """The comparisons with a verdict."""
+        return [what for what, found in self.verdicts.items() if found == verdict]
 
     @property
     def counts(self) -> str:
-        """How often ahead / undecided / behind; a dash without comparisons."""
-        counts = map(len, (self.ahead, self.undecided, self.behind))
-        return " / ".join(map(str, counts)) if self.leads else DASH
+        """How often ahead / level / undecided / behind; a dash without comparisons."""
+        counts = (str(len(self.where(verdict))) for verdict in get_args(Verdict))
+        return " / ".join(counts) if self.leads else DASH
 
 
-def lead_text(lead: PairedComparison | None, run: str = "seed") -> str:
-    """A lead in points with its paired t-test; a dash where there is none."""
-    if lead is None:
-        return DASH
-    test = "" if lead.p_t is None else f", p {'< 0.001' if lead.p_t < 0.001 else f'= {lead.p_t:.3f}'}"
-    return f"{lead.mean_difference:+.2f} ({lead.n} {run}{'s' if lead.n > 1 else ''}{test})"
+def lead_text(lead: PairedComparison, verdict: Verdict) -> str:
+    """A lead in points with its 95 % interval, and what it decides."""
+    interval = "" if lead.low is None else f" ({lead.low:+.2f} to {lead.high:+.2f})"
+    return f"{lead.mean_difference:+.2f}{interval}, {verdict}"
 
 
 def span(values: Sequence[float], form: str = "") -> str:

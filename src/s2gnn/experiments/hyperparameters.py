@@ -31,14 +31,16 @@ class Hyperparameters:
         """All of them by name."""
         return {"lr": self.lr, "weight_decay": self.weight_decay, **self.model}
 
-    def with_values(self, given: Mapping[str, Value]) -> "Hyperparameters":
+    def with_values(self, given: Mapping[str, Value | None]) -> "Hyperparameters":
         """A copy with the `given` values by name: `lr`, `weight_decay`, or an argument of the model.
 
-        An integer becomes a float where the present value is one: ε = 2 and ε = 2.0 are the same configuration.
+        `None` changes nothing. An integer becomes a float where the present value is one: ε = 2 and ε = 2.0 are the
+        same configuration.
         """
-        optimizer = {name: _number(name, given[name]) for name in ("lr", "weight_decay") if name in given}
+        changed = {name: value for name, value in given.items() if value is not None}
+        optimizer = {name: _number(name, changed[name]) for name in ("lr", "weight_decay") if name in changed}
         model = dict(self.model)
-        for name, value in given.items():
+        for name, value in changed.items():
             if name not in optimizer:
                 whole = isinstance(value, int) and isinstance(self.model.get(name), float)
                 model[name] = float(value) if whole else value
@@ -88,8 +90,8 @@ _S2GNN = _s2gnn(0.01, 5e-4, 32, 2, 0.5, "mlp", 4)
 PROTEIN_RATES: Mapping[str, float] = MappingProxyType({"ogbn-proteins": 1e-3, "ppi-human": 0.01})
 
 
-def default_hyperparameters(model: str, data: str) -> Hyperparameters:
-    """The default hyperparameters of `model` on `data`.
+def default_hyperparameters(model: str, data: str = "") -> Hyperparameters:
+    """The default hyperparameters of `model` on `data`, or on data without published ones.
 
     S2-GNN and its ablations have the values published for S2-GNN, on the data sets that have them. Otherwise lr 0.01,
     weight decay 5e-4, 32 hidden channels, 2 layers, dropout 0.5, S2-GNN with an MLP fusion, α = 4 and ε = 1.5, and the
@@ -100,7 +102,7 @@ def default_hyperparameters(model: str, data: str) -> Hyperparameters:
     if model in CLASSICAL:
         return Hyperparameters(0.0, 0.0, classical_defaults(model))
     accepted = hyperparameters(model)
-    ours = model in ("s2gnn", *VARIANTS)
+    ours = model in ("s2gnn", "s2gnn+", *VARIANTS)
     if data in PROTEIN_RATES:
         # With its self-supervised loss, even at a weight of 0.1, SuperGAT learned nothing on the stand-in.
         chosen = _s2gnn(PROTEIN_RATES[data], 0.0, 8, 3, 0.0, "mlp", 6).with_values({"attention_loss": 0.0})

@@ -15,7 +15,7 @@ from s2gnn.errors import InputError
 from s2gnn.experiments.protocols import BUDGETS, Budget
 from s2gnn.experiments.study import ALL, Selection, Study, check_names
 from s2gnn.files import write_atomically
-from s2gnn.pictures import picture
+from s2gnn.pictures import FORMS, picture
 from s2gnn.provenance import origin
 from s2gnn.render import Block, Cell, Table
 
@@ -177,7 +177,7 @@ def write_record(
     """Write a record as NAME.json, its table as NAME.csv and its figure, if any, as NAME.png and NAME.svg."""
     files = {"csv": _csv(tabulate(record["content"]))}
     if draw is not None:
-        files |= {form: picture(draw(record["content"]), form) for form in ("png", "svg")}
+        files |= {form: picture(draw(record["content"]), form) for form in FORMS}
     for suffix, written in files.items():
         write_atomically(folder / f"{name}.{suffix}", written)
     write_atomically(folder / f"{name}.json", f"{json.dumps(record, indent=1)}\n".encode())

@@ -112,6 +112,21 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
 
 
 @dataclass(frozen=True)
+class Rung:
+    """A round of a random search by successive halving.
+
+    Attributes:
+        configurations: number to train, the best of the round before; in the first round the default and random ones.
+        seeds: number of validation seeds.
+        epochs: maximum number of epochs; `None` for that of the budget.
+    """
+
+    configurations: int
+    seeds: int
+    epochs: int | None = None
+
+
+@dataclass(frozen=True)
 class Budget:
     """What every experiment of a study may cost.
 
@@ -122,7 +137,7 @@ class Budget:
         epochs: maximum number of epochs.
         patience: see `Protocol`.
         max_heads: maximum number of attention heads; `None` for no limit.
-        trials: of a hyperparameter search on the validation seeds; 0 takes the hyperparameters of the study.
+        rungs: of a search for hyperparameters, see `Search`; without any, those of the study are used.
     """
 
     name: str
@@ -131,7 +146,7 @@ class Budget:
     epochs: int = 500
     patience: int | None = None
     max_heads: int | None = None
-    trials: int = 0
+    rungs: tuple[Rung, ...] = ()
 
     def limit(self, protocol: Protocol) -> Protocol:
         """`protocol` with the epochs and the patience of this budget."""
@@ -152,7 +167,20 @@ BUDGETS: Mapping[str, Budget] = MappingProxyType(
                 max_heads=2,
             ),
             Budget("long", "50 seeds, the study's hyperparameters, all 500 epochs", seeds=50),
-            Budget("full", "as in the paper: a search of 100 trials × 5 seeds, then 50 seeds", seeds=50, trials=100),
+            Budget(
+                "standard",
+                "10 seeds after a search: 20 configurations for 60 epochs, the best 7 with early stopping, the best 3 "
+                "with 3 validation seeds",
+                seeds=10,
+                patience=100,
+                rungs=(Rung(20, 1, epochs=60), Rung(7, 1), Rung(3, 3)),
+            ),
+            Budget(
+                "full",
+                "as in the paper: 50 seeds after a search of 100 configurations with 5 validation seeds",
+                seeds=50,
+                rungs=(Rung(100, 5),),
+            ),
         )
     }
 )

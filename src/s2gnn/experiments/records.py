@@ -12,8 +12,10 @@ from typing import Any
 
 import pandas as pd
 
+from s2gnn.data.splits import VALIDATION_SEEDS
 from s2gnn.errors import DamagedRecordsWarning
 from s2gnn.experiments.experiment import canonical_json
+from s2gnn.experiments.protocols import BUDGETS
 from s2gnn.file_lock import locked
 
 _BLOCK = 1 << 16
@@ -45,6 +47,12 @@ class Record:
     finished: str
     commit: str | None
     versions: dict[str, str]
+
+    @property
+    def search(self) -> str | None:
+        """The budget whose search found the hyperparameters; `None` for the runs of other budgets and of searches."""
+        name: str = self.budget.get("name", "")
+        return name if name in BUDGETS and BUDGETS[name].rungs and self.seed not in VALIDATION_SEEDS else None
 
     @property
     def metric(self) -> str:
@@ -101,11 +109,12 @@ class Records:
     def read(self) -> list[Record]:
         """All records in the order of the file.
 
-        The first record of an experiment and seed counts; an invalid line is skipped with a warning.
+        The first record of an experiment and seed counts, and the first after each kind of search; an invalid line is
+        skipped with a warning.
         """
-        records: dict[tuple[str, int], Record] = {}
+        records: dict[tuple[str, int, str | None], Record] = {}
         for record in self._lines():
-            records.setdefault((record.key, record.seed), record)
+            records.setdefault((record.key, record.seed, record.search), record)
         return list(records.values())
 
     def _lines(self) -> Iterator[Record]:

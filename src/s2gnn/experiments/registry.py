@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from s2gnn.errors import unknown_name
+from s2gnn.experiments.figures.overview import OverviewStudy
 from s2gnn.experiments.measured import MeasuredStudy
 from s2gnn.experiments.study import Study, catalog
 from s2gnn.experiments.sweep import parse_sweep
@@ -17,14 +18,14 @@ from s2gnn.experiments.table import load_table, table_names
 
 @cache
 def studies() -> Mapping[str, Study]:
-    """The measured studies, the tables and the sweeps."""
+    """The measured studies, the tables, their overview and the sweeps."""
     tables = map(load_table, table_names())
     sweeps = (
         parse_sweep(name, content, FINDINGS[content["finding"]])
         for name, content in catalog().items()
         if "finding" in content
     )
-    return MappingProxyType({study.name: study for study in (*_measured(), *tables, *sweeps)})
+    return MappingProxyType({study.name: study for study in (*_measured(), OverviewStudy(), *tables, *sweeps)})
 
 
 def _measured() -> Iterator[MeasuredStudy]:

@@ -9,15 +9,15 @@ from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from operator import attrgetter
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from s2gnn import provenance
-from s2gnn.errors import InputError, SeedError
+from s2gnn.data.splits import VALIDATION_SEEDS
+from s2gnn.errors import InputError
 from s2gnn.experiments.experiment import Experiment, canonical_json
 from s2gnn.experiments.protocols import Budget
-from s2gnn.experiments.records import Record, Records
+from s2gnn.experiments.records import Record, Records, RecordsFolder
 from s2gnn.experiments.tasks import Run, Task, load_task
 from s2gnn.learning.classical import CLASSICAL
 from s2gnn.learning.many import computing_with, threads_per_run
@@ -25,6 +25,7 @@ from s2gnn.learning.pool import in_processes
 from s2gnn.progress import duration
 
 if TYPE_CHECKING:
+    from s2gnn.experiments.halving import Search
     from s2gnn.experiments.search import SearchResult
 
 # The first seeds of every experiment run before the next ones of any, so that an unfinished study covers all cells.
@@ -44,6 +45,16 @@ class Job:
     def run(self) -> tuple[str, int]:
         """Identifies the run: the key of the experiment and the seed."""
         return self.experiment.key, self.seed
+
+    @property
+    def trial(self) -> bool:
+        """Whether the run is a trial of a search, which is not tested."""
+        return self.seed in VALIDATION_SEEDS
+
+    @property
+    def epochs(self) -> int:
+        """Maximum number of epochs; a classical baseline counts as one."""
+        return _most_epochs(self.experiment.describe())
 
     @property
     def title(self) -> str:
@@ -72,51 +83,125 @@ def run_experiments(
     jobs: int = 1,
     minutes: float | None = None,
     budget: Budget | None = None,
-    storage: str | Path = "search.db",
 ) -> list[str]:
-    """Train every run without a record, after a hyperparameter search if the budget has one.
+    """Train every run without a record, each experiment after a search if the budget has one.
 
     Args:
         experiments: each with its seeds.
-        records: where results are looked up and appended.
+        records: where results are looked up and appended; those of searches are in the folder "searches" next to them.
         report: receives estimates and progress.
         jobs: number of processes.
         minutes: start no run that would not finish by then.
         budget: of the study; `None` for single experiments.
-        storage: of the searches.
 
     Returns:
-        Why runs and searches failed, one line each.
+        Why runs failed, one line each.
     """
     wanted = list({experiment.key: experiment for experiment in experiments}.values())
     end = None if minutes is None else time.time() + 60 * minutes
     name = "" if budget is None else f"budget {budget.name}: "
-    failures: list[str] = []
-    if budget is not None and budget.trials:
-        wanted = _searched(wanted, budget.trials, storage, jobs, end, records, report, failures)
-    queue = missing_jobs(wanted, records)
-    if not queue:
+    queue: Queue
+    if budget is not None and budget.rungs:
+        queue = SearchQueue(wanted, records, budget, threads_per_run(jobs), report)
+    else:
+        queue = Queue(expected_seconds(missing_jobs(wanted, records), records.read(), threads_per_run(jobs), report))
+    if not queue.total:
         if wanted:
             report(f"{name}all runs of {len(wanted)} experiments are on record")
-        return failures
-    queue = expected_seconds(queue, records, threads_per_run(jobs), report)
-    bound = "at most about" if any(job.experiment.protocol.patience for job in queue) else "about"
+        return []
+    stops_early = any(experiment.protocol.patience for experiment in wanted) and not (budget and budget.rungs)
+    bound = "at most about" if stops_early else "about"
     limit = "" if minutes is None else f", stops after {minutes:g} min"
-    seconds = sum(job.seconds for job in queue) / jobs
-    report(f"{name}{len(queue)} runs to train, {bound} {duration(seconds)} of training{limit}")
+    report(f"{name}{queue.total} runs to train, {bound} {duration(queue.seconds / jobs)} of training{limit}")
     try:
-        return failures + run_jobs(queue, records, jobs, end=end, budget=budget.name if budget else None, report=report)
+        return run_jobs(queue, records, jobs, end=end, budget=budget.name if budget else None, report=report)
     finally:
-        left = len(missing_jobs(wanted, records))
-        if left:
-            report(f"{len(queue) - left} of {len(queue)} runs finished; rerun the command to resume")
+        if queue.recorded < queue.total:
+            report(f"{queue.recorded} of {queue.total} runs finished; rerun the command to resume")
 
 
-def search_module() -> ModuleType:
-    """`s2gnn.experiments.search`, which needs Optuna."""
+class Queue:
+    """Runs in the order in which they start.
+
+    Attributes:
+        total: number of runs.
+        seconds: that all of them are expected to take.
+        recorded: number of runs that have a record by now.
+    """
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self.total, self.seconds, self.recorded = len(jobs), sum(job.seconds for job in jobs), 0
+        self._jobs = iter(jobs)
+
+    def next(self) -> Job | None:
+        """The run to start now; `None` if there is none before another one ends."""
+        return next(self._jobs, None)
+
+    def take(self, record: Record) -> None:
+        """Learn the result of a run."""
+        del record
+        self.recorded += 1
+
+
+class SearchQueue(Queue):
+    """Searches and the test seeds of what they find: an experiment starts when those before it wait for a result."""
+
+    def __init__(
+        self, experiments: Iterable[Experiment], records: Records, budget: Budget, threads: int, report: Report
+    ) -> None:
+        self._searches = [search_module("halving").Search(experiment, budget) for experiment in experiments]
+        trials, tested = search_records(records).read(), records.read()
+        known = [*trials, *(record for record in tested if record.search == budget.name)]
+        self._scores = {(record.key, record.seed): record.metrics.get("validation", 0.0) for record in known}
+        self._started: set[tuple[str, int]] = set()
+        defaults = [Job(search.configurations[0], search.configurations[0].seeds[0]) for search in self._searches]
+        timed = expected_seconds(defaults, [*trials, *tested], threads, report)
+        self._seconds_an_epoch = {job.run: job.seconds / job.epochs for job in timed}
+        planned = (self._job(search, *run) for search in self._searches for run in self._missing(search))
+        super().__init__(list({job.run: job for job in planned}.values()))
+
+    def _missing(self, search: "Search", *, now: bool = False) -> Iterator[tuple[Experiment, int]]:
+        """The runs of a search and of its test without a score; only those that can start `now`, or all."""
+        for experiments in search.rounds(self._scores):
+            runs = [(each, seed) for each in experiments for seed in each.seeds]
+            missing = [(each, seed) for each, seed in runs if (each.key, seed) not in self._scores]
+            yield from missing
+            if missing and now:
+                return
+
+    def _job(self, search: "Search", experiment: Experiment, seed: int) -> Job:
+        default = search.configurations[0]
+        job = Job(experiment, seed)
+        return replace(job, seconds=self._seconds_an_epoch[default.key, default.seeds[0]] * job.epochs)
+
+    def next(self) -> Job | None:
+        """See `Queue`."""
+        for search in list(self._searches):
+            missing = list(self._missing(search, now=True))
+            if not missing:
+                self._searches.remove(search)
+            for experiment, seed in missing:
+                if (experiment.key, seed) not in self._started:
+                    self._started.add((experiment.key, seed))
+                    return self._job(search, experiment, seed)
+        return None
+
+    def take(self, record: Record) -> None:
+        """See `Queue`."""
+        super().take(record)
+        self._scores[record.key, record.seed] = record.metrics.get("validation", 0.0)
+
+
+def search_records(records: Records) -> RecordsFolder:
+    """The records of the searches before those of a study."""
+    return RecordsFolder(records.path.parent / "searches", records.path.stem)
+
+
+def search_module(name: str) -> ModuleType:
+    """A module of `s2gnn.experiments` that needs Optuna."""
     if find_spec("optuna") is None:
         raise InputError("a search needs Optuna, which is not installed: pip install 's2gnn[search]'")
-    return import_module("s2gnn.experiments.search")
+    return import_module(f"s2gnn.experiments.{name}")
 
 
 def search_progress(result: "SearchResult") -> Progress:
@@ -126,47 +211,9 @@ def search_progress(result: "SearchResult") -> Progress:
     return Progress(description, result.finished, result.trials)
 
 
-def _searched(
-    wanted: Sequence[Experiment],
-    trials: int,
-    storage: str | Path,
-    jobs: int,
-    end: float | None,
-    records: Records,
-    report: Report,
-    failures: list[str],
-) -> list[Experiment]:
-    """The experiments with the hyperparameters that a search found; those with an unfinished search are omitted."""
-    module = search_module()
-    config = module.SearchConfig("random", trials)
-    timed = expected_seconds([Job(each, each.seeds[0]) for each in wanted], records, threads_per_run(jobs))
-    left = [config.trials - module.search_result(each, config, storage).finished for each in wanted]
-    searching = sum(job.seconds * count * len(config.seeds) for job, count in zip(timed, left, strict=True)) / jobs
-    testing = sum(job.seconds * len(job.experiment.seeds) for job in timed) / jobs
-    report(
-        f"{len(wanted)} searches of {config.trials} trials with {len(config.seeds)} seeds: {sum(left)} trials left, "
-        f"about {duration(searching)}; then the test seeds, about {duration(testing)}"
-    )
-    found = []
-    for each in wanted:
-        minutes = None if end is None else max(0.0, end - time.time()) / 60
-        try:
-            result = module.search(each, config, storage, jobs, minutes, lambda state: report(search_progress(state)))
-        except SeedError as error:
-            failures.append(f"search of {each.title}: {error}")
-            continue
-        if result.finished < config.trials:
-            report(f"{each.title}: {result.finished} of {config.trials} trials; rerun the command to resume")
-        elif result.best is None:
-            report(f"{each.title}: none of {config.trials} trials could be trained; skipped")
-        else:
-            found.append(result.experiment)
-    return found
-
-
 def missing_jobs(experiments: Iterable[Experiment], records: Records) -> list[Job]:
     """The runs without a record, each once, the first seeds of every experiment first."""
-    known = {(record.key, record.seed) for record in records.read()}
+    known = {(record.key, record.seed) for record in records.read() if record.search is None}
     queue: list[tuple[int, Job]] = []
     for experiment in experiments:
         key = experiment.key
@@ -177,7 +224,7 @@ def missing_jobs(experiments: Iterable[Experiment], records: Records) -> list[Jo
 
 
 def run_jobs(
-    queue: Sequence[Job],
+    queue: Queue,
     records: Records,
     jobs: int = 1,
     *,
@@ -185,14 +232,14 @@ def run_jobs(
     budget: str | None = None,
     report: Report = lambda _: None,
 ) -> list[str]:
-    """Train and score what `missing_jobs` found, and append a record as each run finishes.
+    """Train and score the runs of a queue, and append a record as each finishes.
 
-    Interrupted at any time, the same call resumes after the last record; what is in training is lost. A run that fails
+    Interrupted at any time, a new queue resumes after the last record; what is in training is lost. A run that fails
     does not stop the other experiments.
 
     Args:
         queue: the runs.
-        records: where results go.
+        records: where results go; see `search_records` for those of searches.
         jobs: number of processes; 1 trains in this one. Each computes with its share of the threads.
         end: start no run that would not finish by this time, in seconds since the epoch.
         budget: name of the budget, for the records.
@@ -207,52 +254,52 @@ def run_jobs(
     threads, commit, versions = threads_per_run(jobs), provenance.commit(), provenance.versions()
     running: list[Job] = []
     failures: dict[str, str] = {}
-    done: set[tuple[str, int]] = set()
     longest: dict[str, float] = {}
-    expected, taken = 0.0, 0.0  # by the runs that have finished
+    done, expected, taken = 0, 0.0, 0.0  # of the runs that have ended: number, seconds expected and taken
 
     def progress() -> Progress:
-        left = sum(job.seconds for job in queue if job.run not in done) / jobs
         titles = dict.fromkeys(job.experiment.title for job in running)
         pace = taken / expected if expected else 1.0
-        return Progress(", ".join(titles) or "done", len(done), len(queue), pace * left)
+        return Progress(", ".join(titles) or "done", done, queue.total, pace * (queue.seconds - expected) / jobs)
 
-    def in_time() -> Iterator[Job]:
-        for job in queue:
+    def next_in_time() -> Job | None:
+        nonlocal done, expected
+        while (job := queue.next()) is not None:
             key, _ = job.run
             if key in failures:
-                done.add(job.run)
+                done, expected = done + 1, expected + job.seconds
                 continue
             if end is not None and time.time() + max(job.seconds, longest.get(key, 0.0)) >= end:
-                return
+                return None
             running.append(job)
             report(progress())
-            yield job
+            return job
+        return None
 
-    with closing(_outcomes(in_time(), jobs, threads)) as outcomes:
+    with closing(_outcomes(next_in_time, jobs, threads)) as outcomes:
         for job, outcome in outcomes:
             running.remove(job)
             key, protocol = job.run[0], job.experiment.protocol
-            done.add(job.run)
+            done, expected = done + 1, expected + job.seconds
             if isinstance(outcome, str):
                 failures.setdefault(key, outcome)
                 report(progress())
                 continue
             longest[key] = max(longest.get(key, 0.0), outcome.seconds)
-            expected, taken = expected + job.seconds, taken + outcome.seconds
-            records.append(
-                Record(
-                    key=key,
-                    seed=outcome.seed,
-                    experiment=job.experiment.describe(),
-                    metrics=outcome.metrics,
-                    seconds=outcome.seconds,
-                    budget={"epochs": protocol.epochs, "threads": threads, **({"name": budget} if budget else {})},
-                    finished=datetime.now(UTC).isoformat(timespec="seconds"),
-                    commit=commit,
-                    versions=versions,
-                )
+            taken += outcome.seconds
+            record = Record(
+                key=key,
+                seed=outcome.seed,
+                experiment=job.experiment.describe(),
+                metrics=outcome.metrics,
+                seconds=outcome.seconds,
+                budget={"epochs": protocol.epochs, "threads": threads, **({"name": budget} if budget else {})},
+                finished=datetime.now(UTC).isoformat(timespec="seconds"),
+                commit=commit,
+                versions=versions,
             )
+            (search_records(records) if job.trial else records).append(record)
+            queue.take(record)
             report(progress())
     return list(failures.values())
 
@@ -260,13 +307,13 @@ def run_jobs(
 Outcome = tuple[Job, Run | str]
 
 
-def _outcomes(queue: Iterator[Job], jobs: int, threads: int) -> Generator[Outcome, None, None]:
+def _outcomes(next_job: Callable[[], Job | None], jobs: int, threads: int) -> Generator[Outcome, None, None]:
     work = _Worker()
     if jobs > 1:
-        with closing(in_processes(work, queue, jobs, threads, title=attrgetter("title"))) as outcomes:
+        with closing(in_processes(work, next_job, jobs, threads, title=attrgetter("title"))) as outcomes:
             yield from outcomes
         return
-    for job in queue:
+    while (job := next_job()) is not None:
         with computing_with(threads):
             outcome = work(job)
         yield outcome
@@ -289,7 +336,8 @@ class _Worker:
 
     def __call__(self, job: Job) -> Outcome:
         try:
-            return job, self.task(job.experiment).run(job.seed)
+            task = self.task(job.experiment)
+            return job, task.trial(job.seed) if job.trial else task.run(job.seed)
         except Exception as error:  # noqa: BLE001  one failure must not cost the other experiments their time
             return job, f"{job.title}: {type(error).__name__}: {error}"
 
@@ -299,24 +347,23 @@ def _data_of(experiment: Experiment) -> tuple[object, ...]:
 
 
 def expected_seconds(
-    queue: Sequence[Job], records: Records, threads: int, report: Report = lambda _: None
+    queue: Sequence[Job], records: Iterable[Record], threads: int, report: Report = lambda _: None
 ) -> list[Job]:
     """The jobs with the time that each may take, by records of the same model and graph, or by timing a few epochs."""
     known: dict[str, list[float]] = {}
-    for record in records.read():
+    for record in records:
         if record.budget.get("threads") == threads:
             known.setdefault(_costs_like(record.experiment), []).append(record.seconds / _trained_epochs(record))
-    descriptions = [job.experiment.describe() for job in queue]
-    likes = list(map(_costs_like, descriptions))
+    likes = [_costs_like(job.experiment.describe()) for job in queue]
     unknown = len(set(likes) - known.keys())
     if unknown:
         report(f"timing a few epochs of {unknown} configuration{'s' if unknown > 1 else ''} without records")
     timed, worker, alone = [], _Worker(), len({job.run[0] for job in queue}) == 1
-    for job, description, like in zip(queue, descriptions, likes, strict=True):
+    for job, like in zip(queue, likes, strict=True):
         if like not in known:
             known[like] = [_seconds_an_epoch(worker, job, threads, alone=alone)]
         an_epoch = sum(known[like]) / len(known[like])
-        timed.append(replace(job, seconds=an_epoch * _most_epochs(description)))
+        timed.append(replace(job, seconds=an_epoch * job.epochs))
     return timed
 
 
@@ -354,4 +401,4 @@ def _seconds_an_epoch(worker: _Worker, job: Job, threads: int, *, alone: bool) -
             if alone and isinstance(error, InputError):
                 raise
             return 0.0  # the run itself reports its failure, and the others must not wait for that
-    return timed.seconds / _most_epochs(experiment.describe())
+    return timed.seconds / Job(experiment, job.seed).epochs

@@ -226,7 +226,7 @@ class Trials:
                 study.set_user_attr(key, value)
         return study
 
-    def _given(self, number: int) -> dict[str, Value]:
+    def _given(self, number: int) -> dict[str, Value | None]:
         """The values of a trial that are not learned from earlier ones."""
         if self.config.sampler == "random":
             return draw_values(self.space, self.config.seed, number)
@@ -315,7 +315,7 @@ class Trials:
 class _Sampler(optuna.samplers.BaseSampler):
     """Values that are given for the number of a trial, or those of TPE with a seed for each number."""
 
-    def __init__(self, given: Callable[[int], dict[str, Value]], seed: int, database: SearchStorage) -> None:
+    def __init__(self, given: Callable[[int], dict[str, Value | None]], seed: int, database: SearchStorage) -> None:
         self._given, self._seed, self._database = given, seed, database
 
     def _tpe(self, trial: FrozenTrial) -> optuna.samplers.TPESampler:

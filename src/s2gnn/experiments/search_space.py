@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import cast
 
 import numpy as np
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
@@ -38,32 +37,53 @@ PAPER_SPACE: Space = MappingProxyType(
 )
 
 
+# What the package adds to S2-GNN; None leaves it off.
+ARCHITECTURES: Space = MappingProxyType(
+    {
+        "fusion": CategoricalDistribution(("linear", "mlp", "attention")),
+        "epsilon": CategoricalDistribution((0.5, 1.0, 1.5, 2.0, "learn")),
+        "shift": CategoricalDistribution((None, "laplacian", "normalized_adjacency", "normalized_laplacian")),
+        "norm": CategoricalDistribution((None, "batch")),
+        "residual": CategoricalDistribution((None, True)),
+    }
+)
+# Of the classical baselines, which the paper does not have.
+CLASSICAL_SPACES: Mapping[str, Space] = MappingProxyType(
+    {"svm": {"C": FloatDistribution(0.01, 100.0, log=True)}, "label-spreading": {"alpha": _uniform(0.05, 0.95)}}
+)
+
+
 def search_space(
     model: str, head: HeadName = "plain", *, max_heads: int = 6, fixed: Collection[str] = ()
 ) -> dict[str, Distribution]:
     """The paper's space for `model`: the hyperparameters that have an effect on it.
 
     Args:
-        model: one of `MODELS`.
+        model: one of `MODELS`, or a classical baseline; "s2gnn+" also searches `ARCHITECTURES`.
         head: SGC has dropout in the head "released" only.
         max_heads: maximum number of attention heads, 6 in the paper.
         fixed: hyperparameters to omit.
     """
+    if model in CLASSICAL_SPACES:
+        return dict(CLASSICAL_SPACES[model])
     accepted = {"lr", "weight_decay", *hyperparameters(model)} - set(fixed)
     if model == "sgc":
         accepted -= {"hidden_channels"} if head == "released" else {"hidden_channels", "dropout"}
-    space = {name: of for name, of in PAPER_SPACE.items() if name in accepted}
+    everything = {**PAPER_SPACE, **ARCHITECTURES} if model == "s2gnn+" else PAPER_SPACE
+    space = {name: of for name, of in everything.items() if name in accepted}
     if "heads" in space:
         space["heads"] = IntDistribution(1, min(6, positive_integer(max_heads, "max_heads")))
     return space
 
 
-def draw_values(space: Space, seed: int, number: int) -> dict[str, Value]:
+def draw_values(space: Space, seed: int, number: int) -> dict[str, Value | None]:
     """Uniform random values, which depend on `seed` and `number` only."""
     generator = np.random.default_rng([seed, number])
-    values: dict[str, Value] = {}
+    values: dict[str, Value | None] = {}
     for name, of in space.items():
         match of:
+            case FloatDistribution(log=True):
+                values[name] = round(float(np.exp(generator.uniform(np.log(of.low), np.log(of.high)))), DECIMALS)
             case FloatDistribution():
                 values[name] = round(float(generator.uniform(of.low, of.high)), DECIMALS)
             case IntDistribution():
@@ -73,19 +93,20 @@ def draw_values(space: Space, seed: int, number: int) -> dict[str, Value]:
     return values
 
 
-def nearest_values(space: Space, chosen: Hyperparameters) -> dict[str, Value]:
+def nearest_values(space: Space, chosen: Hyperparameters) -> dict[str, Value | None]:
     """The point of the space nearest to `chosen`; the first of choices that are not numbers and have no such value."""
-    values: dict[str, Value] = {}
+    values: dict[str, Value | None] = {}
     for name, of in space.items():
-        value = chosen.values[name]
+        value = chosen.values.get(name)
         if not isinstance(of, CategoricalDistribution):
-            values[name] = round(type(of.low)(np.clip(float(value), of.low, of.high)), DECIMALS)
-        elif isinstance(value, str) or value in of.choices:
+            values[name] = round(type(of.low)(np.clip(float(value or 0.0), of.low, of.high)), DECIMALS)
+        elif isinstance(value, str | None) or value in of.choices:
             values[name] = value if value in of.choices else _choices(of)[0]
         else:
-            values[name] = min(_choices(of), key=lambda known: abs(float(known) - float(value)))
+            numbers = [known for known in _choices(of) if isinstance(known, int | float)]
+            values[name] = min(numbers, key=lambda known: abs(known - value))
     return values
 
 
-def _choices(of: CategoricalDistribution) -> tuple[Value, ...]:
-    return cast(tuple[Value, ...], of.choices)
+def _choices(of: CategoricalDistribution) -> tuple[Value | None, ...]:
+    return of.choices

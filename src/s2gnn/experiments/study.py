@@ -205,7 +205,7 @@ class TrainedStudy(Study):
             chosen,
             graph=cell.graph,
             k=cell.k,
-            changes=cell.values,
+            changes={} if budget.rungs else cell.values,
             seeds=seeds or (chosen.folds if chosen.folds and budget.seeds > 1 else budget.seeds),
             share=cell.share,
             decoder=cell.decoder,
@@ -227,11 +227,11 @@ class TrainedStudy(Study):
 
     def budgets(self, selection: Selection) -> list[Budget]:
         """The selected budgets, by default all that are shown, without those that search where there is no search."""
-        found = [budget for budget in selection.budgets or SHOWN if not (budget.trials and self.without_search)]
+        found = [budget for budget in selection.budgets or SHOWN if not (budget.rungs and self.without_search)]
         if not found:
-            known = ", ".join(budget.name for budget in BUDGETS.values() if not budget.trials)
+            known = ", ".join(budget.name for budget in BUDGETS.values() if not budget.rungs)
             raise InputError(
-                f"{self.name} {self.without_search}, so it has no runs with budget full: choose from {known}"
+                f"{self.name} {self.without_search}, so it has no runs of a budget with a search: choose from {known}"
             )
         return found
 

@@ -16,7 +16,7 @@ from s2gnn.experiments.records import RecordsFolder
 from s2gnn.experiments.study import ALL, Result, Selection, StudyCell, TrainedStudy, same_training
 from s2gnn.experiments.table import chosen_values, paper_scores
 from s2gnn.files import write_atomically
-from s2gnn.pictures import picture
+from s2gnn.pictures import FORMS, picture
 from s2gnn.render import Block, Cell, Table
 
 
@@ -121,7 +121,8 @@ class SweepStudy(TrainedStudy):
             return ()
         figure = draw_curves(result)
         rows = pd.DataFrame([row for row, _ in result.points()])
-        files = {"csv": rows.to_csv(index=False).encode(), **{f: picture(figure, f) for f in ("png", "svg")}}
+        files: dict[str, bytes] = {"csv": rows.to_csv(index=False).encode()}
+        files |= {form: picture(figure, form) for form in FORMS}
         for suffix, content in files.items():
             write_atomically(folder / f"{self.name}.{suffix}", content)
         return tuple(files)

@@ -2,17 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import get_args
 
 import numpy as np
 
 from s2gnn.data.catalogue import dataset_info
-from s2gnn.experiments.compare import LEVEL, Runs, Tally, span, verdict
+from s2gnn.experiments.compare import CORRECTED, MARGIN, RULE, Tally, Verdict, span
 from s2gnn.experiments.hyperparameters import PUBLISHED
 from s2gnn.experiments.sweep import Line, Panel, SweepResult
-from s2gnn.learning.metrics import PairedComparison
-
-_TEST = f"paired t-test, p < {LEVEL:g}"
-MARGIN = 1.0  # points below the search that an interval may reach where no initial value is behind
 
 
 def epsilon(result: SweepResult) -> str:
@@ -46,13 +43,12 @@ def published_alpha(result: SweepResult) -> str:
         alpha = int(PUBLISHED[panel.data].model["alpha"])
         leads[f"{panel.data} (α = {alpha})"] = panel.runs(line, alpha).lead(panel.runs(line, 1))
     tally = Tally.of(leads)
-    named = {"ahead": tally.ahead, "undecided": tally.undecided, "behind": tally.behind}
     parts = [
-        f"{word} on {', '.join(f'{where} {tally.leads[where].mean_difference:+.2f}' for where in places)}"
-        for word, places in named.items()
-        if places
+        f"{verdict} on {', '.join(f'{where} {tally.leads[where].mean_difference:+.2f}' for where in places)}"
+        for verdict in get_args(Verdict)
+        if (places := tally.where(verdict))
     ]
-    return f"The published α against α = 1: {'; '.join(parts)} (points; {_TEST})." if parts else "Not run."
+    return f"The published α against α = 1: {'; '.join(parts)} (points; {CORRECTED})." if parts else "Not run."
 
 
 def changes(result: SweepResult) -> str:
@@ -87,13 +83,13 @@ def _standings(result: SweepResult, model: str = "s2gnn") -> str:
         if tally.leads:
             parts.append(f"against {theirs.label} {tally.counts}")
     found = ", ".join(parts) or "none run"
-    return f"Points where {model} is ahead / undecided / behind ({_TEST}): {found}."
+    return f"Points where {model} is ahead / level / undecided / behind ({CORRECTED}): {found}."
 
 
 def label_efficiency(result: SweepResult) -> str:
     """Up to which share S2-GNN and label spreading lead the MLP, and where more nodes than the share are labelled."""
     sentences = [
-        f"The largest share of labelled nodes at which {name} leads the MLP ({_TEST}): {_largest(result, model)}."
+        f"The largest share of labelled nodes at which {name} leads the MLP ({CORRECTED}): {_largest(result, model)}."
         for model, name in (("s2gnn", "S2-GNN"), ("label-spreading", "label spreading"))
     ]
     more = [text for panel in result.panels for text in _more_than_the_share(panel)]
@@ -109,7 +105,7 @@ def _largest(result: SweepResult, model: str) -> str:
     found = []
     for panel in result.panels:
         tally = Tally.of({v: panel.runs(line, v).lead(panel.runs(mlp, v)) for v in result.study.values})
-        ahead = tally.ahead
+        ahead = tally.where("ahead")
         largest = f"{max(ahead):g} % (ahead at {len(ahead)} of {len(tally.leads)} shares)" if ahead else "none"
         found.append(f"{panel.data} {largest if tally.leads else 'not run'}")
     return ", ".join(found)
@@ -130,7 +126,7 @@ def learned_epsilon(result: SweepResult) -> str:
     if fixed is None or learned is None:
         return "Only one of fixed and learned ε is selected: there is nothing to compare."
     findings = [_learned_finding(panel, fixed, learned) for panel in result.panels]
-    test = f"Differences in points on common seeds; {_TEST}, not corrected for multiple tests."
+    test = f"Differences in points on common seeds; {RULE}."
     return "\n".join([*findings, test])
 
 
@@ -142,45 +138,41 @@ def _learned_finding(panel: Panel, fixed: Line, learned: Line) -> str:
     if not tried or not from_starts:
         return f"{panel.data}: not run."
     best = max(tried, key=lambda value: tried[value].validation or 0.0)
-    leads = _leads(from_starts, tried[best])
+    leads = Tally.of({start: runs.lead(tried[best]) for start, runs in from_starts.items()})
     same = {start: tried[start] for start in from_starts if start in tried and start != best}
-    without_search = _leads(same, tried[best])
+    without_search = Tally.of({value: runs.lead(tried[best]) for value, runs in same.items()})
     ends = {start: f", ending at {span(runs.values('epsilon'), '.2f')}" for start, runs in from_starts.items()}
     sentences = [
         f"{panel.data}: {_learned_verdict(leads, without_search)}",
         f"Of {len(tried)} fixed values validation chooses ε = {best:g} (test {tried[best].mean:.2f} %).",
         f"Compared with it, ε learned from {_listed(leads, ends)}.",
-        f"Fixed at {_listed(without_search)}." if without_search else "",
+        f"Fixed at {_listed(without_search)}." if without_search.leads else "",
         f"The grid takes {len(tried)} runs, learning ε one.",
     ]
     return " ".join(filter(None, sentences))
 
 
-def _leads(points: Mapping[float, Runs], best: Runs) -> Mapping[float, PairedComparison]:
-    return Tally.of({value: runs.lead(best) for value, runs in points.items()}).leads
-
-
-def _listed(leads: Mapping[float, PairedComparison], ends: Mapping[float, str] = MappingProxyType({})) -> str:
-    marks = {1: " (ahead)", 0: "", -1: " (behind)"}
+def _listed(tally: Tally[float], ends: Mapping[float, str] = MappingProxyType({})) -> str:
     return "; ".join(
-        f"{value:g} has {lead.mean_difference:+.2f}{marks[verdict(lead)]}{ends.get(value, '')}"
-        for value, lead in leads.items()
+        f"{value:g} has {lead.mean_difference:+.2f} ({tally.verdicts[value]}){ends.get(value, '')}"
+        for value, lead in tally.leads.items()
     )
 
 
-def _learned_verdict(learned: Mapping[float, PairedComparison], fixed: Mapping[float, PairedComparison]) -> str:
+def _learned_verdict(learned: Tally[float], fixed: Tally[float]) -> str:
     """Whether the search can be omitted, in words."""
-    lows = {start: lead.low for start, lead in learned.items() if lead.low is not None}
-    if len(lows) < len(learned):
+    lows = {start: lead.low for start, lead in learned.leads.items() if lead.low is not None}
+    if len(lows) < len(learned.leads):
         return "one seed does not show whether learning ε replaces the search."
-    behind = [f"{start:g}" for start, lead in learned.items() if verdict(lead) < 0]
+    behind = [f"{start:g}" for start in learned.where("behind")]
     if behind:
         return f"learning ε does not replace the search: from {' and '.join(behind)} it stays behind."
     start = min(lows, key=lambda value: lows[value])
-    worst = learned[start]
-    others = "some fixed values are" if any(verdict(lead) < 0 for lead in fixed.values()) else "nor is a fixed value"
+    worst = learned.leads[start]
+    others = "some fixed values are" if fixed.where("behind") else "nor is a fixed value"
     interval = f"{worst.low:+.2f} to {worst.high:+.2f} (95 %)"
-    found = f"no initial value is behind{f' ({others})' if fixed else ''}; {start:g} reaches the lowest, {interval}"
+    also = f" ({others})" if fixed.leads else ""
+    found = f"no initial value is behind{also}; {start:g} reaches the lowest, {interval}"
     if lows[start] < -MARGIN:
         return f"{worst.n} seeds do not show whether learning ε replaces the search: {found}."
     return f"learning ε replaces the search, to within {MARGIN:g} point: {found}."

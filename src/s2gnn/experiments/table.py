@@ -31,6 +31,11 @@ class TableStudy(TrainedStudy):
         return tuple(dict.fromkeys(map(Column.of, self.cells)))
 
     @property
+    def one_kind(self) -> bool:
+        """Whether all graphs are of one kind."""
+        return len({cell.graph for cell in self.cells}) == 1
+
+    @property
     def folds(self) -> int | None:
         """Number of folds of a cross-validation."""
         return self.protocols[0].folds

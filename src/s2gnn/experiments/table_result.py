@@ -1,13 +1,16 @@
 """The results of a table: the runs of every cell, ranks and leads, as a table and as JSON."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
 
 from s2gnn.data.catalogue import Kind, dataset_info, graph_title
-from s2gnn.experiments.compare import DASH, LEVEL, Runs, Tally, lead_text, made_by, most
-from s2gnn.experiments.protocols import Protocol
+from s2gnn.experiments.compare import DASH, RULE, Runs, Tally, lead_text, made_by, most, span
+from s2gnn.experiments.protocols import BUDGETS, Protocol
 from s2gnn.experiments.records import Record
 from s2gnn.experiments.study import Result, Selection, StudyCell
 from s2gnn.learning.metrics import PairedComparison
@@ -27,6 +30,11 @@ METRICS: Mapping[str, str] = MappingProxyType(
     }
 )
 OURS = "s2gnn"
+Reproduced = Literal["yes", "other hyperparameters", "no"]
+_MARKS: Mapping[Reproduced | None, str] = MappingProxyType(
+    {"yes": " ✓", "other hyperparameters": " ○", "no": " ✗", None: ""}
+)
+_ENOUGH = 5  # common seeds for a comparison, and seeds for one with the paper
 _MANY = 10  # seeds, from which on a bootstrapped interval is not rough
 
 
@@ -74,7 +82,7 @@ class Shown(NamedTuple):
         return cls(budget, most_seeds, ranked, by_budget[budget or next(iter(by_budget))])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TableResult(Result):
     """The selected part of a table with its runs.
 
@@ -105,7 +113,9 @@ class TableResult(Result):
         return sorted(means, key=lambda cell: -means[cell])
 
     def lead(self, cell: StudyCell, protocol: Protocol, metric: str | None = None) -> PairedComparison | None:
-        """The score of S2-GNN minus that of `cell` on common seeds of one budget, that with the most of them.
+        """The score of S2-GNN minus that of `cell` on common seeds of one budget.
+
+        It is the most thorough budget with `_ENOUGH` common seeds, or else that with the most of them.
 
         S2-GNN has the same graph and decoder; of several fusions that with the best validation score counts.
         """
@@ -120,9 +130,40 @@ class TableResult(Result):
             return None
         best = max(ours, key=lambda other: ours[other])
         first, second = self.runs[best, protocol.name], self.runs[cell, protocol.name]
-        budget = most({name: len(first[name].records.keys() & second[name].records.keys()) for name in first})
+        common = {name: len(first[name].records.keys() & second[name].records.keys()) for name in first}
+        enough = [name for name, count in common.items() if count >= _ENOUGH]
+        budget = enough[-1] if enough else most(common)
         metric = metric or self.study.metrics[0]
         return None if budget is None else first[budget].by(metric).lead(second[budget].by(metric))
+
+    @cached_property
+    def _tallies(self) -> dict[str, Tally[StudyCell]]:
+        cells = dict.fromkeys(cell for cell, _ in self.runs)
+        return {of.name: Tally.of({cell: self.lead(cell, of) for cell in cells}) for of in self.study.protocols}
+
+    def tally(self, protocol: Protocol) -> Tally[StudyCell]:
+        """What the leads of S2-GNN decide; the correction is for all comparisons of the whole table."""
+        return self._tallies[protocol.name]
+
+    def reproduced(self, cell: StudyCell) -> Reproduced | None:
+        """Whether the printed number comes out, where both 95 % intervals overlap.
+
+        The first protocol counts, that of the released code. The paper's hyperparameters are the published ones;
+        where it names none, those of a search in its space, as it made one. Of each kind the budget with the most
+        seeds counts. `None` without a printed number, or with fewer than `_ENOUGH` seeds.
+        """
+        if cell.paper is None:
+            return None
+        mean, half_width = cell.paper
+        close: dict[bool, bool] = {}  # by whether the hyperparameters are the paper's
+        found = self.runs[cell, self.study.protocols[0].name]
+        for name, runs in sorted(found.items(), key=lambda item: len(item[1])):
+            if runs.score is not None and runs.score.n >= _ENOUGH:
+                as_printed = bool(BUDGETS[name].rungs) != (cell.source == "published")
+                close[as_printed] = abs(runs.score.mean - mean) <= runs.score.half_width + half_width
+        if True not in close:
+            return None
+        return "yes" if close[True] else "other hyperparameters" if close.get(False) else "no"
 
     def paper_lead(self, cell: StudyCell) -> float | None:
         """The score of S2-GNN minus that of `cell` in the paper, in points."""
@@ -153,7 +194,7 @@ class TableResult(Result):
         study = self.study
         names = [protocol.name.split("-")[0] for protocol in study.protocols]
         scores = [(protocol, metric) for protocol in study.protocols for metric in study.metrics]
-        paper = ("paper (%)", *(f"{name} − paper" for name in names)) if any(c.paper for c in study.cells) else ()
+        paper = ("paper (%)", "reproduced") if any(cell.paper for cell in study.cells) else ()
         leads = f", {METRICS[study.metrics[0]]}" if study.links else "" if study.folds else f", {names[-1]}"
         header = (
             *(("encoder", "graph", "decoder") if study.links else ("model",)),
@@ -176,10 +217,43 @@ class TableResult(Result):
             blocks.append(Block(f"{column.title}: {dataset_info(column.data).title}", tuple(rows)))
         return Table(f"{study.title} ({study.paper})", header, tuple(blocks), self._notes())
 
+    def compact(self) -> Table:
+        """One column for each data set: the last protocol, then the first next to the paper."""
+        study, columns = self.study, self.study.columns
+        first, last = study.protocols[0], study.protocols[-1]
+        rankings = {column: self.ranking(column, last)[:2] for column in columns}
+
+        def fair(cell: StudyCell) -> Cell:
+            best = rankings[Column.of(cell)]
+            rank = best.index(cell) + 1 if cell in best and len(best) > 1 else None
+            return Cell(self.scores(cell, last).text(folds=study.folds is not None), rank)
+
+        def released(cell: StudyCell) -> Cell:
+            measured = self.scores(cell, first).mean
+            found = DASH if measured is None else f"{measured:.1f}"
+            return Cell(f"{found} ({cell.paper[0]:.1f}{_MARKS[self.reproduced(cell)]})" if cell.paper else found)
+
+        blocks = [(f"{last.name} (%)", fair)]
+        if any(cell.paper for cell in study.cells):
+            blocks.append((f"{first.name} (paper) (%): ✓ reproduced, ○ with other hyperparameters, ✗ not", released))
+        rows = {name: tuple(self._row_of(model, columns, entry) for model in study.models) for name, entry in blocks}
+        titles = [column.title.split(",")[0] if study.one_kind else column.title for column in columns]
+        return Table(
+            f"{study.title} ({study.paper})",
+            ("model", *titles),
+            tuple(Block(name, of) for name, of in rows.items()),
+            self._notes(),
+        )
+
+    def _row_of(self, model: str, columns: Sequence[Column], entry: Callable[[StudyCell], Cell]) -> tuple[Cell, ...]:
+        cells = [self.find(column, model) for column in columns]
+        return (Cell(model), *(entry(cell) if cell else Cell(DASH) for cell in cells))
+
     def _rows(self, cell: StudyCell, marks: Mapping[tuple[StudyCell, str, str], int]) -> Iterator[tuple[Cell, ...]]:
         protocols = self.study.protocols
         shown = [self.shown[cell, protocol.name] for protocol in protocols]
-        lead = lead_text(self.lead(cell, protocols[-1]), protocols[0].run)
+        tally = self.tally(protocols[-1])
+        lead = lead_text(tally.leads[cell], tally.verdicts[cell]) if cell in tally.leads else DASH
         budgets, most_seeds = [of.budget for of in shown], [of.most_seeds for of in shown]
         yield self._row(cell, cell.label, budgets, marks, lead)
         if most_seeds != budgets:
@@ -202,26 +276,24 @@ class TableResult(Result):
             for metric in study.metrics
         ]
         texts = (
-            *self._printed(cell, runs),
+            *self._printed(cell),
             lead,
             _joined([str(len(of)) if of.records else None for of in runs]),
             _joined(budgets),
-            *(() if study.links else (cell.source,)),
+            *(() if study.links else (_joined([_source(cell, budget) for budget in budgets]),)),
         )
         # An MLP sees no graph.
         place = (DASH if cell.model == "mlp" else cell.graph, cell.decoder) if cell.decoder else ()
         return (*map(Cell, (label, *place)), *scores, *map(Cell, texts))
 
-    def _printed(self, cell: StudyCell, runs: Sequence[Runs]) -> tuple[str, ...]:
+    def _printed(self, cell: StudyCell) -> tuple[str, ...]:
         if self.study.links:
             return (", ".join(f"{value:.1f}" for value in cell.published.values()) or DASH,)
         if not any(other.paper for other in self.study.cells):
             return ()
         if cell.paper is None:
-            return (DASH,) * (1 + len(runs))
-        mean = cell.paper[0]
-        differences = (DASH if of.mean is None else f"{of.mean - mean:+.2f}" for of in runs)
-        return "{:.2f} ± {:.2f}".format(*cell.paper), *differences
+            return DASH, DASH
+        return "{:.2f} ± {:.2f}".format(*cell.paper), self.reproduced(cell) or DASH
 
     def _notes(self) -> tuple[str, ...]:
         study = self.study
@@ -242,19 +314,28 @@ class TableResult(Result):
             return (
                 f"Test {score}, mean over those of the {study.folds} stratified folds that were run ± their standard "
                 "deviation; a tenth of the graphs outside a fold selects the epoch. Hyperparameters are the same in "
-                "all folds. The best and the second best of each column are marked. The p-value of a lead is that of a "
-                "paired t-test over folds, which is too small because their training sets overlap. A dash means not "
-                "run."
+                f"all folds. The best and the second best of each column are marked. Leads are {RULE}; over folds, "
+                "whose training sets overlap, these tests are too confident. A dash means not run."
             )
         few = min((len(runs) for _, runs in self._all_shown() if len(runs) > 1), default=_MANY)
         rough = f", which is rough for {few} seeds" if few < _MANY else ""
         return (
             f"Test {score}, mean over seeds ± half-width of the bootstrapped 95 % interval{rough}. The best and the "
-            "second best of the models with the same budget are marked, by the mean over all their seeds. Leads and "
-            "the p-values of their paired t-tests are over the seeds that both have under the same budget. Where a "
+            "second best of the models with the same budget are marked. Leads with their 95 % intervals are on the "
+            f"seeds that both models have under the same budget: {RULE} for all comparisons of the table."
+            f"{self._detectable()} A number is reproduced if the 95 % intervals of the paper and of the released "
+            "protocol overlap, with published hyperparameters or, where none are published, after a search. Where a "
             "model has more seeds under another budget, these are in a row of their own. A dash means not run, or not "
             "in the paper."
         )
+
+    def _detectable(self) -> str:
+        """The lead that a comparison with the given seeds can find."""
+        found = [of for lead in self.tally(self.study.protocols[-1]).leads.values() if (of := lead.detectable)]
+        if not found:
+            return ""
+        usual = f"{np.median(found):.1f} points (median, {span(found, '.1f')})"
+        return f" With these seeds a single test finds a lead of {usual} with probability 0.8."
 
     def _still_improving(self) -> dict[str, list[str]]:
         """The models whose best epoch was among the last, by column and protocol; runs in two columns count once."""
@@ -274,13 +355,13 @@ class TableResult(Result):
         (protocol,) = self.study.protocols
         for data in self.study.data:
             cells = [cell for cell in self.study.cells if cell.data == data]
-            tally = Tally.of({cell: self.lead(cell, protocol) for cell in cells})
+            tally = self.tally(protocol).on(cells)
             if tally.leads:
+                ahead, behind, level = tally.where("ahead"), tally.where("behind"), tally.where("level")
                 yield (
                     f"{data}: in {len(tally.leads)} comparisons of ROC-AUC with another encoder that has the same "
-                    f"decoder and graph, S2-GNN is ahead in {len(tally.ahead)}{_named(tally.ahead)}, behind in "
-                    f"{len(tally.behind)}{_named(tally.behind)}, and the rest is undecided (p < {LEVEL:g}, not "
-                    "corrected for multiple tests)."
+                    f"decoder and graph, S2-GNN is ahead in {len(ahead)}{_named(ahead)}, behind in "
+                    f"{len(behind)}{_named(behind)}, level in {len(level)}, and the rest is undecided."
                 )
 
     def ablation(self) -> dict[str, Any] | None:
@@ -289,14 +370,14 @@ class TableResult(Result):
         if study.ablation is None:
             return None
         cells = [cell for cell in study.cells if cell.model == study.ablation]
-        tally = Tally.of({cell: self.lead(cell, study.protocols[-1]) for cell in cells})
+        tally = self.tally(study.protocols[-1]).on(cells)
         paper = [points for cell in cells if (points := self.paper_lead(cell)) is not None]
         return {
             "variant": study.ablation,
             "graphs": len(study.columns),
             "measured": _leads([lead.mean_difference for lead in tally.leads.values()]),
-            "ahead": len(tally.ahead),
-            "behind": len(tally.behind),
+            "ahead": len(tally.where("ahead")),
+            "behind": len(tally.where("behind")),
             "paper": _leads(paper),
         }
 
@@ -310,9 +391,8 @@ class TableResult(Result):
             so_far = "" if measured["graphs"] == found["graphs"] else f" run so far, of {found['graphs']},"
             counts = (
                 f"S2-GNN leads {variant} on {measured['ahead']} of the {measured['graphs']} graphs{so_far} by the mean "
-                f"over common seeds, and by {measured['mean']:+.2f} points on average; by the paired t-test "
-                f"(p < {LEVEL:g}, not corrected for multiple tests) it is ahead on {found['ahead']} and behind on "
-                f"{found['behind']}."
+                f"over common seeds, and by {measured['mean']:+.2f} points on average; it is ahead on "
+                f"{found['ahead']} and behind on {found['behind']}."
             )
         if paper["mean"] is not None:
             counts += (
@@ -322,8 +402,8 @@ class TableResult(Result):
         yield counts
         yield (
             f"Both use the hyperparameters published for S2-GNN on k-NN graphs; the paper searched those of {variant} "
-            "separately (budget full does). Neither has ReLU or dropout on its logits under either protocol, so one "
-            "run appears in both columns."
+            "separately, as budgets standard and full do. Neither has ReLU or dropout on its logits under either "
+            "protocol, so one run appears in both columns."
         )
 
     def json(self) -> dict[str, Any]:
@@ -343,6 +423,7 @@ class TableResult(Result):
                     **({"label": cell.label, "decoder": cell.decoder} if cell.decoder else {}),
                     "paper": cell.paper,
                     **({"published": dict(cell.published) or None} if study.links else {}),
+                    "reproduced": self.reproduced(cell),
                     "hyperparameters": cell.source,
                     "measured": {protocol.name: self._cell_json(cell, protocol) for protocol in study.protocols},
                 }
@@ -353,9 +434,10 @@ class TableResult(Result):
     def _cell_json(self, cell: StudyCell, protocol: Protocol) -> dict[str, Any]:
         def figures(metric: str) -> dict[str, Any]:
             lead = self.lead(cell, protocol, metric)
+            verdict = self.tally(protocol).verdicts.get(cell) if metric == main else None
             return {
                 **_runs_json(self.scores(cell, protocol, metric)),
-                "s2gnn_leads": lead.describe() if lead else None,
+                "s2gnn_leads": {**lead.describe(), "verdict": verdict} if lead else None,
             }
 
         main, *others = self.study.metrics
@@ -374,6 +456,11 @@ def still_improving_text(found: Mapping[str, Sequence[str]]) -> str | None:
         return None
     places = "; ".join(f"{', '.join(models)} ({place})" for place, models in found.items())
     return f"Still improving at the last epoch in most runs, so that more epochs may raise their scores: {places}."
+
+
+def _source(cell: StudyCell, budget: str | None) -> str:
+    """Where the hyperparameters of runs come from."""
+    return "searched" if budget and BUDGETS[budget].rungs else cell.source
 
 
 def _joined(texts: Sequence[str | None]) -> str:

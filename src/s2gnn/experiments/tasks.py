@@ -14,7 +14,7 @@ from torch import Tensor
 from s2gnn.data import Dataset, GraphCollection, collection_graphs, dataset_graph, load_collection, load_dataset
 from s2gnn.data.construction import diffused
 from s2gnn.data.splits import Split, dataset_split, fold_split
-from s2gnn.errors import InputError
+from s2gnn.errors import InputError, NonFiniteLossError
 from s2gnn.experiments.experiment import Experiment
 from s2gnn.graphs import DisjointUnion, Graph
 from s2gnn.learning import ALONE, Checkpoint, FitResult, Group, History, fit, predict_logits, seeded
@@ -83,6 +83,16 @@ class Task(ABC, Generic[FittedT]):
         """Train and score one seed."""
         fitted = self.fit(seed)
         return Run(seed, self.score(fitted), fitted.result.seconds)
+
+    def trial(self, seed: int) -> Run:
+        """Train one seed of a search and score it on its validation part; 0 for a loss that is not finite."""
+        start = time.perf_counter()
+        try:
+            fitted = self.fit(seed)
+        except NonFiniteLossError:
+            return Run(seed, {"validation": 0.0, "epoch": 0.0}, time.perf_counter() - start)
+        scores = {"validation": float(fitted.validation), "epoch": fitted.result.best_epoch}
+        return Run(seed, scores, fitted.result.seconds)
 
 
 @dataclass(frozen=True, eq=False)

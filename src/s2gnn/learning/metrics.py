@@ -1,7 +1,7 @@
 """Scores of predictions, and statistics of scores over seeds."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from s2gnn.errors import InputError
 
 RESAMPLES = 1000
 LEVEL = 0.95
+_POWER = 0.8
 _EQUAL = 1e-12  # scores are shares of a few hundred nodes: differences that agree to twelve digits are equal
 
 
@@ -106,10 +107,38 @@ class PairedComparison:
         none_differs = not np.any(np.abs(self.differences) > _EQUAL)
         return 1.0 if none_differs else float(stats.wilcoxon(self.differences).pvalue)
 
+    @property
+    def detectable(self) -> float | None:
+        """The smallest true difference that the paired t-test finds with probability 0.8; `None` for a single seed."""
+        if self.n < 2:
+            return None
+        deviation, freedom = float(np.std(self.differences, ddof=1)), self.n - 1
+        reach = stats.t.ppf((1 + LEVEL) / 2, freedom) + stats.t.ppf(_POWER, freedom)
+        return float(reach) * deviation / math.sqrt(self.n)
+
+    def p_equivalent(self, margin: float) -> float | None:
+        """Of two one-sided t-tests that the true difference is less than `margin` either way; `None` for one seed."""
+        if self.n < 2:
+            return None
+        if self.p_t is None:
+            return 0.0 if abs(self.mean_difference) < margin else 1.0
+        above = stats.ttest_1samp(self.differences, -margin, alternative="greater")
+        below = stats.ttest_1samp(self.differences, margin, alternative="less")
+        return float(max(above.pvalue, below.pvalue))
+
     def describe(self) -> dict[str, float | None]:
         """All figures by name."""
-        names = ("n", "mean_difference", "low", "high", "p_t", "p_wilcoxon")
+        names = ("n", "mean_difference", "low", "high", "p_t", "p_wilcoxon", "detectable")
         return {name: getattr(self, name) for name in names}
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """The p-values of several tests, corrected by Holm's method for the number of tests."""
+    corrected, largest = [0.0] * len(p_values), 0.0
+    for rank, place in enumerate(np.argsort(p_values, kind="stable")):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        corrected[place] = largest
+    return corrected
 
 
 def compare_paired(first: Mapping[int, float], second: Mapping[int, float]) -> PairedComparison:

@@ -71,7 +71,7 @@ def _settings(budget: Budget) -> Row:
         "seeds": min(budget.seeds, PAPER_SEEDS),
         "features": FEATURES,
         "classes": CLASSES,
-        "models": {model: model_sizes(model) for model in MODELS},
+        "models": {model: model_sizes(model) for model in MODELS if model != "s2gnn+"},
         "threads": torch.get_num_threads(),
         "kernel": kernel.chosen(),
         "limits": {**asdict(LIMITS), "resident": min(LIMITS.resident or 0, available_bytes())},

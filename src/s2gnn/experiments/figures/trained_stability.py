@@ -105,6 +105,17 @@ def _noises(row: Row) -> pd.DataFrame:
     return pd.DataFrame({"noise": [EdgeNoise(noise["kind"], noise["level"]) for noise in noises], **values, **means})
 
 
+def accuracy_lost(content: Content, kind: str, level: float) -> dict[str, float]:
+    """Points of accuracy that every model loses under one noise, mean over data sets, networks and draws."""
+    lost: dict[str, list[float]] = {}
+    for row in content["rows"]:
+        noises = (noise for noise in row["noises"] if (noise["kind"], noise["level"]) == (kind, level))
+        lost.setdefault(row["model"], []).extend(
+            100 * (np.mean(row["clean"]) - np.mean(noise["accuracies"])) for noise in noises
+        )
+    return {model: float(np.mean(points)) for model, points in lost.items()}
+
+
 def _tabulate(content: Content) -> Table:
     columns = ("accuracy (%)", "drop (points)", "outputs change (%)", "classes change (%)")
     header = ("noise on the edges", *(f"{title}: {column}" for title in MODELS.values() for column in columns))

@@ -27,6 +27,7 @@ from s2gnn.nn.s2gnn import S2GNN
 MODELS: Mapping[str, type[GraphNetwork]] = MappingProxyType(
     {
         "s2gnn": S2GNN,
+        "s2gnn+": S2GNN,  # searched among more architectures, see `s2gnn.experiments.search_space`
         "gcn": GCN,
         "cheby": Cheby,
         "gat": GAT,

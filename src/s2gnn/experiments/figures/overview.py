@@ -1,0 +1,425 @@
+"""The accuracy tables in short: what is reproduced, what equal terms say, when the graph helps."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy import stats
+
+from s2gnn.experiments.compare import DASH, LEVEL, RULE, Verdict, commits_text, span
+from s2gnn.experiments.figures.trained_stability import STUDY as STABILITY
+from s2gnn.experiments.figures.trained_stability import accuracy_lost
+from s2gnn.experiments.study import ALL, Selection, Study, StudyCell
+from s2gnn.experiments.table import load_table
+from s2gnn.experiments.table_result import OURS, Column, TableResult
+from s2gnn.files import write_atomically
+from s2gnn.pictures import FORMS, PALETTE, bare, picture
+from s2gnn.render import Block, Cell, Table, render
+
+# The paper's comparisons of accuracy on single graphs.
+TABLES = ("table2-knn", "table2-learned", "table3")
+# S2-GNN searched among more architectures is not another model.
+PLUS = "s2gnn+"
+# Models that see no graph.
+FEATURES_ONLY = ("mlp", "svm")
+_HEADLINE_TABLES = ("table2-knn", "table3")
+_HEADLINE_MODELS = (OURS, "mlp", "gcn", "sgc", "sign", "cheby")
+Where = Literal["paper", "released", "fair"]
+_GRAPHS = 3
+
+
+@dataclass(frozen=True)
+class MeanLead:
+    """The lead of S2-GNN over a model in points: mean over graphs, and the 95 % interval from `_GRAPHS` of them on."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    graphs: int
+
+    @classmethod
+    def of(cls, leads: Sequence[float]) -> "MeanLead | None":
+        """`None` without graphs."""
+        if not leads:
+            return None
+        mean, n = float(np.mean(leads)), len(leads)
+        if n < _GRAPHS:
+            return cls(mean, None, None, n)
+        reach = float(stats.t.ppf(1 - LEVEL / 2, n - 1) * np.std(leads, ddof=1) / np.sqrt(n))
+        return cls(mean, mean - reach, mean + reach, n)
+
+    @property
+    def text(self) -> str:
+        """Mean and interval."""
+        return f"{self.mean:+.1f}" + (f" ({self.low:+.1f} to {self.high:+.1f})" if self.low is not None else "")
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Mean ranks of models over graphs, 1 for the best.
+
+    Attributes:
+        means: by model, best first.
+        graphs: number of graphs.
+        p: of the Friedman test that the models do not differ.
+        critical: the difference of two mean ranks that Nemenyi's test needs.
+    """
+
+    means: Mapping[str, float]
+    graphs: int
+    p: float
+    critical: float
+
+    @classmethod
+    def of(cls, scores: Mapping[str, Sequence[float]]) -> "Ranks":
+        """Of the scores of every model on the same graphs."""
+        models, table = list(scores), np.array(list(scores.values()))
+        k, n = table.shape
+        means = stats.rankdata(-table, axis=0).mean(axis=1)
+        order = np.argsort(means, kind="stable")
+        quantile = float(stats.studentized_range.ppf(1 - LEVEL, k, np.inf)) / np.sqrt(2)
+        return cls(
+            {models[place]: float(means[place]) for place in order},
+            n,
+            float(stats.friedmanchisquare(*table).pvalue),
+            quantile * float(np.sqrt(k * (k + 1) / (6 * n))),
+        )
+
+    def near(self, model: str) -> list[str]:
+        """The other models that the test does not separate from `model`."""
+        own = self.means[model]
+        return [other for other, mean in self.means.items() if other != model and abs(mean - own) < self.critical]
+
+
+@dataclass(frozen=True, eq=False)
+class Overview:
+    """The tables of a folder of records together."""
+
+    folder: Path
+
+    @cached_property
+    def results(self) -> list[TableResult]:
+        """The tables."""
+        return [load_table(name).result(self.folder) for name in TABLES]
+
+    @property
+    def models(self) -> list[str]:
+        """The models other than S2-GNN."""
+        found = dict.fromkeys(model for result in self.results for model in result.study.models)
+        return [model for model in found if model not in (OURS, PLUS)]
+
+    def _cells(self, model: str) -> Iterator[tuple[TableResult, StudyCell]]:
+        for result in self.results:
+            yield from ((result, cell) for cell in result.study.cells if cell.model == model)
+
+    def _leads(self, model: str, where: Where) -> dict[StudyCell, float]:
+        """The lead over `model` in the paper or under a protocol, on the graphs where it is known."""
+        leads: dict[StudyCell, float] = {}
+        for result, cell in self._cells(model):
+            protocol = result.study.protocols[0 if where == "released" else -1]
+            found = result.tally(protocol).leads.get(cell)
+            points = result.paper_lead(cell) if where == "paper" else found.mean_difference if found else None
+            leads |= {} if points is None else {cell: points}
+        return leads
+
+    def lead(self, model: str, where: Where) -> MeanLead | None:
+        """The mean of the leads over `model`."""
+        return MeanLead.of(list(self._leads(model, where).values()))
+
+    def verdicts(self, model: str) -> dict[str, Verdict]:
+        """What the fair comparison with `model` decides on each graph."""
+        return {
+            Column.of(cell).title: verdict
+            for result, cell in self._cells(model)
+            if (verdict := result.tally(result.study.protocols[-1]).verdicts.get(cell))
+        }
+
+    @cached_property
+    def ranks(self) -> Ranks | None:
+        """Under the fair protocols, of the models that have runs on every graph that S2-GNN has; `None` if too few."""
+        scores: dict[str, dict[Column, float]] = {}
+        for result in self.results:
+            for column in result.study.columns:
+                for cell in result.ranking(column, fair := result.study.protocols[-1]):
+                    if cell.model == PLUS:
+                        continue
+                    scores.setdefault(cell.model, {})[column] = result.scores(cell, fair).mean or 0.0
+        graphs = scores.get(OURS, {})
+        complete = {m: [of[g] for g in graphs] for m, of in scores.items() if graphs and graphs.keys() <= of.keys()}
+        return Ranks.of(complete) if len(complete) > 2 and len(graphs) > 1 else None
+
+    def sentences(self) -> list[str]:
+        """What is reproduced, what the fair comparison says, when the graph helps, what robustness adds."""
+        found = (self._reproduced(), self._fair(), self._ranked(), self._graph(), self._robust())
+        return [sentence for sentence in found if sentence]
+
+    def _reproduced(self) -> str:
+        found = [(cell.model, of) for r in self.results for cell in r.study.cells if (of := r.reproduced(cell))]
+        counts = {word: sum(of == word for _, of in found) for word in ("yes", "other hyperparameters", "no")}
+        ours = [of for model, of in found if model == OURS]
+        if not found:
+            return "No printed number has been run yet."
+        return (
+            f"Of {len(found)} printed accuracies, {counts['yes']} are reproduced under the released protocol, "
+            f"{counts['other hyperparameters']} only with other hyperparameters, and {counts['no']} are not; of the "
+            f"{len(ours)} of S2-GNN itself, {ours.count('yes')} are reproduced."
+        )
+
+    def _fair(self) -> str:
+        decided = [verdict for model in self.models for verdict in self.verdicts(model).values()]
+        if not decided:
+            return ""
+        counts = {verdict: decided.count(verdict) for verdict in get_args(Verdict)}
+        text = (
+            f"Without the extra head, S2-GNN is ahead in {counts['ahead']} of {len(decided)} comparisons with another "
+            f"model on one graph, level in {counts['level']}, behind in {counts['behind']}, and {counts['undecided']} "
+            "are undecided"
+        )
+        known: dict[Where, dict[StudyCell, float]] = {where: {} for where in get_args(Where)}
+        for model in self.models:
+            for where in get_args(Where):
+                known[where] |= self._leads(model, where)
+        common = set.intersection(*map(set, known.values()))
+        if not common:
+            return f"{text}."
+        means = [f"{np.mean([known[where][cell] for cell in common]):+.1f}" for where in get_args(Where)]
+        return (
+            f"{text}; on the {len(common)} pairs of a model and a graph that the paper also has, its mean lead is "
+            f"{means[0]} points in the paper, {means[1]} under the released and {means[2]} under the fair protocol."
+        )
+
+    def _ranked(self) -> str:
+        ranks = self.ranks
+        if ranks is None:
+            return ""
+        place, near = list(ranks.means).index(OURS) + 1, ranks.near(OURS)
+        p = "< 0.001" if ranks.p < 0.001 else f"= {ranks.p:.3f}"
+        differ = "differ" if ranks.p < LEVEL else "do not differ significantly"
+        return (
+            f"Over {ranks.graphs} graphs the ranks of {len(ranks.means)} models {differ} (Friedman test, p {p}); "
+            f"S2-GNN has place {place} with mean rank {ranks.means[OURS]:.1f}, and Nemenyi's test does not separate it "
+            f"from {', '.join(near) or 'any other'}."
+        )
+
+    def _graph(self) -> str:
+        """Where S2-GNN is ahead of the better of the models without a graph."""
+        gains: dict[str, list[float]] = {"constructed graphs": [], "citation networks": []}
+        for result in self.results:
+            kind = "citation networks" if result.study.name == "table3" else "constructed graphs"
+            leads = result.tally(result.study.protocols[-1]).leads
+            for column in result.study.columns:
+                found = (result.find(column, model) for model in FEATURES_ONLY)
+                points = [leads[cell].mean_difference for cell in found if cell and cell in leads]
+                gains[kind] += [min(points)] if points else []
+        parts = [f"{np.mean(of):+.1f} points on {len(of)} {kind}" for kind, of in gains.items() if of]
+        if not parts:
+            return ""
+        return (
+            "What the graph adds: the mean lead of S2-GNN over the better of an MLP and an SVM, which see no graph, is "
+            f"{' and '.join(parts)}."
+        )
+
+    def _robust(self) -> str:
+        record = STABILITY.read(self.folder)
+        if record is None:
+            return ""
+        lost = accuracy_lost(record["content"], "added", 0.5)
+        others = {model: points for model, points in lost.items() if model != OURS}
+        worst, least = (pick(others, key=lambda model: others[model]) for pick in (max, min))
+        best = f" and {least} {others[least]:.1f}, the most and the least of the others" if len(others) > 1 else ""
+        return (
+            f"With 50 % spurious edges after training, S2-GNN loses {lost[OURS]:.1f} points on average over the "
+            f"constructed graphs of the study, {worst} {others[worst]:.1f}{best}."
+        )
+
+
+@dataclass(frozen=True)
+class OverviewStudy(Study):
+    """A summary of `TABLES`, from their records."""
+
+    name: str = "overview"
+    title: str = "S2-GNN compared with every other model"
+    paper: str = "Tables II and III together"
+
+    @property
+    def size(self) -> str:
+        """What it produces."""
+        return "a table, two pictures, from the records of other studies"
+
+    def table(self, folder: Path, selection: Selection = ALL) -> Table:
+        """Mean leads, verdicts and ranks of every model."""
+        del selection
+        return self.table_of(Overview(folder))
+
+    def table_of(self, overview: Overview) -> Table:
+        """The table of records that are read."""
+        ranks = overview.ranks.means if overview.ranks else {}
+        rows = []
+        for model in overview.models:
+            leads = [overview.lead(model, where) for where in get_args(Where)]
+            decided = list(overview.verdicts(model).values())
+            counts = " / ".join(str(decided.count(verdict)) for verdict in get_args(Verdict)) if decided else DASH
+            rank = f"{ranks[model]:.1f}" if model in ranks else DASH
+            rows.append(tuple(map(Cell, (model, *(lead.text if lead else DASH for lead in leads), counts, rank))))
+        header = (
+            "S2-GNN against",
+            *(f"{where} (points)" for where in get_args(Where)),
+            f"fair: {' / '.join(get_args(Verdict))}",
+            "mean rank",
+        )
+        own = f" S2-GNN has mean rank {ranks[OURS]:.1f}." if OURS in ranks else ""
+        note = (
+            "Leads of S2-GNN, mean over graphs with the 95 % interval over graphs, each over the graphs where both "
+            f"models are known. Counts of graphs: {RULE} within each table. Ranks are of the mean accuracies under the "
+            f"fair protocol, on the graphs and among the models without a gap; a data set with two graphs "
+            f"counts twice.{own}"
+        )
+        return Table(self.title, header, (Block("", tuple(rows)),), (note,))
+
+    def json(self, folder: Path, selection: Selection = ALL) -> dict[str, Any]:
+        """The same with the verdict on every graph."""
+        del selection
+        overview = Overview(folder)
+        ranks = overview.ranks
+        return {
+            "sentences": overview.sentences(),
+            "models": {
+                model: {
+                    "leads": {
+                        where: asdict(lead) if (lead := overview.lead(model, where)) else None
+                        for where in get_args(Where)
+                    },
+                    "verdicts": overview.verdicts(model),
+                }
+                for model in overview.models
+            },
+            "ranks": asdict(ranks) if ranks else None,
+        }
+
+    def draw(self, folder: Path) -> tuple[str, ...]:
+        """Write the forest plot and the critical-difference diagram; the names of the files."""
+        overview = Overview(folder)
+        figures = {"overview-leads": draw_leads(overview)}
+        if overview.ranks is not None:
+            figures["overview-ranks"] = draw_ranks(overview.ranks)
+        for name, figure in figures.items():
+            for form in FORMS:
+                write_atomically(folder / f"{name}.{form}", picture(figure, form))
+        return tuple(figures)
+
+
+def draw_leads(overview: Overview) -> Figure:
+    """A forest plot: mean lead of S2-GNN over each model with its interval, in the paper and under each protocol."""
+    figure = Figure(figsize=(7.2, 0.42 * len(overview.models) + 1.2), layout="constrained")
+    axes: Axes = figure.subplots()
+    styles = ((PALETTE[3], "D"), (PALETTE[4], "s"), (PALETTE[0], "o"))
+    for offset, (where, (colour, marker)) in enumerate(zip(get_args(Where), styles, strict=True)):
+        for place, model in enumerate(overview.models):
+            lead = overview.lead(model, where)
+            if lead is not None:
+                axes.errorbar(
+                    lead.mean,
+                    place + 0.22 * (offset - 1),
+                    xerr=None if lead.low is None else lead.mean - lead.low,
+                    color=colour,
+                    marker=marker,
+                    markersize=4,
+                    linewidth=1.2,
+                    label=where if where not in axes.get_legend_handles_labels()[1] else None,
+                )
+    axes.axvline(0, color="0.6", linewidth=0.8)
+    axes.set_yticks(range(len(overview.models)), overview.models, fontsize=8)
+    axes.invert_yaxis()
+    axes.tick_params(axis="x", labelsize=8)
+    axes.set_xlabel("lead of S2-GNN (points of accuracy), mean over graphs and 95 % interval", fontsize=8)
+    axes.legend(frameon=False, fontsize=8)
+    bare(axes)
+    return figure
+
+
+def draw_ranks(ranks: Ranks) -> Figure:
+    """A critical-difference diagram: mean ranks on a line; bars join models that Nemenyi's test does not separate."""
+    models, means = list(ranks.means), list(ranks.means.values())
+    half = (len(models) + 1) // 2
+    groups = _groups(means, ranks.critical)
+    height = 0.25 * (half + len(groups)) + 1.1
+    figure = Figure(figsize=(7.2, height), layout="constrained")
+    axes: Axes = figure.subplots()
+    low, high = int(np.floor(means[0])), int(np.ceil(means[-1]))
+    axes.set_xlim(low - 1.6, high + 1.6)
+    axes.set_ylim(-(half + len(groups)) - 1, 2.2)
+    axes.set_axis_off()
+    axes.hlines(0, low, high, color="black", linewidth=1)
+    for rank in range(low, high + 1):
+        axes.vlines(rank, 0, 0.25, color="black", linewidth=1)
+        axes.text(rank, 0.35, str(rank), ha="center", va="bottom", fontsize=8)
+    axes.hlines(1.6, low, low + ranks.critical, color="black", linewidth=1.5)
+    axes.text(low + ranks.critical + 0.1, 1.6, f"critical difference {ranks.critical:.1f}", va="center", fontsize=8)
+    for row, (start, end) in enumerate(groups, start=1):
+        axes.hlines(-0.6 * row, means[start] - 0.05, means[end] + 0.05, color=PALETTE[0], linewidth=3)
+    first = -0.6 * len(groups) - 1.0
+    for place, (model, mean) in enumerate(ranks.means.items()):
+        left = place < half
+        y = first - (place if left else len(models) - 1 - place)
+        edge = low - 0.2 if left else high + 0.2
+        weight = "bold" if model == OURS else "normal"
+        axes.plot([mean, mean, edge], [0, y, y], color="0.5", linewidth=0.8)
+        label = f"{model} {mean:.1f}"
+        axes.text(edge, y, label, ha="right" if left else "left", va="center", fontsize=8, weight=weight)
+    return figure
+
+
+def _groups(means: Sequence[float], critical: float) -> list[tuple[int, int]]:
+    """The longest runs of ranks, by first and last place, whose ends differ by less than the critical difference."""
+    found: list[tuple[int, int]] = []
+    for start, mean in enumerate(means):
+        end = max(place for place, other in enumerate(means) if other - mean < critical)
+        if end > start and (not found or end > found[-1][1]):
+            found.append((start, end))
+    return found
+
+
+def overview_text(folder: Path) -> str:
+    """The sentences and the table in Markdown, for the first screen of a document."""
+    overview = Overview(folder)
+    sentences = "\n".join(f"- {sentence}" for sentence in overview.sentences())
+    return f"{sentences}\n\n{render(OverviewStudy().table_of(overview), 'markdown')}"
+
+
+def headline(folder: Path) -> str:
+    """One small table in Markdown: fair accuracies on the seeds that all models shown have."""
+    results = [load_table(name).result(folder) for name in _HEADLINE_TABLES]
+    columns = [(result, column) for result in results for column in result.study.columns]
+    rows: dict[str, list[Cell]] = {model: [] for model in _HEADLINE_MODELS}
+    seeds: list[int] = []
+    budgets: dict[str, None] = {}
+    for result, column in columns:
+        fair = result.study.protocols[-1]
+        shown = {
+            cell.model: result.shown[cell, fair.name]
+            for cell in result.ranking(column, fair)
+            if cell.model in _HEADLINE_MODELS
+        }
+        scores = {model: of.runs.scores for model, of in shown.items()}
+        common = sorted(set.intersection(*map(set, scores.values()))) if scores else []
+        means = {model: np.mean([of[seed] for seed in common]) for model, of in scores.items() if common}
+        best = f"{max(means.values()):.1f}" if means else None
+        for model, row in rows.items():
+            text = f"{means[model]:.1f}" if model in means else DASH
+            row.append(Cell(text, 1 if text == best else None))  # what reads alike is marked alike
+        if common:
+            seeds.append(len(common))
+            budgets |= dict.fromkeys(str(of.budget) for of in shown.values())
+    made = "no runs yet"
+    if seeds:
+        commits = commits_text(record for result in results for record in result.records)
+        made = f"{span(seeds)} seeds that all models have, budget {', '.join(budgets)}, {commits}"
+    header = ("accuracy (%)", *(column.data for _, column in columns))
+    block = Block("", tuple((Cell(model), *row) for model, row in rows.items()))
+    note = f"`s2gnn study run table2-knn` and `table3`, {made}."
+    return render(Table("", header, (block,), (note,)), "markdown")

@@ -1,0 +1,106 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from s2gnn.experiments.figures.overview import Overview, OverviewStudy, Ranks, headline, overview_text
+from s2gnn.experiments.table import load_table
+from tests.experiments.test_table_result import FAIR, RELEASED, write, write_three_models
+
+RESULTS = Path(__file__).parents[3] / "results"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_three_models(tmp_path)
+
+
+def test_mean_leads_have_an_interval_over_graphs(folder):
+    write(folder, "har", "s2gnn", FAIR, [90.0, 91.0, 92.0])
+    write(folder, "har", "gcn", FAIR, [87.0, 86.0, 89.5])
+    overview = Overview(folder)
+    lead = overview.lead("gcn", "fair")
+    assert (lead.graphs, lead.mean, lead.low, lead.text) == (2, pytest.approx(2.25), None, "+2.2")
+    write(folder, "isolet", "s2gnn", FAIR, [85.0, 86.0, 87.0])
+    write(folder, "isolet", "gcn", FAIR, [85.5, 85.0, 86.0])
+    lead = Overview(folder).lead("gcn", "fair")
+    low, high = stats.ttest_1samp([1.0, 3.5, 0.5], 0.0).confidence_interval(0.95)
+    assert (lead.low, lead.high) == (pytest.approx(low), pytest.approx(high))
+    assert overview.lead("gcn", "released").mean == pytest.approx(34.0)
+    assert (overview.lead("gcn", "paper").graphs, overview.lead("mlp", "paper")) == (13, None)
+    assert overview.verdicts("gcn") == {"cancer-b, knn, k = 30": "undecided", "har, knn, k = 40": "undecided"}
+
+
+def test_what_is_reproduced_is_counted(folder):
+    assert Overview(folder).sentences()[0] == "No printed number has been run yet."  # three seeds are too few
+    low, near = [20.0, 21.0, 22.0, 23.0, 24.0], [62.0, 63.0, 64.0, 65.0, 66.0]
+    write(folder, "har", "gcn", RELEASED, near)
+    write(folder, "har", "gcn", RELEASED, low, budget="standard")
+    write(folder, "isolet", "gcn", RELEASED, low, budget="standard")
+    write(folder, "isolet", "sgc", RELEASED, low)
+    write(folder, "20news", "gcn", RELEASED, near, budget="standard")
+    write(folder, "har", "s2gnn", RELEASED, [93.0, 93.5, 94.0, 94.5, 95.0], budget="quick")
+    found = load_table("table2-knn").result(folder)
+    cells = {(cell.data, cell.model): found.reproduced(cell) for cell in found.study.cells}
+    assert {place: word for place, word in cells.items() if word} == {
+        ("har", "gcn"): "other hyperparameters",
+        ("isolet", "gcn"): "no",
+        ("20news", "gcn"): "yes",
+        ("har", "s2gnn"): "yes",
+    }
+    write(folder, "har", "s2gnn", RELEASED, [90.0 + seed / 10 for seed in range(9)], budget="long")  # more seeds count
+    assert Overview(folder).sentences()[0] == (
+        "Of 4 printed accuracies, 1 are reproduced under the released protocol, 1 only with other hyperparameters, and "
+        "2 are not; of the 1 of S2-GNN itself, 0 are reproduced."
+    )
+
+
+def test_ranks_of_models_over_graphs():
+    scores = {"a": [90.0, 80.0, 70.0, 60.0], "b": [91.0, 80.0, 60.0, 55.0], "c": [80.0, 70.0, 50.0, 40.0]}
+    ranks = Ranks.of({name: 3 * of for name, of in scores.items()})
+    assert list(ranks.means.items()) == [("a", 1.375), ("b", 1.625), ("c", 3.0)]
+    assert (ranks.graphs, ranks.p) == (
+        12,
+        pytest.approx(stats.friedmanchisquare(*np.tile(list(scores.values()), 3)).pvalue),
+    )
+    assert (ranks.near("a"), ranks.near("c")) == (["b"], [])
+
+
+@pytest.mark.parametrize(("models", "q"), [(3, 2.343), (4, 2.569), (5, 2.728), (10, 3.164)])
+def test_the_critical_difference_is_nemenyis(models, q):
+    """Critical values of Demšar (2006), Table 5."""
+    scores = np.random.default_rng(0).random((models, 14))
+    assert Ranks.of(dict(enumerate(scores))).critical == pytest.approx(
+        q * np.sqrt(models * (models + 1) / (6 * 14)), abs=1e-3
+    )
+
+
+def test_without_records_there_is_nothing_to_summarize(tmp_path):
+    overview = Overview(tmp_path)
+    assert (overview.sentences(), overview.ranks) == (["No printed number has been run yet."], None)
+    assert "| gcn | +15.6 (+11.3 to +20.0) | – | – | – | – |" in overview_text(tmp_path)
+
+
+def test_the_stored_records_are_summarized_and_drawn(tmp_path):
+    content = json.loads(json.dumps(OverviewStudy().json(RESULTS), allow_nan=False))
+    assert len(content["sentences"]) == 5
+    assert content["ranks"]["graphs"] == 13
+    folder = tmp_path / "results"
+    folder.mkdir()
+    for name in ("table2-knn", "table2-learned", "table3"):
+        (folder / f"{name}.jsonl").write_bytes((RESULTS / f"{name}.jsonl").read_bytes())
+    assert OverviewStudy().draw(folder) == ("overview-leads", "overview-ranks")
+    assert (folder / "overview-ranks.svg").read_text().count(">s2gnn ") == 1
+
+
+def test_the_headline_compares_on_the_seeds_that_all_models_have(folder):
+    write(folder, "har", "s2gnn", FAIR, [90.0, 80.0, 10.0])
+    write(folder, "har", "gcn", FAIR, [80.0, 85.0])
+    write(folder, "har", "mlp", FAIR, [99.0, 99.0], budget="long")
+    text = headline(folder)
+    rows = {row.split(" | ")[0]: row.split(" | ") for row in text.splitlines() if row.startswith("| ")}
+    har = rows["| accuracy (%)"].index("har")
+    assert [rows[f"| {model}"][har] for model in ("s2gnn", "gcn", "mlp")] == ["**85.0**", "82.5", "–"]
+    assert "2 to 3 seeds that all models have, budget quick, commit abc." in text
