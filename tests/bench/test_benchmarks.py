@@ -16,6 +16,7 @@ from s2gnn.bench.benchmarks import (
 from s2gnn.bench.networks import BASELINES, PRODUCTS
 from s2gnn.bench.report import make_record, tables
 from s2gnn.bench.tasks import TASKS, Task, workload
+from s2gnn.nn import S2Conv
 from tests.random_graphs import random_graph
 
 GIB = 2**30
@@ -122,10 +123,20 @@ def test_layers_and_small_batches_are_timed_next_to_their_peers(work, monkeypatc
     rows = list(layers.time_layers(work, rounds=1))
     record = make_record("s2gnn bench layers", None, timings=rows)
     texts = [[cell.text for cell in row] for row in tables(record)[-1].blocks[0].rows]
-    assert len(texts) == 4 * 2 + 5 + 2
+    assert len(texts) == 4 * 2 + 5 + 3
     for row, text in zip(rows, texts, strict=True):
         ours, peer = (row["ways"][way]["milliseconds"] for way in ("ours", "peer"))
         assert text[-1] == f"{peer / ours:.1f}"
+
+
+def test_dense_branches_are_a_layer_on_a_graph_without_edges():
+    dense, conv = layers.DenseBranches(5, 4), S2Conv(5, 4, layers.ALPHA)
+    with torch.no_grad():
+        conv.weight.copy_(dense.linear.weight.view(layers.ALPHA + 1, 4, 5).transpose(1, 2))
+        conv.bias.copy_(dense.linear.bias.view(layers.ALPHA + 1, 4))
+        conv.fusion.mu.copy_(dense.mu)
+    x = torch.randn(6, 5)
+    torch.testing.assert_close(dense(x), conv(x, torch.empty(2, 0, dtype=torch.int64)))
 
 
 def test_the_peers_of_a_layer_compute_the_same_with_one_branch():

@@ -42,9 +42,13 @@ def time_layers(work: Workload, rounds: int) -> Iterator[Row]:
     ):
         yield _row(ours, peer, {"ours": steps[ours], "peer": steps[peer]}, rounds)
     batch = small_batch()
-    for name, way in (("edge_index", "edges"), ("operator built before", "operator")):
-        ways = {"ours": partial(batch_step, batch, way), "peer": partial(batch_step, batch, "gcn")}
-        yield _row(f"two S2Conv, {BATCH} graphs of {ATOMS} nodes, {name}", "two GCNConv of PyG", ways, rounds)
+    for name, way, peer, other in (
+        ("edge_index", "edges", "two GCNConv of PyG", "gcn"),
+        ("operator built before", "operator", "two GCNConv of PyG", "gcn"),
+        ("edge_index", "edges", "the same branches on plain torch, without a graph", "dense"),
+    ):
+        ways = {"ours": partial(batch_step, batch, way), "peer": partial(batch_step, batch, other)}
+        yield _row(f"two S2Conv, {BATCH} graphs of {ATOMS} nodes, {name}", peer, ways, rounds)
 
 
 def _row(layer: str, peer: str, ways: Mapping[str, Callable[[], Callable[[], None]]], rounds: int) -> Row:
@@ -122,8 +126,22 @@ def small_batch() -> tuple[Graph, Tensor, Tensor, Tensor]:
     return union.graph, x, torch.from_numpy(union.graph_of_node), torch.arange(BATCH) % 2
 
 
+class DenseBranches(nn.Module):
+    """Σ_ρ μ_ρ ReLU(H W_ρ + b_ρ): what is left of an S2Conv where every S_ρ is the identity."""
+
+    def __init__(self, in_channels: int, out_channels: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(in_channels, (ALPHA + 1) * out_channels)
+        self.mu = nn.Parameter(torch.randn(ALPHA + 1))
+
+    def forward(self, h: Tensor) -> Tensor:
+        """(N, in) → (N, out)."""
+        branches: Tensor = self.linear(h).relu().view(len(h), ALPHA + 1, -1)
+        return self.mu @ branches
+
+
 def batch_step(batch: tuple[Graph, Tensor, Tensor, Tensor], way: str) -> Callable[[], None]:
-    """A step of Adam of two layers, sum pooling and a linear layer; `way` is "edges", "operator" or "gcn"."""
+    """A step of Adam of two layers, sum pooling and a linear layer; `way` is "edges", "operator", "gcn" or "dense"."""
     graph, x, graph_of_node, labels = batch
     data = graph.to_pyg(torch.float32)
     edges: tuple[Any, ...] = (data.edge_index, data.edge_weight)
@@ -134,6 +152,8 @@ def batch_step(batch: tuple[Graph, Tensor, Tensor, Tensor], way: str) -> Callabl
         layer = GCNConv
     elif way == "operator":
         edges = (SobolevOperator(graph, ALPHA, 1.0),)
+    elif way == "dense":
+        layer, edges = DenseBranches, ()
     layers = nn.ModuleList([layer(7, WIDTH), layer(WIDTH, WIDTH), nn.Linear(WIDTH, 2)])
     optimizer = torch.optim.Adam(layers.parameters())
 
