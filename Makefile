@@ -13,11 +13,12 @@ ifeq ($(origin S2GNN_DATA), undefined)
   endif
 endif
 
-.PHONY: help demo test lint format types docs clean
+.PHONY: help demo test test-gpu lint format types docs clean
 
 help:
 	@echo "make demo    compare S2-GNN with four other methods on handwritten digits, and draw the result"
 	@echo "make test    lint, types and tests"
+	@echo "make test-gpu  test the GPU kernels: on a GPU if there is one, else in Triton's interpreter"
 	@echo "make docs    build the documentation site: build/site/index.html"
 	@echo "make format  rewrite the code in the project's style"
 	@echo "make clean   remove the environment and caches"
@@ -33,6 +34,12 @@ demo: $(READY)
 # Two processes of one thread each: two threads in each would wait for one another.
 test: lint types
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal
+
+# Without a GPU the kernels run in Triton's interpreter, and are compiled for GPUs that need not be there.
+test-gpu: $(READY)
+	$(BIN)/python -c "import triton" 2>/dev/null || $(BIN)/pip install --quiet --constraint constraints.txt --no-deps triton
+	$(if $(shell command -v nvidia-smi),,TRITON_INTERPRET=1) OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 tests/operators/test_gpu.py
+	$(BIN)/pytest tests/bench/test_compiled.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -211,6 +211,23 @@ def _memory(rows: Sequence[Row]) -> list[Table]:
     ]
 
 
+def _compiled(rows: Sequence[Row]) -> list[Table]:
+    """The registers of every kernel and α, and the bytes spilled if there are any; a table for each target."""
+    alphas = sorted({row["alpha"] for row in rows if row["alpha"]})
+    found = []
+    for target in dict.fromkeys(row["target"] for row in rows):
+        kernels: dict[str, dict[int, str]] = {}
+        for row in (row for row in rows if row["target"] == target):
+            text = f"{row['registers']}, {row['spilled']} bytes spilled" if row["spilled"] else str(row["registers"])
+            kernels.setdefault(row["kernel"], {}).update(
+                dict.fromkeys([row["alpha"]] if row["alpha"] else alphas, text)
+            )
+        title = f"Registers per thread on {target}, F = {rows[0]['width']}, float32"
+        texts = [(name, *(by_alpha[alpha] for alpha in alphas)) for name, by_alpha in kernels.items()]
+        found.append(table_of(title, ("kernel", *(f"α = {alpha}" for alpha in alphas)), texts))
+    return found
+
+
 def _training(rows: Sequence[Row]) -> list[Table]:
     task = Task(**rows[0]["task"][0])
     texts: list[tuple[str, ...]] = []
@@ -277,6 +294,7 @@ _TABLES: dict[str, dict[str, Callable[[Sequence[Row]], list[Table]]]] = {
     "baselines": {"timings": partial(_timings, EPOCH + _ON_TASK, {"model": "{model}".format_map})},
     "layers": {"timings": partial(_titled, "Forward and backward pass", _LAYERS)},
     "memory": {"memory": _memory},
+    "gpu": {"kernels": _compiled},
     "scale": {
         "grid": partial(_timings, "Erdős–Rényi grid, forward propagation, α = {alpha}", _PROPAGATION),
         "epochs": partial(_timings, EPOCH, _EPOCH),

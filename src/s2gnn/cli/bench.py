@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -164,6 +165,25 @@ def memory(
     Example: [bold]s2gnn bench memory --graphs cancer-b --alpha 4[/bold]
     """
     _run(as_json, record, None, memory=benchmarks.measure_memory(_chosen(graphs, TASKS, "graph"), range(1, alpha + 1)))
+
+
+@app.command()
+def gpu(
+    targets: Annotated[
+        str, typer.Option(help="Architectures, separated by commas: sm_80 (A100), sm_90 (H100), gfx942 (MI300).")
+    ] = "sm_80,sm_90,gfx942",
+    as_json: AsJson = False,
+    record: Record = None,
+) -> None:
+    """Compile the GPU kernels and report the registers and spills of every variant; needs Triton, but no GPU.
+
+    Example: [bold]s2gnn bench gpu --targets sm_90[/bold]
+    """
+    if find_spec("triton") is None:
+        raise InputError("the GPU kernels need Triton, which is not installed: pip install 's2gnn[gpu]'")
+    from s2gnn.bench.compiled import TARGETS, compile_kernels
+
+    _run(as_json, record, None, kernels=compile_kernels(_chosen(targets, TARGETS, "target")))
 
 
 @app.command()
