@@ -2,8 +2,8 @@ import pytest
 
 pytest.importorskip("triton")
 
-from s2gnn.bench.compiled import TARGETS, compile_kernels  # noqa: E402  importing it starts Triton
-from s2gnn.bench.report import make_record, tables  # noqa: E402
+from s2gnn.bench.compiled import TARGETS, compile_kernels
+from s2gnn.bench.report import make_record, tables
 
 
 @pytest.mark.parametrize("target", TARGETS)

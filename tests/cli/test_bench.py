@@ -69,7 +69,7 @@ def test_baselines(s2gnn, small):
     code, output, progress = s2gnn("bench", *arguments)
     assert code == 0
     assert "PyG ÷ ours" in output
-    assert "small gat: ours " in progress
+    assert "small, gat: ours " in progress
 
 
 def test_memory(s2gnn, monkeypatch, tmp_path):
@@ -153,3 +153,18 @@ def test_help_has_an_example(s2gnn, command):
     code, output, _ = s2gnn("bench", command, "--help")
     assert code == 0
     assert f"Example: s2gnn bench {command}" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("layers", "--task", "small,small"), "--task has 2 tasks, 'small,small', but expects one, such as cancer-b"),
+        (("cost", "--edges", "10"), "1 nodes have at most 0 edges, not 10: give more with --nodes"),
+        (("cost", "--edges", "1000", "--record", "folder"), "an estimate is not recorded: add --train to measure"),
+        (("memory", "--graphs", "small", "--record", "/dev/null"), "--record /dev/null is not a folder"),
+    ],
+)
+def test_what_cannot_be_measured_or_recorded_is_refused_at_once(s2gnn, small, arguments, message):
+    code, _, errors = s2gnn("bench", *arguments)
+    assert code == 2
+    assert message in " ".join(errors.split())

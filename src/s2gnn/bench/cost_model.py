@@ -94,8 +94,11 @@ class CostModel:
 
     def large_training(self, name: str) -> tuple[Task, Row]:
         """The task of a recorded large training, and our run of it."""
-        (run,) = (run for run in self.records[name]["training"] if run["way"] == "ours")
-        return Task(**self.records[name]["task"][0]), run
+        record = self.records[name]
+        runs = [run for run in record["training"] if run["way"] == "ours" and run["stages"]]
+        if not runs:
+            raise InputError(f"the record of {origin_text(record)} has no training of ours: make it again with one")
+        return Task(**record["task"][0]), runs[0]
 
     def _measured(self) -> Iterator[Measured]:
         record = self.records["epoch"]

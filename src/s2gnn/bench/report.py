@@ -33,6 +33,9 @@ TITLES = {
     "pyg": "PyG",
 }
 
+# Settings with which glibc keeps freed memory instead of returning it to the system.
+_KEPT = dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), 16 * GIB)
+
 EPOCH = "One epoch (step and evaluation)"
 
 Row = dict[str, Any]
@@ -48,7 +51,7 @@ def make_record(command: str, machine: Mapping[str, float] | None, **measurement
         "cpu": provenance.cpu(),
         "kernel": kernel.chosen(),
         "threads": torch.get_num_threads(),
-        "environment": {name: value for name, value in os.environ.items() if name.startswith("MALLOC_")},
+        "environment": {name: os.environ[name] for name in _KEPT if name in os.environ},
         **({"machine": machine} if machine else {}),
         **{name: list(rows) for name, rows in measurements.items()},
     }
@@ -120,7 +123,10 @@ def read_record(path: Path) -> Row:
 
 
 def _command_for(path: Path) -> str:
-    return f"s2gnn bench {re.split('[-.]', path.name)[1]} --record results"
+    _, name, *rest = re.split("[-.]", path.name)
+    environment = "".join(f"{variable}={value} " for variable, value in _KEPT.items()) if rest[0] == "kept" else ""
+    training = " --train --epochs 4" if name == "cost" else ""
+    return f"{environment}s2gnn bench {name}{training} --record {path.parent}"
 
 
 def titled_markdown(table: Table) -> str:
@@ -281,10 +287,10 @@ _ORDERS: Columns = {
 _EPOCH: Columns = {"task": "{workload}".format_map, "nonzeros": "{nonzeros:,}".format_map}
 _LAYERS: Columns = {
     "layer": "{layer}".format_map,
-    "ms": lambda row: outcome_text(row["ways"]["ours"]),
+    "ours (ms)": lambda row: outcome_text(row["ways"]["ours"]),
     "compared with": "{peer}".format_map,
-    " ms": lambda row: outcome_text(row["ways"]["peer"]),
-    "ratio": lambda row: _ratio("peer", "ours")(row),
+    "that (ms)": lambda row: outcome_text(row["ways"]["peer"]),
+    "that ÷ ours": lambda row: _ratio("peer", "ours")(row),
 }
 _ON_TASK = " on {workload}: {nonzeros:,} nonzeros, layers {layers}, heads: {heads}"
 # By benchmark, the tables of each part of its record.

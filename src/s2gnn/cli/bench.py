@@ -33,7 +33,10 @@ ALL_GRAPHS, REAL_TASKS = ",".join(TASKS), ",".join(REAL)
 Graphs = Annotated[str, typer.Option(help="Graphs, separated by commas.")]
 Tasks = Annotated[str, typer.Option(help="Tasks, separated by commas.")]
 Record = Annotated[
-    Path | None, typer.Option("--record", help="Folder to store the record in, one file for each processor.")
+    Path | None,
+    typer.Option(
+        "--record", help="Folder to store the record in, in place of the previous one of this benchmark and processor."
+    ),
 ]
 Repetitions = Annotated[int, typer.Option(min=1, help="Number of timing rounds; the fastest run is reported.")]
 
@@ -149,8 +152,10 @@ def layers(
 
     Example: [bold]s2gnn bench layers[/bold]
     """
-    (chosen,) = _chosen(task, TASKS, "task")
-    _run(as_json, record, measure_machine(), timings=time_layers(workload(chosen), repetitions))
+    chosen = _chosen(task, TASKS, "task")
+    if len(chosen) != 1:
+        raise InputError(f"--task has {len(chosen)} tasks, {task!r}, but expects one, such as cancer-b")
+    _run(as_json, record, measure_machine(), timings=time_layers(workload(chosen[0]), repetitions))
 
 
 @app.command()
@@ -246,7 +251,10 @@ def cost(
     task = Task(nodes or max(edges // EDGES_PER_NODE, 1), edges, features, classes, hidden, layers, alpha)
     most = task.nodes * (task.nodes - 1) // 2
     if edges > most:
-        raise InputError(f"{task.nodes:,} nodes have at most {most:,} edges, not {edges:,}")
+        raise InputError(f"{task.nodes:,} nodes have at most {most:,} edges, not {edges:,}: give more with --nodes")
+    if record is not None and not train:
+        raise InputError("an estimate is not recorded: add --train to measure")
+    _check_folder(record)
     estimate = None
     try:
         estimate = CostModel(results).epoch(task)
@@ -283,10 +291,20 @@ def _command() -> str:
 
 def _run(as_json: bool, folder: Path | None, machine: dict[str, float] | None, **parts: Iterable[Row]) -> None:
     """Make the measurements, reporting each on standard error, and print the record as JSON, or its tables."""
+    _check_folder(folder)
     record = make_record(_command(), machine, **{part: map(_reported, rows) for part, rows in parts.items()})
     if folder is not None:
         keep_record(record, folder)
     print(json.dumps(record, indent=2) if as_json else "\n".join(map(as_text, tables(record))))
+
+
+def _check_folder(folder: Path | None) -> None:
+    """Raise before the measurements if their record cannot be stored."""
+    if folder is not None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"--record {folder} is not a folder and cannot become one: {error.strerror}") from error
 
 
 def _reported(row: Row) -> Row:
@@ -294,5 +312,5 @@ def _reported(row: Row) -> Row:
     if subject:
         subject += [f"{name} {row[name]:,}" for name in ("points", "width", "alpha") if name in row]
         times = (f"{way} {outcome_text(outcome)}" for way, outcome in row.get("ways", {}).items())
-        typer.echo(f"{' '.join(subject)}: {', '.join(times) or 'done'}", err=True)
+        typer.echo(f"{', '.join(subject)}: {', '.join(times) or 'done'}", err=True)
     return row

@@ -3,7 +3,7 @@ import torch
 from torch.nn import functional as F
 
 from s2gnn import InputError
-from s2gnn.nn import GCN, MLP
+from s2gnn.nn import GCN, MLP, make_model
 from tests.random_graphs import random_graph
 
 
@@ -48,3 +48,12 @@ def test_unusable_arguments():
         with pytest.raises(InputError, match="head is 'linear', but it must be one of plain, released"):
             network(2, 2, 2, head="linear")
     assert repr(MLP(2, 2, 2)).startswith("MLP(\n  dropout=0.5, head='plain'")
+
+
+@pytest.mark.parametrize("name", ["gcn", "gat", "gatv2", "supergat", "transformer", "sgc", "cheby"])
+def test_an_input_that_does_not_fit_the_graph_or_the_network_is_refused(name):
+    model = make_model(name, 3, 2)
+    _, op = model.prepare(torch.randn(20, 3), random_graph(20))
+    for shape in ((19, 3), (20, 4)):
+        with pytest.raises(InputError, match=rf"x has shape \({shape[0]}, {shape[1]}\), expected \(20, 3\)"):
+            model(torch.randn(shape), op)

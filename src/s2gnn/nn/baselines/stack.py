@@ -68,6 +68,12 @@ class Stack(GraphNetwork):
                 "model.prepare(x, graph) returns"
             )
         h = layer_input(x, self.parameter)
+        rows = h.shape[0] if op is None else op.n_nodes
+        if tuple(h.shape) != (rows, self.in_channels):
+            raise InputError(
+                f"x has shape {tuple(h.shape)}, expected ({rows}, {self.in_channels}): one row per node, in_channels "
+                "columns"
+            )
         *hidden, last = self.layers
         for layer in hidden:
             h = self._activate(layer(h, op))
