@@ -292,6 +292,12 @@ _LAYERS: Columns = {
     "that (ms)": lambda row: outcome_text(row["ways"]["peer"]),
     "that ÷ ours": lambda row: _ratio("peer", "ours")(row),
 }
+_CALCULATED: Columns = {
+    "graph": "{graph}".format_map,
+    "ours (ms)": lambda row: _three_digits(1e3 * row["seconds"]["ours"]),
+    "α CSR products ÷ ours": lambda row: f"{row['seconds']['csr'] / row['seconds']['ours']:.1f}",
+    "α GCNConv ÷ ours": lambda row: f"{row['seconds']['gcnconv'] / row['seconds']['ours']:.1f}",
+}
 _ON_TASK = " on {workload}: {nonzeros:,} nonzeros, layers {layers}, heads: {heads}"
 # By benchmark, the tables of each part of its record.
 _TABLES: dict[str, dict[str, Callable[[Sequence[Row]], list[Table]]]] = {
@@ -300,7 +306,14 @@ _TABLES: dict[str, dict[str, Callable[[Sequence[Row]], list[Table]]]] = {
     "baselines": {"timings": partial(_timings, EPOCH + _ON_TASK, {"model": "{model}".format_map})},
     "layers": {"timings": partial(_titled, "Forward and backward pass", _LAYERS)},
     "memory": {"memory": _memory},
-    "gpu": {"kernels": _compiled},
+    "gpu": {
+        "kernels": _compiled,
+        "calculated": partial(
+            _titled,
+            "{device}, forward propagation with α = {alpha} and F = {width}: calculated, not measured",
+            _CALCULATED,
+        ),
+    },
     "scale": {
         "grid": partial(_timings, "Erdős–Rényi grid, forward propagation, α = {alpha}", _PROPAGATION),
         "epochs": partial(_timings, EPOCH, _EPOCH),

@@ -15,6 +15,7 @@ from s2gnn import provenance
 from s2gnn.bench import benchmarks
 from s2gnn.bench.cost import training_bytes
 from s2gnn.bench.cost_model import EDGES_PER_NODE, WIDE, CostModel, task_table
+from s2gnn.bench.gpu_model import calculated_rows
 from s2gnn.bench.layers import time_layers
 from s2gnn.bench.networks import BASELINES, NETWORKS
 from s2gnn.bench.report import Row, keep_record, make_record, outcome_text, tables
@@ -182,13 +183,16 @@ def gpu(
 ) -> None:
     """Compile the GPU kernels and report the registers and spills of every variant; needs Triton, but no GPU.
 
+    Also calculates the time of a propagation from the bytes that it moves and the published bandwidth of two GPUs.
+
     Example: [bold]s2gnn bench gpu --targets sm_90[/bold]
     """
     if find_spec("triton") is None:
         raise InputError("the GPU kernels need Triton, which is not installed: pip install 's2gnn[gpu]'")
     from s2gnn.bench.compiled import TARGETS, compile_kernels
 
-    _run(as_json, record, None, kernels=compile_kernels(_chosen(targets, TARGETS, "target")))
+    kernels = compile_kernels(_chosen(targets, TARGETS, "target"))
+    _run(as_json, record, None, kernels=kernels, calculated=calculated_rows())
 
 
 @app.command()

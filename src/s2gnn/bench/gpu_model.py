@@ -1,0 +1,63 @@
+"""What one propagation costs on a GPU, by calculation: bytes moved, and the time that the bandwidth allows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from s2gnn.bench.report import Row
+from s2gnn.bench.tasks import TASKS, Task
+
+WIDTH, ALPHA = 64, 6
+
+
+@dataclass(frozen=True)
+class Device:
+    """The published figures of a GPU: bytes per second of its memory, and bytes of its last cache."""
+
+    bandwidth: float
+    cache: int
+
+
+DEVICES = {
+    "A100 80 GB SXM": Device(2.039e12, 40 * 2**20),
+    "H100 80 GB SXM": Device(3.35e12, 50 * 2**20),
+}
+
+
+def calculated_rows() -> Iterator[Row]:
+    """A row for each GPU and graph of `TASKS`: seconds of a forward propagation with α = 6 and F = 64, by bytes."""
+    for name, device in DEVICES.items():
+        for graph, task in TASKS.items():
+            bytes_of = {way: count(task, device) for way, count in _BYTES.items()}
+            seconds = {way: moved / device.bandwidth for way, moved in bytes_of.items()}
+            yield {"device": name, "graph": graph, "width": WIDTH, "alpha": ALPHA, "seconds": seconds}
+
+
+def _gathered(task: Task, device: Device, width: int = WIDTH) -> int:
+    """Of a row (width,) of a node for every nonzero: each row once where all fit into the cache, else all."""
+    rows = 4 * width * task.nodes
+    return rows if rows <= device.cache else 4 * width * task.nonzeros
+
+
+def _csr(task: Task) -> int:
+    """Of indices and values of the nonzeros, and the pointers."""
+    return 8 * task.nonzeros + 4 * task.nodes
+
+
+def _ours(task: Task, device: Device) -> int:
+    """One pass: pattern and values, α scalings and the signal of the neighbours, α + 1 results."""
+    results = 4 * WIDTH * task.nodes * (ALPHA + 1)
+    return _csr(task) + _gathered(task, device, ALPHA) + _gathered(task, device) + results
+
+
+def _products(task: Task, device: Device) -> int:
+    """α products with CSR matrices that are built before, as cuSPARSE computes them."""
+    return ALPHA * (_csr(task) + _gathered(task, device) + 4 * WIDTH * task.nodes)
+
+
+def _messages(task: Task, device: Device) -> int:
+    """α GCNConv of PyG with cached weights: messages are gathered, weighted and scattered as arrays (nonzeros, F)."""
+    message = 4 * WIDTH * task.nonzeros
+    return ALPHA * (_gathered(task, device) + 4 * message + 16 * task.nonzeros + 4 * WIDTH * task.nodes)
+
+
+_BYTES = {"ours": _ours, "csr": _products, "gcnconv": _messages}
