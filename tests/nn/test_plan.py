@@ -7,6 +7,7 @@ from s2gnn import S2GNN, InputError, S2Conv, SobolevOperator
 from s2gnn.nn import plan_layer
 from s2gnn.nn.plan import plan_input
 from s2gnn.operators import PreparedInput, SparseInput, kernel
+from s2gnn.operators.matrix import ConstantMatrix, MatrixOperator
 from tests.random_graphs import random_graph
 
 
@@ -110,6 +111,21 @@ def test_an_order_that_is_none():
     conv.order = "transfrom"
     with pytest.raises(InputError, match="order is 'transfrom', but it must be"):
         conv(torch.ones(10, 3), op)
+
+
+def test_only_the_native_kernel_aggregates_an_input_again():
+    op = SobolevOperator(random_graph(40), 3, 1.0)
+    matrix = ConstantMatrix.from_scipy(op.matrix(1), torch.ones(1))
+    hidden, dense = torch.ones(40, 64, requires_grad=True), dense_flops(40, 64, 64, 3)
+    for operator, name, times in [
+        (op, kernel.available()[-1], 3),
+        (op, "torch", 2),
+        (MatrixOperator([matrix] * 3), kernel.available()[-1], 2),
+    ]:
+        with kernel.use(name):
+            aggregated = operator.gather_cost(64, branches=False)
+            plan = plan_layer(hidden, operator, 64, 64)
+        assert plan.costs["aggregate"] == pytest.approx(times * aggregated + 3 * 1.5 * dense)
 
 
 def test_plain_torch_gathers_for_every_branch():

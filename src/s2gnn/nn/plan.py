@@ -7,7 +7,8 @@ from typing import Literal
 import torch
 
 from s2gnn.nn.inputs import LayerInput
-from s2gnn.operators import BranchOperator, PreparedInput, SobolevFamily, SparseInput
+from s2gnn.operators import BranchOperator, PreparedInput, SobolevFamily, SparseInput, kernel
+from s2gnn.operators.graph_operator import HadamardOperator
 from s2gnn.operators.matrix import csr_cost
 
 Order = Literal["prepared", "aggregate", "transform"]
@@ -50,7 +51,7 @@ def plan_layer(x: LayerInput, op: BranchOperator, width_in: int, width_out: int)
         costs["prepared"] = passes * by_branch
     elif training and x.requires_grad:
         costs["transform"] = 2 * gather_branches + 3 * large
-        costs["aggregate"] = 3 * (gather_one + by_branch)  # the backward pass aggregates the input again
+        costs["aggregate"] = _aggregations(op) * gather_one + 3 * by_branch
     else:
         costs["aggregate"] = gather_one + passes * by_branch
     # Of two orders that cost the same the later entry, which does not transform, is taken.
@@ -75,6 +76,15 @@ def plan_input(op: BranchOperator | SobolevFamily, width_in: int, width_out: int
     if op.device.type == "cpu":
         costs["sparse"] = gather_branches + _sparse_cost(op, nnz, width_out)
     return min(costs, key=lambda form: costs[form])
+
+
+def _aggregations(op: BranchOperator) -> int:
+    """How often an input that has a gradient is aggregated in training: S_ρ H and the sum of all S_ρ G_ρ W_ρᵀ.
+
+    The backward pass of the native kernel computes S_ρ H again, other operators keep it, see `propagation.filtered`.
+    """
+    is_native = isinstance(op, HadamardOperator) and kernel.chosen(op.device.type) != kernel.PLAIN
+    return 3 if is_native else 2
 
 
 def _dense_costs(op: BranchOperator | SobolevFamily, width_in: int, width_out: int) -> tuple[float, float]:
