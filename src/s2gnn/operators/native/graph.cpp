@@ -20,14 +20,14 @@ void sort_by(const Key &key, std::int64_t n, std::vector<std::int32_t> &order, s
 }
 
 // Calls visit(e, reverse) for every entry e = (i, j) with i < j and its reverse (j, i), in the order of the entries;
-// false if an entry has no reverse, or if visit returns false.
+// false if an entry lies on the diagonal or has no reverse, or if visit returns false.
 template <typename Visit>
 bool for_pairs(const std::int32_t *indptr, const std::int32_t *indices, std::int64_t n, const Visit &visit) {
   // Rows are visited in ascending order, so the entries (j, i) of a row j are met in the order in which they are stored.
   std::vector<std::int32_t> next(indptr, indptr + n);
   for (std::int64_t i = 0; i < n; ++i) {
     std::int32_t e = next[i];
-    if (e < indptr[i + 1] && indices[e] < i) return false;
+    if (e < indptr[i + 1] && indices[e] <= i) return false;
     for (; e < indptr[i + 1]; ++e) {
       const std::int32_t j = indices[e], reverse = next[j]++;
       if (reverse >= indptr[j + 1] || indices[reverse] != i || !visit(e, reverse)) return false;
@@ -90,145 +90,139 @@ std::int64_t csr_of_edges(const EdgeList &list, const Csr &csr) {
   return stored;
 }
 
-void number_pairs(const std::int32_t *indptr, const std::int32_t *indices, std::int64_t n, std::int32_t *pairs) {
+bool number_pairs(const std::int32_t *indptr, const std::int32_t *indices, std::int64_t n, std::int32_t *pairs) {
   std::int32_t count = 0;
-  for_pairs(indptr, indices, n, [&](std::int32_t e, std::int32_t reverse) {
+  return for_pairs(indptr, indices, n, [&](std::int32_t e, std::int32_t reverse) {
     pairs[e] = pairs[reverse] = count++;
     return true;
   });
 }
 
-template <typename Real>
-bool hadamard_factors(const std::int32_t *indptr, const std::int32_t *indices, const double *weights, std::int64_t n,
-                      int alpha, double epsilon, Shift shift, double rounding, const Factors<Real> &out) {
-  const bool normalized = shift == Shift::normalized_adjacency || shift == Shift::normalized_laplacian;
-  const bool laplacian = shift == Shift::laplacian || shift == Shift::normalized_laplacian;
-  std::vector<double> degree(n), root(n);
-  for (std::int64_t i = 0; i < n; ++i) degree[i] = std::accumulate(weights + indptr[i], weights + indptr[i + 1], 0.0);
-  const auto magnitude = [&](std::int64_t i, std::int32_t e) {
-    return normalized ? weights[e] / (std::sqrt(degree[i]) * std::sqrt(degree[indices[e]])) : weights[e];
-  };
-  bool identical = !laplacian && indptr[n] > 0;
-  std::vector<double> m(n);
-  for (std::int64_t i = 0; i < n; ++i) {
-    const double own = epsilon + (!laplacian ? 0.0 : normalized ? double(degree[i] > 0) : degree[i]);
-    m[i] = own;
-    for (std::int32_t e = indptr[i]; e < indptr[i + 1]; ++e) m[i] = std::max(m[i], magnitude(i, e));
-    if (m[i] == 0) m[i] = 1;  // an isolated node at epsilon = 0: its row of S_rho is zero whatever the scale
-    out.t[i] = own / m[i];
-    root[i] = std::sqrt(m[i]);
-    identical = identical && std::min(out.t[i], std::abs(1 - out.t[i])) < rounding;
-  }
-  for (std::int64_t i = 0; i < n; ++i) {
-    double *sums = out.c + i * alpha;
-    std::fill_n(sums, alpha, 0.0);
-    for (std::int32_t e = indptr[i]; e < indptr[i + 1]; ++e) {
-      const double entry = magnitude(i, e), exact = entry / (root[i] * root[indices[e]]), relative = entry / m[i];
-      out.b[e] = Real(exact);
-      identical = identical && std::abs(exact - 1) < rounding;
-      double power = 1;
-      for (int rho = 0; rho < alpha; ++rho) sums[rho] += power *= relative;
-    }
-    double power = 1;
-    for (int rho = 0; rho < alpha; ++rho) {
-      const double total = (power *= out.t[i]) + sums[rho];
-      sums[rho] = total > 0 ? 1 / std::sqrt(total) : 0;
-    }
-  }
-  return identical;
-}
-
 namespace {
 
-// The entries of a shift off its diagonal, up to their sign.
+// The entries of a shift, those off its diagonal up to their sign.
 struct Magnitudes {
-  const WeightedPairs &p;
-  bool normalized;
+  const WeightedGraph &g;
+  const bool normalized, laplacian;
   std::vector<double> degree, root;  // the square root of the degree; 1 where that is zero
 
-  explicit Magnitudes(const WeightedPairs &p)
-      : p(p),
-        normalized(p.shift == Shift::normalized_adjacency || p.shift == Shift::normalized_laplacian),
-        degree(p.n),
-        root(p.n) {
-    for (std::int64_t i = 0; i < p.n; ++i) {
-      for (std::int32_t e = p.indptr[i]; e < p.indptr[i + 1]; ++e) degree[i] += p.weights[p.pairs[e]];
+  explicit Magnitudes(const WeightedGraph &g)
+      : g(g),
+        normalized(g.shift == Shift::normalized_adjacency || g.shift == Shift::normalized_laplacian),
+        laplacian(g.shift == Shift::laplacian || g.shift == Shift::normalized_laplacian),
+        degree(g.n),
+        root(g.n) {
+    for (std::int64_t i = 0; i < g.n; ++i) {
+      for (std::int32_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) degree[i] += weight(e);
       root[i] = degree[i] > 0 ? std::sqrt(degree[i]) : 1;
     }
   }
-  double scale(std::int64_t i, std::int32_t e) const { return normalized ? root[i] * root[p.indices[e]] : 1; }
-  double operator()(std::int64_t i, std::int32_t e) const { return p.weights[p.pairs[e]] / scale(i, e); }
+  double weight(std::int32_t e) const { return g.weights[g.pairs ? g.pairs[e] : e]; }
+  double scale(std::int64_t i, std::int32_t e) const { return normalized ? root[i] * root[g.indices[e]] : 1; }
+  double operator()(std::int64_t i, std::int32_t e) const { return weight(e) / scale(i, e); }
+  double diagonal(std::int64_t i) const { return !laplacian ? 0.0 : normalized ? double(degree[i] > 0) : degree[i]; }
+  double largest(std::int64_t i) const {
+    double found = 0;
+    for (std::int32_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) found = std::max(found, (*this)(i, e));
+    return found;
+  }
 };
+
+// b_ij = M_ij / sqrt(m_i m_j), (nnz), and the sums of (M_ij / m_i)^rho over j, (n, alpha). Returns the smallest b.
+template <typename Real>
+double relative_powers(const Magnitudes &magnitude, const double *m, Real *b, double *sums) {
+  const WeightedGraph &g = magnitude.g;
+  std::vector<double> root(g.n);
+  for (std::int64_t i = 0; i < g.n; ++i) root[i] = std::sqrt(m[i]);
+  std::fill_n(sums, g.n * g.alpha, 0.0);
+  double smallest = 1;
+  for (std::int64_t i = 0; i < g.n; ++i, sums += g.alpha)
+    for (std::int32_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
+      const double entry = magnitude(i, e), exact = entry / (root[i] * root[g.indices[e]]), relative = entry / m[i];
+      b[e] = Real(exact);
+      smallest = std::min(smallest, exact);
+      double power = 1;
+      for (int rho = 0; rho < g.alpha; ++rho) sums[rho] += power *= relative;
+    }
+  return smallest;
+}
 
 }  // namespace
 
 template <typename Real>
-void edge_factors(const WeightedPairs &p, const EdgeFactors<Real> &out) {
-  const Magnitudes magnitude(p);
-  std::vector<double> root(p.n);
-  for (std::int64_t i = 0; i < p.n; ++i) {
-    double largest = 0;
-    for (std::int32_t e = p.indptr[i]; e < p.indptr[i + 1]; ++e) largest = std::max(largest, magnitude(i, e));
-    out.largest[i] = largest > 0 ? largest : 1;
-    root[i] = std::sqrt(out.largest[i]);
-    out.diagonal[i] = p.shift == Shift::laplacian              ? magnitude.degree[i]
-                      : p.shift == Shift::normalized_laplacian ? double(magnitude.degree[i] > 0)
-                                                               : 0.0;
+bool hadamard_factors(const WeightedGraph &g, double epsilon, double rounding, const Factors<Real> &out) {
+  const Magnitudes magnitude(g);
+  bool identical = !magnitude.laplacian && g.indptr[g.n] > 0;
+  std::vector<double> m(g.n);
+  for (std::int64_t i = 0; i < g.n; ++i) {
+    const double own = epsilon + magnitude.diagonal(i);
+    m[i] = std::max(own, magnitude.largest(i));
+    if (m[i] == 0) m[i] = 1;  // an isolated node at epsilon = 0: its row of S_rho is zero whatever the scale
+    out.t[i] = own / m[i];
+    identical = identical && std::min(out.t[i], std::abs(1 - out.t[i])) < rounding;
   }
-  for (std::int64_t i = 0; i < p.n; ++i) {
-    double *sums = out.q + i * p.alpha;
-    std::fill_n(sums, p.alpha, 0.0);
-    for (std::int32_t e = p.indptr[i]; e < p.indptr[i + 1]; ++e) {
-      const double entry = magnitude(i, e), relative = entry / out.largest[i];
-      out.b[e] = Real(entry / (root[i] * root[p.indices[e]]));
-      double power = 1;
-      for (int rho = 0; rho < p.alpha; ++rho) sums[rho] += power *= relative;
+  const double smallest = relative_powers(magnitude, m.data(), out.b, out.c);
+  for (std::int64_t i = 0; i < g.n; ++i) {
+    double power = 1;
+    for (double *c = out.c + i * g.alpha; c < out.c + (i + 1) * g.alpha; ++c) {
+      const double degree = (power *= out.t[i]) + *c;
+      *c = degree > 0 ? 1 / std::sqrt(degree) : 0;
     }
   }
+  return identical && 1 - smallest < rounding;
+}
+
+template <typename Real>
+void edge_factors(const WeightedGraph &g, const EdgeFactors<Real> &out) {
+  const Magnitudes magnitude(g);
+  for (std::int64_t i = 0; i < g.n; ++i) {
+    const double largest = magnitude.largest(i);
+    out.largest[i] = largest > 0 ? largest : 1;
+    out.diagonal[i] = magnitude.diagonal(i);
+  }
+  relative_powers(magnitude, out.largest, out.b, out.q);
 }
 
 // With M_ij = w_ij / (r_i r_j), where r = 1 or the square root of the degree, and g_ij the gradient by M_ij, that by a
 // degree d_i is -(sum_j g_ij M_ij + g_ji M_ji) / (2 d_i), and each w_ij is a term of d_i.
 template <typename Real>
-void edge_factors_backward(const WeightedPairs &p, const double *largest, const Real *grad_b, const double *grad_q,
+void edge_factors_backward(const WeightedGraph &g, const double *largest, const Real *grad_b, const double *grad_q,
                            const double *grad_diagonal, double *grad) {
-  const Magnitudes magnitude(p);
-  std::vector<double> root(p.n), by_degree(p.n);
-  for (std::int64_t i = 0; i < p.n; ++i) root[i] = std::sqrt(largest[i]);
-  std::fill_n(grad, p.indptr[p.n] / 2, 0.0);
-  for (std::int64_t i = 0; i < p.n; ++i) {
-    const double *by_sums = grad_q + i * p.alpha;
-    for (std::int32_t e = p.indptr[i]; e < p.indptr[i + 1]; ++e) {
-      const std::int32_t j = p.indices[e];
+  const Magnitudes magnitude(g);
+  std::vector<double> root(g.n), by_degree(g.n);
+  for (std::int64_t i = 0; i < g.n; ++i) root[i] = std::sqrt(largest[i]);
+  std::fill_n(grad, g.indptr[g.n] / 2, 0.0);
+  for (std::int64_t i = 0; i < g.n; ++i) {
+    const double *by_sums = grad_q + i * g.alpha;
+    for (std::int32_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
+      const std::int32_t j = g.indices[e];
       const double entry = magnitude(i, e), relative = entry / largest[i];
       double by_relative = 0;
-      for (int rho = p.alpha; rho > 0; --rho) by_relative = by_relative * relative + rho * by_sums[rho - 1];
+      for (int rho = g.alpha; rho > 0; --rho) by_relative = by_relative * relative + rho * by_sums[rho - 1];
       const double by_entry = double(grad_b[e]) / (root[i] * root[j]) + by_relative / largest[i];
-      grad[p.pairs[e]] += by_entry / magnitude.scale(i, e);
+      grad[g.pairs[e]] += by_entry / magnitude.scale(i, e);
       if (magnitude.normalized) {
         by_degree[i] -= by_entry * entry;
         by_degree[j] -= by_entry * entry;
       }
     }
   }
-  for (std::int64_t i = 0; i < p.n; ++i) {
+  for (std::int64_t i = 0; i < g.n; ++i) {
     by_degree[i] = magnitude.degree[i] > 0 ? by_degree[i] / (2 * magnitude.degree[i]) : 0.0;
-    if (p.shift == Shift::laplacian) by_degree[i] = grad_diagonal[i];
+    if (g.shift == Shift::laplacian) by_degree[i] = grad_diagonal[i];
   }
-  if (p.shift == Shift::adjacency) return;
-  for (std::int64_t i = 0; i < p.n; ++i)
-    for (std::int32_t e = p.indptr[i]; e < p.indptr[i + 1]; ++e) grad[p.pairs[e]] += by_degree[i];
+  if (g.shift == Shift::adjacency) return;
+  for (std::int64_t i = 0; i < g.n; ++i)
+    for (std::int32_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) grad[g.pairs[e]] += by_degree[i];
 }
 
-template bool hadamard_factors(const std::int32_t *, const std::int32_t *, const double *, std::int64_t, int, double,
-                               Shift, double, const Factors<float> &);
-template bool hadamard_factors(const std::int32_t *, const std::int32_t *, const double *, std::int64_t, int, double,
-                               Shift, double, const Factors<double> &);
-template void edge_factors(const WeightedPairs &, const EdgeFactors<float> &);
-template void edge_factors(const WeightedPairs &, const EdgeFactors<double> &);
-template void edge_factors_backward(const WeightedPairs &, const double *, const float *, const double *,
+template bool hadamard_factors(const WeightedGraph &, double, double, const Factors<float> &);
+template bool hadamard_factors(const WeightedGraph &, double, double, const Factors<double> &);
+template void edge_factors(const WeightedGraph &, const EdgeFactors<float> &);
+template void edge_factors(const WeightedGraph &, const EdgeFactors<double> &);
+template void edge_factors_backward(const WeightedGraph &, const double *, const float *, const double *,
                                     const double *, double *);
-template void edge_factors_backward(const WeightedPairs &, const double *, const double *, const double *,
+template void edge_factors_backward(const WeightedGraph &, const double *, const double *, const double *,
                                     const double *, double *);
 
 }  // namespace s2gnn

@@ -297,18 +297,20 @@ bool hadamard_factors(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, I
   require(indptr.shape(0) == t.shape(0) + 1 && c.shape(0) == t.shape(0) && weights.shape(0) == indices.shape(0) &&
               b.shape(0) == indices.shape(0) && 0 <= shift && shift <= 3,
           "hadamard_factors wants weights and b (nnz), c (n, alpha) and t (n)");
+  const s2gnn::WeightedGraph g = {indptr.data(), indices.data(), nullptr, weights.data(), std::int64_t(t.shape(0)),
+                                  int(c.shape(1)), s2gnn::Shift(shift)};
   nb::gil_scoped_release unlocked;
-  return s2gnn::hadamard_factors<Real>(indptr.data(), indices.data(), weights.data(), t.shape(0), int(c.shape(1)),
-                                       epsilon, s2gnn::Shift(shift), rounding, {b.data(), c.data(), t.data()});
+  return s2gnn::hadamard_factors<Real>(g, epsilon, rounding, {b.data(), c.data(), t.data()});
 }
 
 void number_pairs(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, Out<std::int32_t, 1> pairs) {
   require(indptr.shape(0) >= 1 && indices.shape(0) == pairs.shape(0), "number_pairs wants indices and pairs (nnz)");
   nb::gil_scoped_release unlocked;
-  s2gnn::number_pairs(indptr.data(), indices.data(), std::int64_t(indptr.shape(0)) - 1, pairs.data());
+  require(s2gnn::number_pairs(indptr.data(), indices.data(), std::int64_t(indptr.shape(0)) - 1, pairs.data()),
+          "number_pairs wants a symmetric pattern without a diagonal");
 }
 
-s2gnn::WeightedPairs weighted_pairs(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<std::int32_t, 1> pairs,
+s2gnn::WeightedGraph weighted_pairs(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<std::int32_t, 1> pairs,
                                     In<double, 1> weights, int shift, std::size_t alpha) {
   require(indptr.shape(0) >= 1 && pairs.shape(0) == indices.shape(0) && 2 * weights.shape(0) == indices.shape(0) &&
               0 <= shift && shift <= 3,
@@ -321,25 +323,25 @@ template <typename Real>
 void edge_factors(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<std::int32_t, 1> pairs,
                   In<double, 1> weights, int shift, Out<Real, 1> b, Out<double, 2> q, Out<double, 1> largest,
                   Out<double, 1> diagonal) {
-  const auto p = weighted_pairs(indptr, indices, pairs, weights, shift, q.shape(1));
-  const std::size_t n = p.n;
+  const auto g = weighted_pairs(indptr, indices, pairs, weights, shift, q.shape(1));
+  const std::size_t n = g.n;
   require(b.shape(0) == indices.shape(0) && q.shape(0) == n && largest.shape(0) == n && diagonal.shape(0) == n,
           "edge_factors wants b (nnz), q (n, alpha), largest and diagonal (n)");
   nb::gil_scoped_release unlocked;
-  s2gnn::edge_factors<Real>(p, {b.data(), q.data(), largest.data(), diagonal.data()});
+  s2gnn::edge_factors<Real>(g, {b.data(), q.data(), largest.data(), diagonal.data()});
 }
 
 template <typename Real>
 void edge_factors_backward(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<std::int32_t, 1> pairs,
                            In<double, 1> weights, int shift, In<double, 1> largest, In<Real, 1> grad_b,
                            In<double, 2> grad_q, In<double, 1> grad_diagonal, Out<double, 1> grad) {
-  const auto p = weighted_pairs(indptr, indices, pairs, weights, shift, grad_q.shape(1));
-  const std::size_t n = p.n;
+  const auto g = weighted_pairs(indptr, indices, pairs, weights, shift, grad_q.shape(1));
+  const std::size_t n = g.n;
   require(grad_b.shape(0) == indices.shape(0) && grad_q.shape(0) == n && largest.shape(0) == n &&
               grad_diagonal.shape(0) == n && grad.shape(0) == weights.shape(0),
           "edge_factors_backward wants grad_b (nnz), grad_q (n, alpha), largest and grad_diagonal (n), grad (pairs)");
   nb::gil_scoped_release unlocked;
-  s2gnn::edge_factors_backward<Real>(p, largest.data(), grad_b.data(), grad_q.data(), grad_diagonal.data(),
+  s2gnn::edge_factors_backward<Real>(g, largest.data(), grad_b.data(), grad_q.data(), grad_diagonal.data(),
                                      grad.data());
 }
 
