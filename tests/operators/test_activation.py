@@ -23,6 +23,20 @@ def test_without_dropout_it_is_bias_and_relu(name):
         assert torch.equal(activate(x, bias, 0.0), F.relu(x + bias))
 
 
+@pytest.mark.parametrize("name", kernel.available())
+@pytest.mark.parametrize("shape", [(0, 3, 17), (0, 1, 1), (5, 3, 0)])
+@pytest.mark.parametrize("drop", [0.0, 0.4])
+def test_without_elements_results_are_empty_and_gradients_zero(name, shape, drop):
+    x, bias = branches(shape=shape)
+    leaves = [y.requires_grad_() for y in (x, bias, torch.ones(shape[1]))]
+    with kernel.use(name):
+        activated, combined = activate(x, bias, drop), combine(*leaves, drop)
+        (activated.sum() + combined.sum()).backward()
+    assert activated.shape == shape
+    assert combined.shape == (shape[0], shape[2])
+    assert all(torch.equal(leaf.grad, torch.zeros_like(leaf)) for leaf in leaves)
+
+
 @pytest.mark.parametrize("variant", NATIVE)
 @pytest.mark.parametrize("drop", [0.1, 0.5, 0.9])
 def test_native_and_plain_paths_drop_the_same_elements(variant, drop):

@@ -108,6 +108,9 @@ s2gnn::Activation activation(const Array &x, double drop, std::uint32_t key, int
 
 using Branches = nb::ndarray<const float, nb::ndim<3>, nb::device::cpu>;  // (rows, branches, columns), strided
 
+// An array without elements has no strides.
+bool contiguous_columns(const Branches &x) { return x.size() == 0 || x.stride(2) == 1 || x.shape(2) == 1; }
+
 template <typename Left, typename Right>
 bool same_shape(const Left &a, const Right &b) {
   return a.shape(0) == b.shape(0) && a.shape(1) == b.shape(1) && a.shape(2) == b.shape(2);
@@ -115,8 +118,7 @@ bool same_shape(const Left &a, const Right &b) {
 
 void activate(const std::string &variant, Branches x, In<float, 2> bias,
               double drop, std::uint32_t key, int threads, Out<float, 3> out) {
-  require(bias.shape(0) == x.shape(1) && bias.shape(1) == x.shape(2) && same_shape(x, out) &&
-              (x.stride(2) == 1 || x.shape(2) == 1),
+  require(bias.shape(0) == x.shape(1) && bias.shape(1) == x.shape(2) && same_shape(x, out) && contiguous_columns(x),
           "activate wants x and out (rows, branches, columns), columns contiguous, and bias (branches, columns)");
   const auto &kernel = find(variant);
   const auto a = activation(x, drop, key, threads);
@@ -137,7 +139,7 @@ void activate_backward(const std::string &variant, In<float, 3> grad, In<float, 
 
 bool fit(const Branches &x, const In<float, 2> &bias, const In<float, 1> &mu) {
   return bias.shape(0) == x.shape(1) && bias.shape(1) == x.shape(2) && mu.shape(0) == x.shape(1) &&
-         (x.stride(2) == 1 || x.shape(2) == 1);
+         contiguous_columns(x);
 }
 
 void combine(const std::string &variant, Branches x, In<float, 2> bias, In<float, 1> mu, double drop, std::uint32_t key,
