@@ -76,11 +76,38 @@ def test_a_hub_and_any_number_of_threads_give_the_same_bits(name):
 def test_passes_over_tiles_give_the_bits_of_one_pass(variant, name, monkeypatch):
     powers = SobolevOperator(random_graph(400, 0.7), 3, 0.7, "laplacian").powers
     h = signal(name, 3, 400, 93)
-    with kernel.use(variant):
-        expected = MAPS[name](powers, h)
-        for kibibytes in (4, 8, 16, 32, 64):
-            monkeypatch.setattr(propagation, "CACHED_ROWS", 2**10 * kibibytes)
-            assert torch.equal(MAPS[name](powers, h), expected)
+    threads = torch.get_num_threads()
+    try:
+        with kernel.use(variant):
+            expected = MAPS[name](powers, h)
+            for kibibytes in (4, 8, 16, 32, 64):
+                monkeypatch.setattr(propagation, "CACHED_ROWS", 2**10 * kibibytes)
+                for count in (1, 3):
+                    torch.set_num_threads(count)
+                    assert torch.equal(MAPS[name](powers, h), expected)
+    finally:
+        torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("variant", NATIVE)
+def test_without_memory_for_a_buffer_there_is_an_exception(variant):
+    code = f"""
+import resource
+import numpy as np
+from s2gnn.operators import kernel
+n = 2**24  # the buffer takes four bytes for each node; zeros take memory where they are written
+indptr, none, row = np.zeros(n + 1, np.int32), np.zeros(0, np.int32), np.zeros((n, 1), np.float32)
+signals, out = np.zeros((n, 2, 1), np.float32), np.zeros((n, 1), np.float32)
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**24,) * 2)
+powers = indptr, none, none.astype(np.float32), row, row[:, 0]
+try:
+    kernel.native_module().fan_in({variant!r}, *powers, 1, 1, 2**23, signals, out)
+except MemoryError:
+    print("no memory")
+"""
+    result = run(code, OMP_NUM_THREADS="1")
+    assert result.stdout.strip() == "no memory", result.stderr
 
 
 @pytest.mark.parametrize("chosen", kernel.available())

@@ -18,8 +18,8 @@ namespace s2gnn {
 template <typename Real>
 struct Powers {
   const std::int32_t *indptr;   // (n + 1)
-  const std::int32_t *indices;  // (nnz)
-  const Real *b;                // (nnz)
+  const std::int32_t *indices;  // (nnz), sorted within a row, of a symmetric pattern
+  const Real *b;                // (nnz), the same for both directions
   const Real *c;                // (n, alpha)
   const Real *t;                // (n), or null
   const Real *diagonal;         // S_rho(i, i), (n, alpha), where t is null

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <new>
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -61,6 +62,7 @@ class Buffer {
     if (size <= size_) return;
     delete[] data_;
     data_ = nullptr;
+    size_ = 0;  // if there is no memory
     data_ = new T[size];
     size_ = size;
   }
@@ -89,8 +91,17 @@ void for_balanced_rows(const std::int32_t *indptr, std::int64_t n, int threads, 
     }
     bounds[thread] = low;
   }
+  bool out_of_memory = false;  // an exception must not leave the parallel region
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
-  for (int thread = 0; thread < threads; ++thread) work(thread, bounds[thread], bounds[thread + 1]);
+  for (int thread = 0; thread < threads; ++thread) {
+    try {
+      work(thread, bounds[thread], bounds[thread + 1]);
+    } catch (const std::bad_alloc &) {
+#pragma omp atomic write
+      out_of_memory = true;
+    }
+  }
+  if (out_of_memory) throw std::bad_alloc();
 }
 
 }  // namespace
