@@ -495,13 +495,12 @@ void combine_backward(const Activation &a, const float *x, const float *bias, co
         by_mu[branch] += inner;
       }
   }
-  const auto reduce = [&](std::int64_t at) {
-    double total = 0;
-    for (std::int64_t block = 0; block < blocks; ++block) total += sums(block)[at];
-    return float(total);
-  };
-  for (std::int64_t k = 0; k < size; ++k) grad_bias[k] = reduce(k);
-  for (std::int64_t branch = 0; branch < a.branches; ++branch) grad_mu[branch] = reduce(size + branch);
+  Buffer<double> totals(size + a.branches);
+  std::fill_n(totals.data(), size + a.branches, 0.0);
+  for (std::int64_t block = 0; block < blocks; ++block)
+    for (std::int64_t k = 0; k < size + a.branches; ++k) totals[k] += sums(block)[k];
+  std::copy(totals.data(), totals.data() + size, grad_bias);
+  std::copy(totals.data() + size, totals.data() + size + a.branches, grad_mu);
 }
 
 void combine(Activation a, const float *x, const float *bias, const float *mu, float *out) {
