@@ -24,7 +24,7 @@ from tests.experiments.made_records import made_record
 RECORD = Record(
     "c0ffee", 7, {"name": "ε"}, {"accuracy": 0.9}, 1.5, {"epochs": 5}, "2024-01-01T00:00:00+00:00", None, {"torch": "2"}
 )
-LINE = canonical_json(asdict(RECORD))
+LINE = canonical_json({name: value for name, value in asdict(RECORD).items() if name != "error"})
 SIZE = len(LINE) + 1
 
 
@@ -38,6 +38,17 @@ def test_what_is_appended_is_read_and_the_first_of_duplicates_counts(tmp_path):
     lines = records.path.read_text().splitlines()
     assert len(lines) == 4
     assert json.loads(lines[0])["metrics"] == {"accuracy": 0.9}
+
+
+def test_a_line_has_an_error_only_where_a_trial_failed(tmp_path):
+    records = Records(tmp_path / "runs.jsonl")
+    failed = replace(RECORD, seed=8, error="TypeError: no")
+    for record in (RECORD, failed):
+        records.append(record)
+    first, second = map(json.loads, records.path.read_text().splitlines())
+    assert canonical_json(first) == LINE
+    assert second == {**first, "seed": 8, "error": "TypeError: no"}
+    assert records.read() == [RECORD, failed]
 
 
 def test_a_folder_is_read_whole_and_written_to_one_file(tmp_path):

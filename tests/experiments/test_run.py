@@ -1,5 +1,6 @@
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -10,10 +11,13 @@ import pytest
 import torch
 
 from s2gnn.data.splits import VALIDATION_SEEDS
+from s2gnn.errors import SeedError
 from s2gnn.experiments import BUDGETS, Records, load_task, make_experiment
+from s2gnn.experiments.experiment import canonical_json
 from s2gnn.experiments.protocols import FAIR, Rung
-from s2gnn.experiments.records import RecordsFolder
-from s2gnn.experiments.run import Job, Queue, expected_seconds, missing_jobs, run_experiments, run_jobs, search_records
+from s2gnn.experiments.records import RecordsFolder, search_records
+from s2gnn.experiments.run import Job, Queue, SearchQueue, expected_seconds, missing_jobs, run_experiments, run_jobs
+from s2gnn.experiments.tasks import Run
 from tests.experiments.made_records import append
 
 SHORT = replace(FAIR, epochs=3)
@@ -138,7 +142,7 @@ def test_no_run_starts_that_would_not_finish_in_time(records, listener, monkeypa
 
 
 def test_a_run_that_took_longer_than_expected_sets_the_time_of_the_next(records, monkeypatch):
-    slow = SimpleNamespace(run=lambda seed: SimpleNamespace(seed=seed, metrics={"test_accuracy": 0.9}, seconds=100.0))
+    slow = SimpleNamespace(run=lambda seed: Run(seed, {"test_accuracy": 0.9}, 100.0))
     monkeypatch.setattr("s2gnn.experiments.run.load_task", lambda experiment: slow)
     queue = [replace(job, seconds=1.0) for job in missing_jobs([experiment(seeds=3)], records)]
     run_jobs(Queue(queue), records, end=time.time() + 50)
@@ -194,18 +198,98 @@ def test_a_search_comes_first_and_its_best_configuration_is_tested(records, list
     assert listener.said[-1] == "budget standard: all runs of 1 experiments are on record"
 
 
-def test_a_search_that_fails_does_not_stop_the_others(records, listener, monkeypatch):
-    def failing(experiment):
+def failing_with(error, fails, monkeypatch):
+    """Let training raise `error` where `fails(experiment, seed)`."""
+
+    def load(experiment):
         task = load_task(experiment)
-        if experiment.model == "mlp":
-            monkeypatch.setattr(task, "fit", None)
+        kind, fit = type(task), type(task).fit
+
+        def fit_or_fail(self, seed, **options):
+            if fails(self.experiment, seed):
+                raise error
+            return fit(self, seed, **options)
+
+        task.__class__ = type(kind.__name__, (kind,), {"fit": fit_or_fail})
         return task
 
-    monkeypatch.setattr("s2gnn.experiments.run.load_task", failing)
-    failures = run_experiments([experiment("mlp"), experiment("svm")], records, listener, budget=SEARCH)
+    monkeypatch.setattr("s2gnn.experiments.run.load_task", load)
+
+
+def test_a_failed_trial_is_recorded_with_its_error_and_the_search_goes_on(records, listener, monkeypatch):
+    wanted = experiment("sign")
+    default = SearchQueue([wanted], records, SEARCH, 1, Listener()).next()
+    failing_with(TypeError("no such width"), lambda trial, _: trial.key == default.experiment.key, monkeypatch)
+    assert run_experiments([wanted], records, listener, budget=SEARCH) == []
+    failed = [trial for trial in search_records(records).read() if trial.error]
+    assert [(trial.metrics, trial.error) for trial in failed] == [
+        ({"validation": 0.0, "epoch": 0.0}, "TypeError: no such width")
+    ]
+    assert listener.said[-2:] == [
+        "1 trial failed, recorded with the lowest score; to train again, delete the line in "
+        f"{search_records(records).path}:",
+        f"digits knn sign fair, seed {VALIDATION_SEEDS[0]}: TypeError: no such width",
+    ]
+    assert len(records.read()) == 2
+    found = {canonical_json(record.experiment["arguments"]) for record in records.read()}
+    assert canonical_json(default.experiment.hyperparameters.model) not in found
+    assert run_experiments([wanted], records, listener, budget=SEARCH) == []
+    assert listener.said[-1] == "budget standard: all runs of 1 experiments are on record"
+
+
+def test_a_failed_test_seed_is_reported_and_run_again(records, listener, monkeypatch):
+    wanted = experiment("mlp")
+    with monkeypatch.context() as broken:
+        failing_with(TypeError("no"), lambda _, seed: seed not in VALIDATION_SEEDS, broken)
+        failures = run_experiments([wanted, experiment("svm")], records, listener, budget=SEARCH)
+    assert [failure.partition(", seed ")[0] for failure in failures] == ["digits knn mlp fair", "digits knn svm fair"]
+    assert (records.read(), listener.said[-1]) == ([], "14 of 18 runs finished; rerun the command to resume")
+    assert run_experiments([wanted], records, listener, budget=SEARCH) == []
+    assert {record.seed for record in records.read()} == set(wanted.seeds)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [MemoryError("no room"), OSError("disk full"), RuntimeError("DefaultCPUAllocator: can't allocate memory: 4 bytes")],
+)
+def test_an_error_of_the_machine_is_no_failure_of_the_configuration(records, listener, monkeypatch, error):
+    with monkeypatch.context() as broken:
+        failing_with(error, lambda *_: True, broken)
+        failures = run_experiments([experiment("mlp")], records, listener, budget=SEARCH)
     assert len(failures) == 4
-    assert all("digits knn mlp fair, seed " in failure and "TypeError" in failure for failure in failures)
-    assert {record.experiment["model"] for record in records.read()} == {"svm"}
+    assert all(failure.endswith(f"{type(error).__name__}: {error}") for failure in failures)
+    assert search_records(records).read() == []
+    run_experiments([experiment("mlp")], records, listener, budget=SEARCH)
+    assert len(records.read()) == 2
+
+
+def test_data_that_cannot_be_loaded_fail_the_run_and_not_the_configuration(records, listener, monkeypatch):
+    def load(experiment):
+        raise ValueError(f"{experiment.data} is damaged")
+
+    monkeypatch.setattr("s2gnn.experiments.run.load_task", load)
+    failures = run_experiments([experiment("mlp")], records, listener, budget=SEARCH)
+    assert all(failure.endswith("ValueError: digits is damaged") for failure in failures)
+    assert len(failures) == 4
+    assert search_records(records).read() == []
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Deadly(Job):
+    """Kills the process that receives it."""
+
+    def __reduce__(self):
+        return die, ()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_a_killed_process_leaves_no_record_of_its_trial(records):
+    with pytest.raises(SeedError, match="digits knn mlp fair, seed .* was killed by SIGKILL, as .*: lower jobs"):
+        run_jobs(Queue([Deadly(experiment(), VALIDATION_SEEDS[0])]), records, jobs=2)
+    assert search_records(records).read() == []
 
 
 # One process that has imported everything forks the runs, so that ten of them start at once.

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -6,6 +7,7 @@ import pytest
 from scipy import stats
 
 from s2gnn.experiments import BUDGETS
+from s2gnn.experiments.halving import Search
 from s2gnn.experiments.records import Records, RecordsFolder
 from s2gnn.experiments.registry import find_study
 from s2gnn.experiments.run import missing_jobs
@@ -151,6 +153,24 @@ def test_the_json_fields_that_programs_rely_on(folder):
     assert list(measured["scores"].values()) == pytest.approx([92.0, 92.5, 94.5])
     assert (measured["s2gnn_leads"]["n"], measured["budget"], measured["commits"]) == (3, "quick", ["abc"])
     assert cells["har", "gcn"]["measured"]["fair"]["score"] is None
+
+
+def test_failed_trials_of_a_search_are_shown(folder):
+    standard = BUDGETS["standard"]
+    gat = Search(TABLE.experiment(cell("cancer-b", "gat"), FAIR, standard), standard)
+    for trials in (next(gat.rounds({}))[:2], list(gat.rounds({}))[1][:1]):
+        for trial in trials:
+            made = made_record(trial, trial.seeds[0], 0.0, "standard")
+            Records(folder / "searches" / "table2-knn.jsonl").append(replace(made, error="TypeError: no"))
+    assert (
+        "Failed trials, which have the lowest score of their search: gat (cancer-b, knn, k = 30, fair) 3, "
+        "TypeError: no." in markdown(folder)
+    )
+    cells = find_study("table2-knn").json(folder)["cells"]
+    measured = cells[TABLE.cells.index(cell("cancer-b", "gat"))]["measured"]
+    assert [trial["error"] for trial in measured["fair"]["failed_trials"]] == ["TypeError: no"] * 3
+    assert (measured["released"]["failed_trials"], measured["fair"]["failed_trials"][0]["seed"]) == ([], trial.seeds[0])
+    assert "Failed trials" not in markdown(folder, selection=Selection(models=["gcn"]))
 
 
 def test_models_that_were_still_improving_are_named_once(tmp_path):

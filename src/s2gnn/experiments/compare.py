@@ -152,6 +152,23 @@ class KnownRuns:
         return runs if metric is None else runs.by(metric)
 
 
+def failed_trials(trials: Iterable[Record], experiment: Experiment, budget: Budget) -> list[Record]:
+    """Those of `trials` that failed in the search of an experiment; rounds of a search differ in their epochs."""
+    wanted = _without_epochs(experiment.describe())
+    return [
+        trial
+        for trial in trials
+        if trial.error is not None
+        and trial.budget.get("name") == budget.name
+        and _without_epochs(trial.experiment) == wanted
+    ]
+
+
+def _without_epochs(description: Mapping[str, Any]) -> str:
+    protocol = {name: v for name, v in description["protocol"].items() if name not in ("epochs", "patience")}
+    return _without_hyperparameters({**description, "protocol": protocol})
+
+
 def _without_hyperparameters(description: Mapping[str, Any]) -> str:
     chosen = ("lr", "weight_decay", "arguments")
     return canonical_json({name: value for name, value in description.items() if name not in chosen})

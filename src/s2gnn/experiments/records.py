@@ -36,6 +36,7 @@ class Record:
         finished: time of completion, UTC, in ISO 8601.
         commit: of the code; `None` outside a checkout.
         versions: of Python and the packages that numbers depend on.
+        error: why a trial of a search failed; a line has it only then.
     """
 
     key: str
@@ -47,6 +48,7 @@ class Record:
     finished: str
     commit: str | None
     versions: dict[str, str]
+    error: str | None = None
 
     @property
     def search(self) -> str | None:
@@ -60,7 +62,7 @@ class Record:
         return "test_roc_auc" if "test_roc_auc" in self.metrics else "test_accuracy"
 
 
-_FIELDS = tuple(field.name for field in dataclasses.fields(Record))
+_FIELDS = tuple(field.name for field in dataclasses.fields(Record) if field.name != "error")
 
 
 def as_frame(records: Iterable[Record]) -> pd.DataFrame:
@@ -70,9 +72,8 @@ def as_frame(records: Iterable[Record]) -> pd.DataFrame:
         experiment = {name: value for name, value in record.experiment.items() if name not in ("arguments", "version")}
         row = {"key": record.key, "seed": record.seed, **experiment, **record.experiment["arguments"]}
         row |= {"protocol": record.experiment["protocol"]["name"], "budget": record.budget.get("name")}
-        rows.append(
-            {**row, **record.metrics, "seconds": record.seconds, "finished": record.finished, "commit": record.commit}
-        )
+        row |= {**record.metrics, "seconds": record.seconds, "finished": record.finished, "commit": record.commit}
+        rows.append(row if record.error is None else {**row, "error": record.error})
     return pd.DataFrame(rows)
 
 
@@ -92,7 +93,10 @@ class Records:
 
     def append(self, record: Record) -> None:
         """Add one record."""
-        line = f"{canonical_json(asdict(record))}\n".encode()
+        content = asdict(record)
+        if record.error is None:
+            del content["error"]
+        line = f"{canonical_json(content)}\n".encode()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY, 0o666)
         try:
@@ -171,6 +175,11 @@ class RecordsFolder(Records):
             yield from Records(path)._lines()
 
 
+def search_records(records: Records) -> RecordsFolder:
+    """The records of the searches before those of a study."""
+    return RecordsFolder(records.path.parent / "searches", records.path.stem)
+
+
 def _after_last_newline(descriptor: int) -> bytes:
     end, tail = os.fstat(descriptor).st_size, b""
     while end > 0:
@@ -198,4 +207,5 @@ def _parsed(line: bytes) -> Record | None:
     metrics = content["metrics"].values()
     if not metrics or not all(isinstance(value, int | float) for value in metrics):
         return None
-    return Record(**{name: content[name] for name in _FIELDS})
+    error = content.get("error")
+    return Record(**{name: content[name] for name in _FIELDS}, error=None if error is None else str(error))

@@ -17,7 +17,7 @@ from s2gnn.data.splits import VALIDATION_SEEDS
 from s2gnn.errors import InputError
 from s2gnn.experiments.experiment import Experiment, canonical_json
 from s2gnn.experiments.protocols import Budget
-from s2gnn.experiments.records import Record, Records, RecordsFolder
+from s2gnn.experiments.records import Record, Records, search_records
 from s2gnn.experiments.tasks import Run, Task, load_task
 from s2gnn.learning.classical import CLASSICAL
 from s2gnn.learning.many import computing_with, threads_per_run
@@ -118,6 +118,14 @@ def run_experiments(
     finally:
         if queue.recorded < queue.total:
             report(f"{queue.recorded} of {queue.total} runs finished; rerun the command to resume")
+        if queue.failed_trials:
+            trials = "1 trial" if len(queue.failed_trials) == 1 else f"{len(queue.failed_trials)} trials"
+            report(
+                f"{trials} failed, recorded with the lowest score; to train again, delete the line in "
+                f"{search_records(records).path}:"
+            )
+            for failed in queue.failed_trials:
+                report(failed)
 
 
 class Queue:
@@ -127,20 +135,23 @@ class Queue:
         total: number of runs.
         seconds: that all of them are expected to take.
         recorded: number of runs that have a record by now.
+        failed_trials: why trials failed, one line each.
     """
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self.total, self.seconds, self.recorded = len(jobs), sum(job.seconds for job in jobs), 0
+        self.failed_trials: list[str] = []
         self._jobs = iter(jobs)
 
     def next(self) -> Job | None:
         """The run to start now; `None` if there is none before another one ends."""
         return next(self._jobs, None)
 
-    def take(self, record: Record) -> None:
+    def take(self, job: Job, record: Record) -> None:
         """Learn the result of a run."""
-        del record
         self.recorded += 1
+        if record.error is not None:
+            self.failed_trials.append(f"{job.title}: {record.error}")
 
 
 class SearchQueue(Queue):
@@ -186,15 +197,10 @@ class SearchQueue(Queue):
                     return self._job(search, experiment, seed)
         return None
 
-    def take(self, record: Record) -> None:
+    def take(self, job: Job, record: Record) -> None:
         """See `Queue`."""
-        super().take(record)
+        super().take(job, record)
         self._scores[record.key, record.seed] = record.metrics.get("validation", 0.0)
-
-
-def search_records(records: Records) -> RecordsFolder:
-    """The records of the searches before those of a study."""
-    return RecordsFolder(records.path.parent / "searches", records.path.stem)
 
 
 def search_module(name: str) -> ModuleType:
@@ -235,7 +241,11 @@ def run_jobs(
     """Train and score the runs of a queue, and append a record as each finishes.
 
     Interrupted at any time, a new queue resumes after the last record; what is in training is lost. A run that fails
-    does not stop the other experiments.
+    does not stop the other experiments, and a new queue has it again. A failed trial of a search, in contrast, is
+    recorded with its error and the lowest score, so that the search goes on without its configuration. This does not
+    hold where the cause may be something other than the configuration: data that cannot be loaded, no memory or a
+    failed file operation count as a failed run, and a killed process, which the system may have chosen because of what
+    else was running, leaves no record and stops all runs, since the others are likely to be killed as well.
 
     Args:
         queue: the runs.
@@ -297,9 +307,10 @@ def run_jobs(
                 finished=datetime.now(UTC).isoformat(timespec="seconds"),
                 commit=commit,
                 versions=versions,
+                error=outcome.error,
             )
             (search_records(records) if job.trial else records).append(record)
-            queue.take(record)
+            queue.take(job, record)
             report(progress())
     return list(failures.values())
 
@@ -352,7 +363,7 @@ def expected_seconds(
     """The jobs with the time that each may take, by records of the same model and graph, or by timing a few epochs."""
     known: dict[str, list[float]] = {}
     for record in records:
-        if record.budget.get("threads") == threads:
+        if record.error is None and record.budget.get("threads") == threads:
             known.setdefault(_costs_like(record.experiment), []).append(record.seconds / _trained_epochs(record))
     likes = [_costs_like(job.experiment.describe()) for job in queue]
     unknown = len(set(likes) - known.keys())

@@ -6,9 +6,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from s2gnn.experiments.compare import most
+from s2gnn.experiments.compare import failed_trials, most
 from s2gnn.experiments.hyperparameters import Value
 from s2gnn.experiments.protocols import named_protocol
+from s2gnn.experiments.records import RecordsFolder, search_records
 from s2gnn.experiments.study import ALL, Selection, StudyCell, TrainedStudy, catalog
 from s2gnn.experiments.table_result import Column, Shown, TableResult
 
@@ -70,7 +71,19 @@ class TableStudy(TrainedStudy):
             (cell, protocol): Shown.of(by_budget, common[Column.of(cell), protocol])
             for (cell, protocol), by_budget in runs.items()
         }
-        return TableResult(self.select(selection), selection, runs, shown)
+        searches = [budget for budget in budgets if budget.rungs]
+        trials = search_records(RecordsFolder(folder, self.name)).read() if searches else []
+        failed = {
+            (cell, protocol.name): [
+                trial
+                for budget in searches
+                for trial in failed_trials(trials, self.experiment(cell, protocol, budget), budget)
+            ]
+            for cell in self.cells
+            for protocol in self.protocols
+            if any(trial.error for trial in trials)
+        }
+        return TableResult(self.select(selection), selection, runs, shown, failed)
 
 
 def table_names() -> tuple[str, ...]:

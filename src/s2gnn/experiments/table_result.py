@@ -91,12 +91,14 @@ class TableResult(Result):
         selection: what was selected.
         runs: of every cell of the whole table, by cell and protocol, then by budget.
         shown: what is shown of them.
+        failed: trials of searches that failed, by cell and protocol.
     """
 
     study: "TableStudy"
     selection: Selection
     runs: Mapping[tuple[StudyCell, str], Mapping[str, Runs]]
     shown: Mapping[tuple[StudyCell, str], Shown]
+    failed: Mapping[tuple[StudyCell, str], Sequence[Record]]
 
     def scores(self, cell: StudyCell, protocol: Protocol, metric: str | None = None) -> Runs:
         """The runs that are shown, by a metric."""
@@ -306,7 +308,20 @@ class TableResult(Result):
             else f"No runs yet with budget {', '.join(budgets)}: s2gnn study run {command}"
         )
         verdicts = self._link_verdicts() if study.links else self._ablation_notes()
-        return (*verdicts, *((improving,) if improving else ()), study.legend or self._legend(), made)
+        found = (*verdicts, improving, self._failed_trials(), study.legend or self._legend(), made)
+        return tuple(note for note in found if note)
+
+    def _failed_trials(self) -> str:
+        """How many trials failed in which searches, and an error of each."""
+        found: dict[str, list[Record]] = {}
+        for cell in self.study.cells:
+            for protocol in self.study.protocols:
+                for trial in self.failed.get((cell, protocol.name), ()):
+                    place = f"{cell.label} ({Column.of(cell).title}, {trial.experiment['protocol']['name']})"
+                    known = found.setdefault(place, [])
+                    known += [] if trial in known else [trial]
+        searches = "; ".join(f"{place} {len(trials)}, {trials[0].error}" for place, trials in found.items())
+        return f"Failed trials, which have the lowest score of their search: {searches}." if searches else ""
 
     def _legend(self) -> str:
         study, score = self.study, METRICS[self.study.metrics[0]]
@@ -446,6 +461,10 @@ class TableResult(Result):
             **figures(main),
             "budget": self.shown[cell, protocol.name].budget,
             "budgets": {name: _runs_json(runs) for name, runs in by_budget.items() if runs.records},
+            "failed_trials": [
+                {"budget": trial.budget["name"], "key": trial.key, "seed": trial.seed, "error": trial.error}
+                for trial in self.failed.get((cell, protocol.name), ())
+            ],
             **({"metrics": {metric: figures(metric) for metric in others}} if others else {}),
         }
 

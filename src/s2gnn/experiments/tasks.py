@@ -31,11 +31,19 @@ Prepared = tuple[NetworkInput, GraphOperator | None]
 
 @dataclass(frozen=True)
 class Run:
-    """The scores of one seed by name, and the training time."""
+    """The scores of one seed by name, and the training time.
+
+    Attributes:
+        seed: of the run.
+        metrics: scores by name.
+        seconds: training time.
+        error: why a trial failed; `None` for a run that ended.
+    """
 
     seed: int
     metrics: dict[str, float]
     seconds: float
+    error: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,14 +93,27 @@ class Task(ABC, Generic[FittedT]):
         return Run(seed, self.score(fitted), fitted.result.seconds)
 
     def trial(self, seed: int) -> Run:
-        """Train one seed of a search and score it on its validation part; 0 for a loss that is not finite."""
+        """Train one seed of a search and score it on its validation part.
+
+        A configuration that cannot be trained has the lowest score, 0, and its error unless its loss is not finite. An
+        error of the machine (memory, files) is raised, because the same configuration may succeed another time.
+        """
         start = time.perf_counter()
         try:
             fitted = self.fit(seed)
-        except NonFiniteLossError:
-            return Run(seed, {"validation": 0.0, "epoch": 0.0}, time.perf_counter() - start)
+        except Exception as error:
+            if _of_the_machine(error):
+                raise
+            text = None if isinstance(error, NonFiniteLossError) else f"{type(error).__name__}: {error}"
+            return Run(seed, {"validation": 0.0, "epoch": 0.0}, time.perf_counter() - start, text)
         scores = {"validation": float(fitted.validation), "epoch": fitted.result.best_epoch}
         return Run(seed, scores, fitted.result.seconds)
+
+
+def _of_the_machine(error: Exception) -> bool:
+    """Whether memory ran out, also as PyTorch's allocators report it, or a file could not be used."""
+    no_memory = isinstance(error, RuntimeError) and "allocate memory" in str(error)
+    return no_memory or isinstance(error, MemoryError | OSError | torch.OutOfMemoryError)
 
 
 @dataclass(frozen=True, eq=False)
