@@ -3,8 +3,11 @@ import pytest
 import torch
 
 from s2gnn import S2GNN, InputError, S2GNNClassifier
-from s2gnn.analysis import branch_shares, branch_weights
+from s2gnn.analysis import branch_contributions, branch_shares, branch_weights, without_branch
+from s2gnn.graphs import knn_graph
+from s2gnn.learning import predict_logits
 from s2gnn.nn import GCN
+from s2gnn.operators import SobolevOperator
 
 
 def test_the_weights_of_a_hand_made_linear_fusion():
@@ -54,3 +57,62 @@ def test_what_has_no_branches_is_refused():
         branch_weights(GCN(3, 4, 2))
     with pytest.raises(InputError, match="S2GNNClassifier has no branches to weigh"):
         branch_weights(S2GNNClassifier())
+
+
+@pytest.fixture
+def points():
+    features = np.random.default_rng(1).normal(size=(30, 3)).astype(np.float32)
+    return features, knn_graph(features, k=4)
+
+
+def dense_branches(conv, x, operator):
+    """σ(S_ρ x W_ρ + b_ρ) by dense products, (α + 1, N, out)."""
+    weight, bias = conv.weight.detach().double().numpy(), conv.bias.detach().double().numpy()
+    shifted = [operator.matrix(rho) @ (x @ weight[rho]) + bias[rho] for rho in range(conv.alpha + 1)]
+    return np.maximum(shifted, 0)
+
+
+@pytest.mark.parametrize("fusion", ["linear", "mlp"])
+def test_a_contribution_is_the_norm_of_the_fused_branch(points, fusion):
+    features, graph = points
+    model = S2GNN(3, 4, 2, num_layers=1, alpha=2, epsilon=1.0, fusion=fusion, dropout=0.5)
+    x, op = model.prepare(features, graph)
+    branches = dense_branches(model.convs[0], features.astype(np.float64), SobolevOperator(graph, alpha=2, epsilon=1.0))
+    fused = model.convs[0].fusion
+    if fusion == "linear":
+        parts = [mu * branch for mu, branch in zip(fused.mu.detach().numpy(), branches, strict=True)]
+    else:
+        blocks = fused.weight.detach().double().numpy().reshape(3, 2, 2)
+        parts = [branch @ block for branch, block in zip(branches, blocks, strict=True)]
+    contributions = branch_contributions(model, x, op)
+    np.testing.assert_allclose(contributions, [[np.linalg.norm(part) for part in parts]], rtol=1e-4)
+    bias = np.zeros(2) if fusion == "linear" else fused.bias.detach().numpy()
+    before = predict_logits(model, x, op).numpy()
+    np.testing.assert_allclose(before, sum(parts) + bias, atol=1e-5)
+    for rho in range(3):
+        with without_branch(model, rho):
+            rest = predict_logits(model, x, op).numpy()
+        np.testing.assert_allclose(rest, sum(parts) - parts[rho] + bias, atol=1e-5)
+    np.testing.assert_array_equal(predict_logits(model, x, op).numpy(), before)  # no hook is left
+
+
+def test_a_branch_is_zero_in_every_layer(points):
+    features, graph = points
+    model = S2GNN(3, 4, 2, num_layers=2, alpha=1, fusion="linear")
+    x, op = model.prepare(features, graph)
+    with without_branch(model, 1):
+        alone = predict_logits(model, x, op).numpy()
+    for conv in model.convs:
+        conv.fusion.mu.data[1] = 0
+    np.testing.assert_allclose(alone, predict_logits(model, x, op).numpy(), atol=1e-6)
+    assert (branch_contributions(model, x, op)[:, 1] == 0).all()
+
+
+def test_a_branch_that_is_not_there():
+    with (
+        pytest.raises(InputError, match="there is no branch 3: choose one from 0 to 2"),
+        without_branch(S2GNN(3, 4, 2, alpha=2), 3),
+    ):
+        pass
+    with pytest.raises(InputError, match="GCN has no branches to weigh"), without_branch(GCN(3, 4, 2), 0):
+        pass

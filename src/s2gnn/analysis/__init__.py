@@ -1,6 +1,6 @@
 """Mathematics on graphs, operators and trained networks: spectrum, conditioning, stability, weights of branches."""
 
-from s2gnn.analysis.branches import branch_shares, branch_weights
+from s2gnn.analysis.branches import branch_contributions, branch_shares, branch_weights, without_branch
 from s2gnn.analysis.conditioning import Conditioning, conditioning, is_definite
 from s2gnn.analysis.edge_noise import (
     EdgeNoise,
@@ -23,6 +23,7 @@ __all__ = [
     "Penalisation",
     "StabilityBound",
     "added_edges",
+    "branch_contributions",
     "branch_shares",
     "branch_weights",
     "conditioning",
@@ -37,4 +38,5 @@ __all__ = [
     "perturbation",
     "perturbed_weights",
     "stability_bound",
+    "without_branch",
 ]

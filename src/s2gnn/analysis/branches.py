@@ -1,14 +1,18 @@
-"""What a trained network makes of its branches: the weight of every order in the fusion of each layer."""
+"""What a trained network makes of its branches: the weight and the contribution of every order in each layer."""
 
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from s2gnn.errors import InputError
+from s2gnn.learning import predict_logits
 from s2gnn.nn import GraphNetwork, S2Conv
+from s2gnn.nn.inputs import NetworkInput
+from s2gnn.operators import GraphOperator
 
 
 @runtime_checkable
@@ -49,7 +53,66 @@ def shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return divided
 
 
+def branch_contributions(network: GraphNetwork, x: NetworkInput, op: GraphOperator | None) -> NDArray[np.float64]:
+    r"""How much branch ρ = 0..α moves the fused output of each layer on an input, (layers, α + 1).
+
+    It is :math:`\|F(B_0, …, B_α) − F(B_0, …, 0, …, B_α)\|_F` with a zero in place of :math:`B_ρ`, all of it
+    without dropout: :math:`|\mu_\rho| \|B_\rho\|_F` for a linear fusion, :math:`\|B_\rho W_\rho\|_F` for an MLP fusion.
+    Other than the weights of `branch_weights`, it depends on the features and the graph.
+
+    Args:
+        network: of `S2Conv` layers, such as an `S2GNN`.
+        x: as `network.prepare` gives it.
+        op: likewise.
+    """
+    found: dict[nn.Module, NDArray[np.float64]] = {}
+
+    def measure(fusion: nn.Module, branches: Tensor) -> None:
+        whole = fusion.forward(branches)  # not called, or this hook would be again
+        found[fusion] = np.array(
+            [float((whole - fusion.forward(_zeroed(branches, rho))).norm()) for rho in range(branches.shape[1])]
+        )
+
+    layers = _layers(network)
+    with _before_fusion(layers, measure):
+        predict_logits(network, x, op)
+    return np.stack([found[layer.fusion] for layer in layers])
+
+
+@contextmanager
+def without_branch(network: GraphNetwork, rho: int) -> Iterator[None]:
+    """Let `network` compute with zeros in place of branch `rho` of every layer."""
+    layers = _layers(network)
+    if not 0 <= rho <= (least := min(layer.alpha for layer in layers)):
+        raise InputError(f"there is no branch {rho}: choose one from 0 to {least}")
+    with _before_fusion(layers, lambda _, branches: _zeroed(branches, rho)):
+        yield
+
+
+def _zeroed(branches: Tensor, rho: int) -> Tensor:
+    others = branches.clone()
+    others[:, rho] = 0
+    return others
+
+
+@contextmanager
+def _before_fusion(layers: Sequence[S2Conv], hook: Callable[[nn.Module, Tensor], Tensor | None]) -> Iterator[None]:
+    """Call `hook` with every fusion and its branches (N, α + 1, out); what it returns, if anything, replaces them."""
+
+    def call(fusion: nn.Module, arguments: tuple[Any, ...]) -> Tensor | None:
+        return hook(fusion, *arguments)
+
+    with ExitStack() as stack:
+        for layer in layers:
+            stack.enter_context(layer.fusion.register_forward_pre_hook(call))
+        yield
+
+
 def _weights(network: GraphNetwork) -> NDArray[np.float64]:
+    return np.stack([layer.fusion.branch_strengths().cpu().numpy() for layer in _layers(network)])
+
+
+def _layers(network: GraphNetwork) -> list[S2Conv]:
     layers = (
         [module for module in network.modules() if isinstance(module, S2Conv)] if isinstance(network, nn.Module) else []
     )
@@ -58,4 +121,4 @@ def _weights(network: GraphNetwork) -> NDArray[np.float64]:
             f"{type(network).__name__} has no branches to weigh: give an S2GNN or a fitted S2GNNClassifier or "
             "S2GNNRegressor"
         )
-    return np.stack([layer.fusion.branch_strengths().cpu().numpy() for layer in layers])
+    return layers
