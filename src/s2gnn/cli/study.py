@@ -3,7 +3,7 @@
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -121,13 +121,15 @@ def run(
     )
     failures: list[str] = []
     selection = Selection(names(data), names(models), protocol, seeds=seeds)
-    options = {"--models": models, "--protocol": protocol, "--seeds": seeds, "--minutes": minutes}
+    options = {"--protocol": protocol, "--seeds": seeds}
+    of_models = {"--models": models, "--minutes": minutes}
     if isinstance(found, MeasuredStudy):
-        refuse(options, f"has no effect on {study}: omit it")
-        _run_measured(found, results, selection.data, None if budget is None else named_budget(budget))
+        refuse({**options, **({} if found.models else of_models)}, f"has no effect on {study}: omit it")
+        _run_measured(found, results, selection, None if budget is None else named_budget(budget), minutes)
     elif isinstance(found, OverviewStudy):
         refuse(
-            {**options, "--data": data, "--budget": budget}, f"has no effect on {study}, which trains nothing: omit it"
+            {**options, **of_models, "--data": data, "--budget": budget},
+            f"has no effect on {study}, which trains nothing: omit it",
         )
         _check_folder(results)
         written = ", ".join(f"{results / name} as png and svg" for name in found.draw(results))
@@ -164,11 +166,13 @@ def _run_experiment(experiment: Experiment, path: Path, jobs: int, minutes: floa
     _exit_if_any(failures)
 
 
-def _run_measured(study: MeasuredStudy, results: Path, data: Sequence[str] | None, budget: Budget | None) -> None:
+def _run_measured(
+    study: MeasuredStudy, results: Path, selection: Selection, budget: Budget | None, minutes: float | None
+) -> None:
     check_writable(results / f"{study.name}.json", ".json")
     console = Console(stderr=True)
     with console.status(study.title) as status:
-        study.run(results, command_line(), data, budget, status.update)
+        study.run(results, command_line(), selection.data, budget, status.update, selection.models, minutes)
     console.print(f"wrote {results / study.name} as {'json, csv' if study.draw is None else 'json, csv, png and svg'}")
 
 

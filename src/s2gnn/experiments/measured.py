@@ -1,10 +1,12 @@
-"""Studies that are measured in one go and stored whole: numbers as JSON and CSV, figures as PNG and SVG."""
+"""Studies that measure something other than scores: numbers stored as JSON and CSV, figures as PNG and SVG."""
 
 import csv
 import io
 import json
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from s2gnn.experiments.protocols import BUDGETS, Budget
 from s2gnn.experiments.study import ALL, Selection, Study, check_names
 from s2gnn.files import write_atomically
 from s2gnn.pictures import FORMS, picture
-from s2gnn.provenance import origin
+from s2gnn.provenance import commit, origin
 from s2gnn.render import Block, Cell, Table
 
 Content = Mapping[str, Any]
@@ -25,36 +27,44 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Measurement:
-    """One data set to measure.
+    """What to measure: a data set, or one model on it.
 
     Attributes:
-        data: its name.
+        data: name of the data set.
         settings: of the study, see `MeasuredStudy.settings`.
         report: shows a line on the progress.
+        folder: of the records.
+        model: one of `MeasuredStudy.models`; empty in a study without any.
     """
 
     data: str
     settings: Content
     report: Callable[[str], None]
+    folder: Path
+    model: str = ""
 
 
 @dataclass(frozen=True)
 class MeasuredStudy(Study):
     """A table or figure that needs no training, or little.
 
-    Its content is a mapping that can be written as JSON: the settings, and "rows" with a list of rows.
+    Its content is a mapping that can be written as JSON: the settings, and "rows" with a list of rows. A study of
+    several models is stored whenever one of them is measured on a data set, and resumes there.
 
     Attributes:
         name: as on the command line.
         title: what it shows.
         paper: where in the paper.
         data: the data sets that it can be measured on.
-        measure: yields the rows of one data set.
+        measure: yields the rows of one data set, or of one model on it.
         tabulate: the content as a table.
         draw: the content as a figure; `None` if there is only a table.
         settings: what the rows have in common, given the budget.
         budgeted: whether the settings depend on the budget.
         usual: the data sets that are measured by default; `None` for all.
+        models: measured one by one; without any, data sets are measured in one go and stored together.
+        depends_on: fields of a row that the measurement of a model on a data set depends on, such as its
+            hyperparameters, given the folder of the records; if they change, it is measured again.
     """
 
     name: str
@@ -67,6 +77,8 @@ class MeasuredStudy(Study):
     settings: Callable[[Budget], Row] = lambda _: {}
     budgeted: bool = False
     usual: tuple[str, ...] | None = None
+    models: tuple[str, ...] = ()
+    depends_on: Callable[[Path, str, str], Row] = lambda *_: {}
 
     @property
     def size(self) -> str:
@@ -80,21 +92,74 @@ class MeasuredStudy(Study):
         data: Sequence[str] | None = None,
         budget: Budget | None = None,
         report: Callable[[str], None] = lambda _: None,
+        models: Sequence[str] | None = None,
+        minutes: float | None = None,
     ) -> None:
         """Measure data sets, by default the usual ones, and store NAME.json and .csv, and .png and .svg of a figure.
 
-        `command` is what the record names as its origin; `budget` is quick by default.
+        Args:
+            folder: of the records.
+            command: what the record names as its origin.
+            data: names of the data sets.
+            budget: quick by default.
+            report: shows a line on the progress.
+            models: in a study of several, by default all.
+            minutes: in a study of several models, start none after this time.
         """
         if budget is not None and not self.budgeted:
             raise InputError(f"--budget has no effect on {self.name}: omit it")
         check_names(self.name, "data set", data, self.data)
+        check_names(self.name, "model", models, self.models)
         chosen = data or self.usual or self.data
-        self._check_keeps_all(folder, chosen)
         settings, rows = self.settings(budget or BUDGETS["quick"]), []
+        if self.models:
+            end = None if minutes is None else time.monotonic() + 60 * minutes
+            wanted = product(chosen, models or self.models)
+            self._run_models(folder, command, _plain(settings), wanted, report, end)
+            return
+        self._check_keeps_all(folder, chosen)
         for name in chosen:
             report(name)
-            rows += [{"data": name, **row} for row in self.measure(Measurement(name, settings, report))]
+            rows += [{"data": name, **row} for row in self.measure(Measurement(name, settings, report, folder))]
         write_record(folder, self.name, made_record(command, {**settings, "rows": rows}), self.tabulate, self.draw)
+
+    def _run_models(
+        self,
+        folder: Path,
+        command: str,
+        settings: Row,
+        wanted: Iterable[tuple[str, str]],
+        report: Callable[[str], None],
+        end: float | None,
+    ) -> None:
+        """Measure models on data sets that have no row yet, and store the record after each; then draw it anew."""
+        code = commit()
+        for data, model in wanted:
+            given = _plain({"data": data, "model": model, **self.depends_on(folder, data, model)})
+            if any(given.items() <= row.items() for row in self._rows(folder, settings)):
+                continue
+            if end is not None and time.monotonic() >= end:
+                break
+            report(f"{data} {model}")
+            measured = self.measure(Measurement(data, settings, report, folder, model))
+            new = [{**given, "commit": code, **row} for row in measured]
+            # Read again: another process may have added rows.
+            others = [row for row in self._rows(folder, settings) if (row["data"], row["model"]) != (data, model)]
+            places = {both: place for place, both in enumerate(product(self.data, self.models))}
+            rows = sorted([*others, *new], key=lambda row: places[row["data"], row["model"]])
+            write_record(folder, self.name, made_record(command, {**settings, "rows": rows}), self.tabulate, self.draw)
+        record = self.read(folder)
+        if record is not None:
+            write_record(folder, self.name, record, self.tabulate, self.draw)
+
+    def _rows(self, folder: Path, settings: Row) -> list[Row]:
+        """The stored rows that were measured with these settings."""
+        try:
+            record = self.read(folder)
+        except InputError:  # damaged, or of another version: it is made again
+            return []
+        content = record["content"] if record else {}
+        return list(content["rows"]) if settings.items() <= content.items() else []
 
     def _check_keeps_all(self, folder: Path, data: Sequence[str]) -> None:
         """Raise if the stored record has data sets that a new one would lack."""
@@ -127,7 +192,8 @@ class MeasuredStudy(Study):
         if record is None:
             return Table(title, ("",), (), (f"No record yet: s2gnn study run {self.name}",))
         table = self.tabulate(record["content"])
-        made = f"{record['command']}; commit {record['commit']}."
+        commits = dict.fromkeys(row["commit"] for row in record["content"]["rows"] if "commit" in row)
+        made = f"{record['command']}; commit {', '.join(map(str, commits)) or record['commit']}."
         return replace(table, title=title, notes=(*table.notes, made))
 
     def json(self, folder: Path, selection: Selection = ALL) -> dict[str, Any]:
@@ -163,7 +229,12 @@ def block(heading: str, rows: Iterable[Iterable[str | Cell]]) -> Block:
 
 def made_record(command: str, content: Content) -> dict[str, Any]:
     """What was measured with what made it, as it is read from a file."""
-    plain: dict[str, Any] = json.loads(json.dumps({**origin(command), "content": content}, allow_nan=False))
+    return _plain({**origin(command), "content": content})
+
+
+def _plain(content: Content) -> dict[str, Any]:
+    """`content` as it is read from a file."""
+    plain: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False))
     return plain
 
 

@@ -1,16 +1,17 @@
 """Tables of scores: models × data sets × protocols, each cell with its published number, from a TOML configuration."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from s2gnn.experiments.compare import failed_trials, most
-from s2gnn.experiments.hyperparameters import Value
-from s2gnn.experiments.protocols import named_protocol
+from s2gnn.experiments.compare import KnownRuns, failed_trials, most
+from s2gnn.experiments.experiment import Experiment
+from s2gnn.experiments.hyperparameters import Hyperparameters, Value
+from s2gnn.experiments.protocols import Budget, Protocol, named_protocol
 from s2gnn.experiments.records import RecordsFolder, search_records
-from s2gnn.experiments.study import ALL, Selection, StudyCell, TrainedStudy, catalog
+from s2gnn.experiments.study import ALL, Selection, Source, StudyCell, TrainedStudy, catalog
 from s2gnn.experiments.table_result import Column, Shown, TableResult
 
 
@@ -137,6 +138,23 @@ def parse_table(name: str, configuration: Mapping[str, Any]) -> TableStudy:
 def chosen_values(name: str, data: str, model: str) -> Mapping[str, Value]:
     """The hyperparameters of a table's cell that differ from the defaults; none where there is no such cell."""
     return next((cell.values for cell in load_table(name).cells if (cell.data, cell.model) == (data, model)), {})
+
+
+def tuned_experiment(
+    name: str, data: str, model: str, protocol: Protocol, budget: Budget, folder: Path
+) -> tuple[Experiment, Source]:
+    """A table's cell with the hyperparameters that the search of `budget` found, and where they come from.
+
+    Where `folder` has no record of a run after that search, or the budget has none, they are those of the table.
+    """
+    table = load_table(name)
+    cell = next(cell for cell in table.cells if (cell.data, cell.model) == (data, model))
+    wanted = table.experiment(cell, protocol, budget)
+    found = KnownRuns(RecordsFolder(folder, name).read()).of(wanted, budget).experiment if budget.rungs else {}
+    if not found:
+        return table.experiment(cell, protocol, replace(budget, rungs=())), cell.source
+    chosen = Hyperparameters(found["lr"], found["weight_decay"], found["arguments"])
+    return replace(wanted, hyperparameters=chosen), "searched"
 
 
 @cache

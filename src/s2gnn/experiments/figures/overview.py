@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
-from s2gnn.experiments.compare import DASH, LEVEL, RULE, Verdict, commits_text, span
+from s2gnn.experiments.compare import DASH, LEVEL, RULE, Verdict, commits_text, counted, span
+from s2gnn.experiments.figures.noise_findings import ADDED, mean_lost, measured_together
 from s2gnn.experiments.figures.trained_stability import STUDY as STABILITY
-from s2gnn.experiments.figures.trained_stability import accuracy_lost
 from s2gnn.experiments.study import ALL, Selection, Study, StudyCell
 from s2gnn.experiments.table import load_table
 from s2gnn.experiments.table_result import OURS, Column, TableResult
@@ -228,13 +228,17 @@ class Overview:
         record = STABILITY.read(self.folder)
         if record is None:
             return ""
-        lost = accuracy_lost(record["content"], "added", 0.5)
-        others = {model: points for model, points in lost.items() if model != OURS}
-        worst, least = (pick(others, key=lambda model: others[model]) for pick in (max, min))
-        best = f" and {least} {others[least]:.1f}, the most and the least of the others" if len(others) > 1 else ""
+        lost = mean_lost(record["content"], ADDED)
+        others = [model for model in lost if model != OURS]  # least first
+        if not others:
+            return ""
+        data, _ = measured_together(record["content"])
+        ends = f"{others[-1]} {lost[others[-1]]:.1f}"
+        if len(others) > 1:
+            ends += f" and {others[0]} {lost[others[0]]:.1f}, the most and the least of {len(others)} other models"
         return (
-            f"With 50 % spurious edges after training, S2-GNN loses {lost[OURS]:.1f} points on average over the "
-            f"constructed graphs of the study, {worst} {others[worst]:.1f}{best}."
+            f"With {100 * ADDED.level:.0f} % spurious edges after training, S2-GNN loses {lost[OURS]:.1f} points on "
+            f"average over {counted([len(data)], 'constructed graph')}, {ends}."
         )
 
 
