@@ -243,6 +243,8 @@ def test_studies_and_budgets_are_listed(s2gnn):
         (("run", "--data", "cora", "--records", "x.jsonl", "--models", "gcn"), "--models is for a study"),
         (("run", "--data", "cora", "--records", "x.jsonl", "--budget", "long"), "--budget is for a study"),
         (("run", "table1", "--seeds", "3"), "--seeds has no effect on table1"),
+        (("run", "table1", "--models", "gcn"), "--models has no effect on table1"),
+        (("run", "trained-stability", "--models", "gin"), "trained-stability has no model 'gin'"),
         (("run", "table1", "--budget", "quick"), "table1"),
         (("run", "epsilon", "--models", "gcn"), "epsilon has no model 'gcn': choose from s2gnn"),
         (("run", "label-efficiency", "--protocol", "released"), "no protocol 'released': choose from fair"),

@@ -59,6 +59,60 @@ def test_a_study_with_usual_data_sets_measures_these_and_loses_no_other(tmp_path
         study.run(tmp_path, "s2gnn study run sparsity")
 
 
+@pytest.fixture
+def by_model():
+    """A study of two models on two data sets, and what it measured."""
+    given = []
+
+    def measure(at):
+        given.append((at.data, at.model))
+        yield {"sparsity": [99.0] * 5}
+
+    return replace(STUDIES["sparsity"], measure=measure, data=("har", "isolet"), models=("gcn", "gat")), given
+
+
+def test_a_study_of_models_is_stored_after_each_and_resumes(tmp_path, by_model):
+    study, given = by_model
+
+    def interrupted(at):
+        if given:
+            raise KeyboardInterrupt
+        return study.measure(at)
+
+    with pytest.raises(KeyboardInterrupt):
+        replace(study, measure=interrupted).run(tmp_path, "s2gnn study run sparsity")
+    assert [(row["data"], row["model"]) for row in study.json(tmp_path)["content"]["rows"]] == [("har", "gcn")]
+    study.run(tmp_path, "s2gnn study run sparsity", ("isolet",), models=("gat",))
+    study.run(tmp_path, "s2gnn study run sparsity")
+    assert given == [("har", "gcn"), ("isolet", "gat"), ("har", "gat"), ("isolet", "gcn")]
+    rows = study.json(tmp_path)["content"]["rows"]
+    assert [(row["data"], row["model"]) for row in rows] == [
+        ("har", "gcn"), ("har", "gat"), ("isolet", "gcn"), ("isolet", "gat"),
+    ]  # fmt: skip
+    assert render(study.table(tmp_path), "text").rstrip().endswith(f"commit {rows[0]['commit']}.")
+    with pytest.raises(InputError, match="sparsity has no model 'gin': .* Choose from gcn, gat"):
+        study.run(tmp_path, "s2gnn study run sparsity", models=("gin",))
+
+
+def test_a_model_is_measured_again_where_what_it_depends_on_has_changed(tmp_path, by_model):
+    study, given = by_model
+    study.run(tmp_path, "s2gnn study run sparsity")
+    del given[:]
+    changed = replace(study, depends_on=lambda folder, data, model: {"lr": 0.1} if model == "gat" else {})
+    changed.run(tmp_path, "s2gnn study run sparsity", ("har",))
+    changed.run(tmp_path, "s2gnn study run sparsity", ("har",))
+    assert given == [("har", "gat")]
+    assert len(study.json(tmp_path)["content"]["rows"]) == 4
+    replace(study, settings=lambda _: {"seeds": (1, 2)}).run(tmp_path, "s2gnn study run sparsity", ("har",))
+    assert len(study.json(tmp_path)["content"]["rows"]) == 2  # those with other settings are gone
+
+
+def test_no_model_starts_after_the_time_limit(tmp_path, by_model):
+    study, given = by_model
+    study.run(tmp_path, "s2gnn study run sparsity", minutes=0)
+    assert (given, study.read(tmp_path)) == ([], None)
+
+
 def test_damaged_and_missing_records(tmp_path):
     study = STUDIES["stability"]
     assert "No record yet: s2gnn study run stability" in render(study.table(tmp_path), "markdown")

@@ -158,8 +158,9 @@ class MeasuredStudy(Study):
             record = self.read(folder)
         except InputError:  # damaged, or of another version: it is made again
             return []
-        content = record["content"] if record else {}
-        return list(content["rows"]) if settings.items() <= content.items() else []
+        if record is None or not settings.items() <= record["content"].items():
+            return []
+        return list(record["content"]["rows"])
 
     def _check_keeps_all(self, folder: Path, data: Sequence[str]) -> None:
         """Raise if the stored record has data sets that a new one would lack."""

@@ -1,98 +1,89 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from s2gnn.analysis import EdgeNoise
+from s2gnn.analysis import EdgeNoise, branch_contributions, without_branch
 from s2gnn.data import dataset_graph, dataset_split, load_dataset
 from s2gnn.experiments.figures import trained_stability
 from s2gnn.experiments.figures.trained_stability import STUDY
-from s2gnn.experiments.protocols import Protocol
+from s2gnn.experiments.protocols import FAIR
 from s2gnn.experiments.table import chosen_values
 from s2gnn.learning import FitConfig, fit, predict_logits
 from s2gnn.nn import make_model
-from s2gnn.render import render
+from tests.experiments.made_records import append
 
 SEED = trained_stability.TRAINING_SEEDS[0]
+ADDED = EdgeNoise("added", 0.5)
+BRIEF = replace(trained_stability.BUDGET, epochs=3, patience=None)
 
 
-def row(model, drop, change):
-    """A model that loses `drop` of an accuracy of 0.9 and moves by `change`, three times as far at 10 dB."""
-    levels = [("weights", 20, 1), ("weights", 10, 3), ("dropped", 0.1, 2), ("added", 0.1, 2)]
-    noises = [
-        {
-            "kind": kind,
-            "level": level,
-            "accuracies": [[0.9 - times * drop] * 2],
-            "changes": [[times * change] * 2],
-            "flips": [[drop] * 2],
-        }
-        for kind, level, times in levels
-    ]
-    return {"data": "cancer-b", "model": model, "clean": [0.9], "noises": noises}
-
-
-def content(*rows):
-    return {"protocol": "fair", "training_seeds": [1], "noise_seeds": [0, 1], "rows": list(rows)}
-
-
-def test_the_finding_follows_the_numbers():
-    better = STUDY.tabulate(content(row("s2gnn", 0.01, 0.1), row("gcn", 0.02, 0.2))).notes[0]
-    assert better == (
-        "cancer-b: under 4 of 4 noises the outputs of S2-GNN change less than those of GCN. S2-GNN loses less accuracy "
-        "under 4 and more under 0; the others are within 0.1 points. It remains more accurate under 4. In the worst "
-        "case it loses 3.00 points and GCN 6.00. From the weakest to the strongest noise on the weights the change of "
-        "its outputs grows 3-fold, that of GCN 3-fold."
-    )
-    worse = STUDY.tabulate(content(row("s2gnn", 0.03, 0.1), row("gcn", 0.02, 0.05))).notes[0]
-    assert "under 0 of 4 noises" in worse
-    assert "loses less accuracy under 0 and more under 4; the others" in worse
-    assert "remains more accurate under 0. " in worse
-    even = STUDY.tabulate(content(row("s2gnn", 0.0201, 0.1), row("gcn", 0.02, 0.2))).notes[0]
-    assert "loses less accuracy under 0 and more under 0; the others" in even
-
-
-def test_the_table_and_the_picture():
-    numbers = content(row("s2gnn", 0.01, 0.1), row("gcn", 0.02, 0.2))
-    text = render(STUDY.tabulate(numbers), "markdown")
-    assert "**cancer-b, k-NN with k = 30**" in text
-    assert "| none | 90.00 | – | – | – | 90.00 |" in text
-    assert (
-        "| weights at 20 dB | 89.00 | 1.00 ± 0.00 | 10.0 ± 0.0 | 1.0 | 88.00 | 2.00 ± 0.00 | 20.0 ± 0.0 | 2.0 |" in text
-    )
-    panels = STUDY.draw(numbers).axes
-    assert len(panels) == 6
-    assert [axes.get_ylabel() for axes in panels if axes.get_ylabel()] == [
-        "accuracy lost (points)", "change of outputs (%)",
-    ]  # fmt: skip
-    low, high = panels[0].get_xlim()
-    assert low > high  # noise grows to the right
-
-
-def test_a_network_is_measured_as_it_was_trained(tmp_path, monkeypatch, data_folder):
-    brief = Protocol("fair", head="plain", epochs=3)
-    monkeypatch.setattr(trained_stability, "PROTOCOL", brief)
+@pytest.fixture
+def brief(tmp_path, monkeypatch, data_folder):
+    """Short training, one network, one draw."""
+    monkeypatch.setattr(trained_stability, "BUDGET", BRIEF)
     monkeypatch.setattr(trained_stability, "TRAINING_SEEDS", (SEED,))
-    monkeypatch.setattr(trained_stability, "NOISE_SEEDS", (5,))
+    monkeypatch.setattr(trained_stability, "NOISE_SEEDS", (0,))
+    monkeypatch.setattr(trained_stability, "TRAINED_ON", trained_stability.TRAINED_ON[2:])
     monkeypatch.setenv("S2GNN_CACHE", str(tmp_path))
-    STUDY.run(tmp_path, "s2gnn study run trained-stability", ("cancer-b",))
-    s2gnn, gcn = STUDY.json(tmp_path)["content"]["rows"]
+    return tmp_path
+
+
+def trained(model, graph, dataset, split, **values):
+    """A network made without the engine."""
+    config = FitConfig(lr=values.pop("lr"), weight_decay=values.pop("weight_decay"), epochs=3, patience=None)
+    network = make_model(model, dataset.x.shape[1], 2, **values)
+    fit(network, *network.prepare(dataset.x, graph), dataset.y, split.train, split.val, config=config, seed=SEED)
+    return network
+
+
+def test_networks_are_measured_as_they_were_trained(brief):
+    STUDY.run(brief, "s2gnn study run trained-stability", ("cancer-b",), models=("gcn", "s2gnn-published"))
+    s2gnn, gcn = STUDY.json(brief)["content"]["rows"]
     dataset, graph = dataset_graph(load_dataset("cancer-b"), "knn")
     split = dataset_split(dataset, SEED)
-    values = dict(chosen_values("table2-knn", "cancer-b", "gcn"))
-    config = FitConfig(lr=values.pop("lr"), weight_decay=values.pop("weight_decay"), epochs=3, patience=None)
-    model = make_model("gcn", dataset.x.shape[1], 2, **values)
-    fit(model, *model.prepare(dataset.x, graph), dataset.y, split.train, split.val, config=config, seed=SEED)
-    before, after = (
-        predict_logits(model, *model.prepare(dataset.x, one)).double().numpy()
-        for one in (graph, EdgeNoise("added", 0.5).applied(graph, np.random.default_rng(5)))
-    )
-    centred = [logits - logits.mean(axis=1, keepdims=True) for logits in (before, after)]
+    noisy = ADDED.applied(graph, np.random.default_rng(0))
+
+    def accuracy(logits):
+        return np.mean(logits.argmax(1)[split.test] == dataset.y[split.test])
+
+    def logits(network, on):
+        return predict_logits(network, *network.prepare(dataset.x, on)).double().numpy()
+
+    network = trained("gcn", graph, dataset, split, **chosen_values("table2-knn", "cancer-b", "gcn"))
+    before, after = logits(network, graph), logits(network, noisy)
+    centred = [values - values.mean(axis=1, keepdims=True) for values in (before, after)]
     last = gcn["noises"][-1]
     assert (last["kind"], last["level"]) == ("added", 0.5)
-    assert last["changes"][0][0] == pytest.approx(
-        np.linalg.norm(centred[1] - centred[0]) / np.linalg.norm(centred[0]), rel=1e-3
-    )
-    assert last["accuracies"][0][0] == pytest.approx(
-        np.mean(after.argmax(1)[split.test] == dataset.y[split.test]), abs=1e-6
-    )
-    assert gcn["clean"][0] == np.mean(before.argmax(1)[split.test] == dataset.y[split.test])
-    assert s2gnn["hyperparameters"]["model"]["alpha"] == 6
+    expected = np.linalg.norm(centred[1] - centred[0]) / np.linalg.norm(centred[0])
+    assert last["changes"][0][0] == pytest.approx(expected, rel=1e-3)
+    assert last["accuracies"][0][0] == pytest.approx(accuracy(after), abs=1e-6)
+    assert gcn["clean"][0] == accuracy(before)
+    assert "branches" not in gcn
+
+    values = dict(s2gnn["hyperparameters"]["model"])
+    assert (s2gnn["source"], values["alpha"]) == ("published", 6)
+    values |= {name: s2gnn["hyperparameters"][name] for name in ("lr", "weight_decay")}
+    network = trained("s2gnn", graph, dataset, split, **values)
+    for entry, on in ((s2gnn["branches"][0], graph), (s2gnn["branches"][-1], noisy)):
+        np.testing.assert_allclose(
+            entry["contributions"][0], branch_contributions(network, *network.prepare(dataset.x, on)), rtol=1e-3
+        )
+        with without_branch(network, 3):
+            assert entry["without"][0][3] == pytest.approx(accuracy(logits(network, on)), abs=2e-3)
+    again, *_ = s2gnn["trained_on"]
+    network = trained("s2gnn", noisy, dataset, split, **values)
+    assert again["accuracies"][0] == pytest.approx(accuracy(logits(network, noisy)), abs=2e-3)
+    assert np.shape(again["weights"]) == (1, 2, 7)
+
+
+def test_hyperparameters_are_those_that_the_search_found(brief):
+    found, source = trained_stability._experiment(brief, "cancer-b", "gcn")
+    assert (source, found.protocol) == ("searched", replace(FAIR, epochs=3))  # in the catalog
+    better = replace(found, hyperparameters=found.hyperparameters.with_values({"lr": 0.0123}))
+    append(brief / "table2-knn.jsonl", better, [90.0], budget="standard")
+    found, source = trained_stability._experiment(brief, "cancer-b", "gcn")
+    assert (found, source) == (replace(better, seeds=(SEED,)), "searched")
+    assert trained_stability._depends_on(brief, "cancer-b", "gcn")["key"] == better.key
+    _, source = trained_stability._experiment(brief, "cancer-b", "s2gnn-published")
+    assert source == "published"

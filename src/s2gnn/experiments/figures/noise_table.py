@@ -79,7 +79,7 @@ def _model_block(
         if not known:
             continue
         cells = [
-            Cell(f"{found[key].mean():.2f} ± {found[key].std(ddof=1):.2f}", marks.get(key)) if key in found else DASH
+            Cell(f"{found[key].mean():.2f} ± {found[key].std():.2f}", marks.get(key)) if key in found else DASH
             for key in ((name, model) for name in data)
         ]
         mean = f"{np.mean([found[key].mean() for key in known]):.2f}" if len(known) == len(data) else DASH
