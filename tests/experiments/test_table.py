@@ -14,7 +14,8 @@ from s2gnn.experiments.hyperparameters import VARIANTS
 from s2gnn.experiments.records import RecordsFolder
 from s2gnn.experiments.study import Selection, Source
 from s2gnn.experiments.table import load_table, paper_scores, table_names
-from s2gnn.experiments.table_result import METRICS, OURS
+from s2gnn.experiments.table_result import METRICS
+from s2gnn.experiments.table_scores import OURS
 from s2gnn.nn import MODELS
 
 RESULTS = Path(__file__).parents[2] / "results"

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from s2gnn.experiments import BUDGETS
 from s2gnn.experiments.halving import Search
@@ -13,7 +12,7 @@ from s2gnn.experiments.registry import find_study
 from s2gnn.experiments.run import missing_jobs
 from s2gnn.experiments.study import ALL, Selection
 from s2gnn.experiments.table import load_table
-from s2gnn.experiments.table_result import Column
+from s2gnn.experiments.table_scores import Column
 from s2gnn.render import render
 from tests.experiments.made_records import append, made_record
 
@@ -62,26 +61,6 @@ def folder(tmp_path):
     return write_three_models(tmp_path)
 
 
-def test_models_are_ranked_by_their_mean(folder):
-    assert ranking(folder, CANCER, RELEASED) == ["s2gnn", "gcn"]
-    assert ranking(folder, CANCER, FAIR) == ["mlp", "s2gnn", "gcn"]
-    assert ranking(folder, HAR, FAIR) == []
-
-
-def test_a_lead_is_a_paired_test_on_common_seeds_of_one_budget(folder):
-    write(folder, "cancer-b", "s2gnn", RELEASED, [90.0] * 20, budget="long")
-    found = result(folder)
-    assert found.shown[cell("cancer-b", "s2gnn"), "fair"].most_seeds == "long"
-    lead = found.lead(cell("cancer-b", "gcn"), FAIR)
-    assert (lead.n, lead.mean_difference) == (3, pytest.approx(1.0))
-    assert lead.p_t == pytest.approx(stats.ttest_rel([93, 94, 95], [92, 92.5, 94.5]).pvalue)
-    write(folder, "cancer-b", "sgc", FAIR, [80.0, 81.0], budget="long")
-    assert result(folder).lead(cell("cancer-b", "sgc"), FAIR).mean_difference == pytest.approx(9.5)
-    write(folder, "har", "s2gnn", RELEASED, [90.0] * 3, budget="long")
-    write(folder, "har", "gcn", FAIR, [80.0] * 3, budget="quick")
-    assert result(folder).lead(cell("har", "gcn"), FAIR) is None
-
-
 def test_a_column_shows_the_budget_that_most_models_have(folder):
     write(folder, "cancer-b", "s2gnn", RELEASED, [99.0] * 20, budget="long")  # more seeds, but nobody else has them
     write(folder, "cancer-b", "sgc", FAIR, [99.5] * 3, budget="long")
@@ -99,14 +78,6 @@ def test_a_column_shows_the_budget_that_most_models_have(folder):
     cells = find_study("table2-knn").json(folder)["cells"]
     measured = cells[TABLE.cells.index(cell("cancer-b", "s2gnn"))]["measured"]["fair"]
     assert {name: of["score"]["n"] for name, of in measured["budgets"].items()} == {"quick": 3, "long": 20}
-
-
-def test_of_equally_common_budgets_the_most_thorough(folder):
-    for model in ("gcn", "mlp", "s2gnn"):
-        write(folder, "har", model, FAIR, [80.0, 80.0, 80.0])
-        write(folder, "har", model, FAIR, [90.0], budget="long")
-    found = result(folder).shown[cell("har", "gcn"), "fair"]
-    assert (found.budget, found.most_seeds) == ("long", "quick")
 
 
 def test_smoke_is_shown_only_if_it_is_asked_for(folder):

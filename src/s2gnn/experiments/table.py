@@ -12,7 +12,8 @@ from s2gnn.experiments.hyperparameters import Hyperparameters, Value
 from s2gnn.experiments.protocols import Budget, Protocol, named_protocol
 from s2gnn.experiments.records import RecordsFolder, search_records
 from s2gnn.experiments.study import ALL, Selection, Source, StudyCell, TrainedStudy, catalog
-from s2gnn.experiments.table_result import Column, Shown, TableResult
+from s2gnn.experiments.table_result import TableResult
+from s2gnn.experiments.table_scores import Column, Shown
 
 
 @dataclass(frozen=True, kw_only=True)

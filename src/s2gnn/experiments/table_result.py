@@ -1,24 +1,20 @@
-"""The results of a table: the runs of every cell, ranks and leads, as a table and as JSON."""
+"""The results of a table as a table to look at and as JSON."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import asdict
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from s2gnn.data.catalogue import Kind, dataset_info, graph_title
-from s2gnn.experiments.compare import DASH, RULE, Runs, Tally, lead_text, made_by, most, span
+from s2gnn.data.catalogue import dataset_info
+from s2gnn.experiments.compare import DASH, RULE, Runs, lead_text, made_by, span
 from s2gnn.experiments.protocols import BUDGETS, Protocol
 from s2gnn.experiments.records import Record
-from s2gnn.experiments.study import Result, Selection, StudyCell
-from s2gnn.learning.metrics import PairedComparison
+from s2gnn.experiments.study import Result, StudyCell
+from s2gnn.experiments.table_scores import Column, Reproduced, TableScores
 from s2gnn.links.metrics import HITS_AT
 from s2gnn.render import Block, Cell, Table
-
-if TYPE_CHECKING:
-    from s2gnn.experiments.table import TableStudy
 
 # Scores as records name them, and as people do.
 METRICS: Mapping[str, str] = MappingProxyType(
@@ -29,167 +25,14 @@ METRICS: Mapping[str, str] = MappingProxyType(
         **{f"test_hits@{k}": f"hits@{k}" for k in HITS_AT},
     }
 )
-OURS = "s2gnn"
-Reproduced = Literal["yes", "other hyperparameters", "no"]
 _MARKS: Mapping[Reproduced | None, str] = MappingProxyType(
     {"yes": " ✓", "other hyperparameters": " ○", "no": " ✗", None: ""}
 )
-_ENOUGH = 5  # common seeds for a comparison, and seeds for one with the paper
 _MANY = 10  # seeds, from which on a bootstrapped interval is not rough
 
 
-class Column(NamedTuple):
-    """What models are ranked on: a data set with one kind of graph, or with all where links are predicted."""
-
-    data: str
-    graph: Kind | None
-
-    @classmethod
-    def of(cls, cell: StudyCell) -> "Column":
-        """Where a model competes."""
-        return cls(cell.data, cell.graph if cell.decoder is None else None)
-
-    @property
-    def title(self) -> str:
-        """Data set and graph in a few words."""
-        if self.graph is None:
-            return self.data
-        k = dataset_info(self.data).k if self.graph in ("knn", "smooth") else None
-        return f"{self.data}, {graph_title(self.graph, k)}"
-
-
-class Shown(NamedTuple):
-    """The runs of a cell that are shown.
-
-    Attributes:
-        budget: of the runs, that of most models of the column or else that with the most seeds; `None` without runs.
-        most_seeds: the budget with the most seeds.
-        ranked: whether the budget is that of most models of the column.
-        runs: under the budget.
-    """
-
-    budget: str | None
-    most_seeds: str | None
-    ranked: bool
-    runs: Runs
-
-    @classmethod
-    def of(cls, by_budget: Mapping[str, Runs], common: str | None) -> "Shown":
-        """What is shown of the runs by budget, where `common` is the budget of most models of the column."""
-        most_seeds = most({name: len(runs) for name, runs in by_budget.items()})
-        ranked = common is not None and bool(by_budget[common].records)
-        budget = common if ranked else most_seeds
-        return cls(budget, most_seeds, ranked, by_budget[budget or next(iter(by_budget))])
-
-
-@dataclass(frozen=True, eq=False)
-class TableResult(Result):
-    """The selected part of a table with its runs.
-
-    Attributes:
-        study: the selected part.
-        selection: what was selected.
-        runs: of every cell of the whole table, by cell and protocol, then by budget.
-        shown: what is shown of them.
-        failed: trials of searches that failed, by cell and protocol.
-    """
-
-    study: "TableStudy"
-    selection: Selection
-    runs: Mapping[tuple[StudyCell, str], Mapping[str, Runs]]
-    shown: Mapping[tuple[StudyCell, str], Shown]
-    failed: Mapping[tuple[StudyCell, str], Sequence[Record]]
-
-    def scores(self, cell: StudyCell, protocol: Protocol, metric: str | None = None) -> Runs:
-        """The runs that are shown, by a metric."""
-        return self.shown[cell, protocol.name].runs.by(metric or self.study.metrics[0])
-
-    def ranking(self, column: Column, protocol: Protocol, metric: str | None = None) -> list[StudyCell]:
-        """The cells of a column with runs of its budget, best first."""
-        means = {
-            cell: mean
-            for (cell, name), shown in self.shown.items()
-            if (Column.of(cell), name, shown.ranked) == (column, protocol.name, True)
-            and (mean := self.scores(cell, protocol, metric).mean) is not None
-        }
-        return sorted(means, key=lambda cell: -means[cell])
-
-    def lead(self, cell: StudyCell, protocol: Protocol, metric: str | None = None) -> PairedComparison | None:
-        """The score of S2-GNN minus that of `cell` on common seeds of one budget.
-
-        It is the most thorough budget with `_ENOUGH` common seeds, or else that with the most of them.
-
-        S2-GNN has the same graph and decoder; of several fusions that with the best validation score counts.
-        """
-        ours = {
-            other: validation
-            for other, name in self.runs
-            if (name, other.model) == (protocol.name, OURS)
-            and (other.data, other.graph, other.decoder) == (cell.data, cell.graph, cell.decoder)
-            and (validation := self.scores(other, protocol).validation) is not None
-        }
-        if cell.model == OURS or not ours:
-            return None
-        best = max(ours, key=lambda other: ours[other])
-        first, second = self.runs[best, protocol.name], self.runs[cell, protocol.name]
-        common = {name: len(first[name].records.keys() & second[name].records.keys()) for name in first}
-        enough = [name for name, count in common.items() if count >= _ENOUGH]
-        budget = enough[-1] if enough else most(common)
-        metric = metric or self.study.metrics[0]
-        return None if budget is None else first[budget].by(metric).lead(second[budget].by(metric))
-
-    @cached_property
-    def _tallies(self) -> dict[str, Tally[StudyCell]]:
-        cells = dict.fromkeys(cell for cell, _ in self.runs)
-        return {of.name: Tally.of({cell: self.lead(cell, of) for cell in cells}) for of in self.study.protocols}
-
-    def tally(self, protocol: Protocol) -> Tally[StudyCell]:
-        """What the leads of S2-GNN decide; the correction is for all comparisons of the whole table."""
-        return self._tallies[protocol.name]
-
-    def reproduced(self, cell: StudyCell) -> Reproduced | None:
-        """Whether the printed number comes out, where both 95 % intervals overlap.
-
-        The first protocol counts, that of the released code. The paper's hyperparameters are the published ones;
-        where it names none, those of a search in its space, as it made one. Of each kind the budget with the most
-        seeds counts. `None` without a printed number, or with fewer than `_ENOUGH` seeds.
-        """
-        if cell.paper is None:
-            return None
-        mean, half_width = cell.paper
-        close: dict[bool, bool] = {}  # by whether the hyperparameters are the paper's
-        found = self.runs[cell, self.study.protocols[0].name]
-        for name, runs in sorted(found.items(), key=lambda item: len(item[1])):
-            if runs.score is not None and runs.score.n >= _ENOUGH:
-                as_printed = bool(BUDGETS[name].rungs) != (cell.source == "published")
-                close[as_printed] = abs(runs.score.mean - mean) <= runs.score.half_width + half_width
-        if True not in close:
-            return None
-        return "yes" if close[True] else "other hyperparameters" if close.get(False) else "no"
-
-    def paper_lead(self, cell: StudyCell) -> float | None:
-        """The score of S2-GNN minus that of `cell` in the paper, in points."""
-        ours = self.find(Column.of(cell), OURS)
-        return ours.paper[0] - cell.paper[0] if ours and ours.paper and cell.paper else None
-
-    def find(self, column: Column, model: str) -> StudyCell | None:
-        """The cell of a model in a column."""
-        return next((cell for cell, _ in self.runs if (Column.of(cell), cell.model) == (column, model)), None)
-
-    @property
-    def records(self) -> list[Record]:
-        """All records behind what is shown, each once."""
-        found = {(r.key, r.seed): r for _, runs in self._all_shown() for r in runs.records.values()}
-        return list(found.values())
-
-    def _all_shown(self) -> Iterator[tuple[str, Runs]]:
-        """The runs behind every row, with their budget."""
-        for cell in self.study.cells:
-            for protocol in self.study.protocols:
-                shown = self.shown[cell, protocol.name]
-                for budget in dict.fromkeys((shown.budget, shown.most_seeds)):
-                    if budget is not None:
-                        yield budget, self.runs[cell, protocol.name][budget]
+class TableResult(TableScores, Result):
+    """The selected part of a table with its runs, for people and programs."""
 
     def table(self) -> Table:
         """One block for each column, one row for each model, and a row for a budget with more seeds."""
@@ -299,11 +142,11 @@ class TableResult(Result):
 
     def _notes(self) -> tuple[str, ...]:
         study = self.study
-        improving = None if study.links else still_improving_text(self._still_improving())
+        improving = None if study.links else still_improving_text(self.still_improving())
         budgets = dict.fromkeys(budget for runs in self.runs.values() for budget in runs)
         command = f"{study.name}{self.selection.options}"
         made = (
-            made_by(command, self._all_shown(), study.protocols[0].run)
+            made_by(command, self.all_shown(), study.protocols[0].run)
             if self.records
             else f"No runs yet with budget {', '.join(budgets)}: s2gnn study run {command}"
         )
@@ -332,7 +175,7 @@ class TableResult(Result):
                 f"all folds. The best and the second best of each column are marked. Leads are {RULE}; over folds, "
                 "whose training sets overlap, these tests are too confident. A dash means not run."
             )
-        few = min((len(runs) for _, runs in self._all_shown() if len(runs) > 1), default=_MANY)
+        few = min((len(runs) for _, runs in self.all_shown() if len(runs) > 1), default=_MANY)
         rough = f", which is rough for {few} seeds" if few < _MANY else ""
         return (
             f"Test {score}, mean over seeds ± half-width of the bootstrapped 95 % interval{rough}. The best and the "
@@ -352,19 +195,6 @@ class TableResult(Result):
         usual = f"{np.median(found):.1f} points (median, {span(found, '.1f')})"
         return f" With these seeds a single test finds a lead of {usual} with probability 0.8."
 
-    def _still_improving(self) -> dict[str, list[str]]:
-        """The models whose best epoch was among the last, by column and protocol; runs in two columns count once."""
-        found: dict[str, list[str]] = {}
-        seen: set[str] = set()
-        for cell in self.study.cells:
-            for protocol in self.study.protocols:
-                runs = self.scores(cell, protocol)
-                keys = {record.key for record in runs.records.values()}
-                if not keys & seen and runs.still_improving:
-                    found.setdefault(f"{Column.of(cell).title}, {protocol.name}", []).append(cell.model)
-                seen |= keys
-        return found
-
     def _link_verdicts(self) -> Iterator[str]:
         """For each data set: where S2-GNN is ahead of the other encoders, and where behind."""
         (protocol,) = self.study.protocols
@@ -378,23 +208,6 @@ class TableResult(Result):
                     f"decoder and graph, S2-GNN is ahead in {len(ahead)}{_named(ahead)}, behind in "
                     f"{len(behind)}{_named(behind)}, level in {len(level)}, and the rest is undecided."
                 )
-
-    def ablation(self) -> dict[str, Any] | None:
-        """On how many graphs S2-GNN leads its variant, here and in the paper; `None` of another table."""
-        study = self.study
-        if study.ablation is None:
-            return None
-        cells = [cell for cell in study.cells if cell.model == study.ablation]
-        tally = self.tally(study.protocols[-1]).on(cells)
-        paper = [points for cell in cells if (points := self.paper_lead(cell)) is not None]
-        return {
-            "variant": study.ablation,
-            "graphs": len(study.columns),
-            "measured": _leads([lead.mean_difference for lead in tally.leads.values()]),
-            "ahead": len(tally.where("ahead")),
-            "behind": len(tally.where("behind")),
-            "paper": _leads(paper),
-        }
 
     def _ablation_notes(self) -> Iterator[str]:
         found = self.ablation()
@@ -485,11 +298,6 @@ def _source(cell: StudyCell, budget: str | None) -> str:
 def _joined(texts: Sequence[str | None]) -> str:
     shown = [text or DASH for text in texts]
     return shown[0] if len(set(shown)) == 1 else " / ".join(shown)
-
-
-def _leads(differences: Sequence[float]) -> dict[str, Any]:
-    mean = sum(differences) / len(differences) if differences else None
-    return {"graphs": len(differences), "ahead": sum(value > 0 for value in differences), "mean": mean}
 
 
 def _named(cells: Iterable[StudyCell]) -> str:

@@ -10,7 +10,7 @@ def noise_row(model, lost=0.01, clean=0.9, data="cancer-b", source="searched"):
             "kind": kind,
             "level": level,
             "accuracies": [[clean - (lost if level in (5.0, 0.5) else lost / 10)] * 3] * 2,
-            "changes": [[0.1] * 3] * 2,
+            "changes": [[lost] * 3] * 2,
             "flips": [[0.1] * 3] * 2,
         }
         for kind, level in NOISES

@@ -63,7 +63,7 @@ def test_sentences_follow_the_numbers():
     assert len(losses) == 3
     assert losses[2] == (
         "With noise on the edges (50 % added) S2-GNN loses 1.00 points on average over 1 data set, place 1 of 3 models "
-        "with a graph. Of the others, GAT loses the least (2.00) and GCN the most (5.00)."
+        "that use the graph. Of the others, GAT loses the least (2.00) and GCN the most (5.00)."
     )
     assert better == (
         "Under the strongest noises S2-GNN is more accurate than the MLP, which sees no graph, in 3 of 3 cases; of the "
@@ -79,6 +79,15 @@ def test_sentences_follow_the_numbers():
         "Removed from all layers of these networks, without noise the identity branch costs 20.0 points and the most "
         "important power 10.0; with 50 % added the identity branch costs 18.0 points and the most important power 8.0."
     )
+
+
+def test_a_configuration_that_ignores_the_graph_is_named_and_not_compared():
+    rows = [noise_row("s2gnn"), noise_row("gcn", 0.05), noise_row("gat", 0.02), noise_row("cheby", 0.0)]
+    assert list(mean_lost(noise_content(*rows), ADDED)) == ["s2gnn", "gat", "gcn"]
+    *_, named = findings(noise_content(*rows))
+    assert named == "With their hyperparameters these ignore the graph and lose nothing: Cheby on cancer-b."
+    used = [noise_row("s2gnn", data="har"), noise_row("cheby", 0.1, data="har")]
+    assert mean_lost(noise_content(*rows, *used), ADDED)["cheby"] == pytest.approx(5.0)  # the mean over both
 
 
 def test_nothing_is_said_about_what_is_not_measured():

@@ -21,15 +21,15 @@ def test_mean_leads_have_an_interval_over_graphs(folder):
     write(folder, "har", "s2gnn", FAIR, [90.0, 91.0, 92.0])
     write(folder, "har", "gcn", FAIR, [87.0, 86.0, 89.5])
     overview = Overview(folder)
-    lead = overview.lead("gcn", "fair")
+    lead = overview.leads["fair"]["gcn"]
     assert (lead.graphs, lead.mean, lead.low, lead.text) == (2, pytest.approx(2.25), None, "+2.2")
     write(folder, "isolet", "s2gnn", FAIR, [85.0, 86.0, 87.0])
     write(folder, "isolet", "gcn", FAIR, [85.5, 85.0, 86.0])
-    lead = Overview(folder).lead("gcn", "fair")
+    lead = Overview(folder).leads["fair"]["gcn"]
     low, high = stats.ttest_1samp([1.0, 3.5, 0.5], 0.0).confidence_interval(0.95)
     assert (lead.low, lead.high) == (pytest.approx(low), pytest.approx(high))
-    assert overview.lead("gcn", "released").mean == pytest.approx(34.0)
-    assert (overview.lead("gcn", "paper").graphs, overview.lead("mlp", "paper")) == (13, None)
+    assert overview.leads["released"]["gcn"].mean == pytest.approx(34.0)
+    assert (overview.leads["paper"]["gcn"].graphs, overview.leads["paper"]["mlp"]) == (13, None)
     assert overview.verdicts("gcn") == {"cancer-b, knn, k = 30": "undecided", "har, knn, k = 40": "undecided"}
 
 

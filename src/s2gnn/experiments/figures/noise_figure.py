@@ -19,7 +19,7 @@ from s2gnn.experiments.measured import Content, Row
 from s2gnn.pictures import PALETTE, bare
 
 _MARKERS = "osD^v"
-_STATES = (("none", None, False), ("added", ADDED, False), ("trained", ADDED, True))
+_STATES = (("no noise", None, False), (ADDED.label, ADDED, False), ("trained with it", ADDED, True))
 
 
 def draw_robustness(content: Content) -> Figure:
@@ -29,7 +29,7 @@ def draw_robustness(content: Content) -> Figure:
     models = [model for model in MODELS if any((name, model) in rows for name in data)]
     figure = Figure(figsize=(7.2, 0.27 * len(models) + 4.0), layout="constrained")
     above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=(0.27 * len(models) + 1.2, 2.8))[:, 0]
-    panels = above.subplots(1, len(strongest(content)), sharey=True, squeeze=False)[0]
+    panels = above.subplots(1, len(strongest(content)), sharex=True, sharey=True, squeeze=False)[0]
     for axes, noise in zip(panels, strongest(content), strict=True):
         _draw_losses(axes, rows, data, models, noise)
     panels[0].set_yticks(range(len(models)), [MODELS[model] for model in models], fontsize=8)
@@ -81,7 +81,7 @@ def _draw_branches(figure: SubFigure, rows: dict[str, Row]) -> None:
                 axes.bar(x, share, 0.85, bottom, color=colours[rho], label=label)
                 bottom += share
             ticks.append((x, state))
-    axes.set_xticks([x for x, _ in ticks], [text for _, text in ticks], fontsize=7, rotation=30)
+    axes.set_xticks([x for x, _ in ticks], [text for _, text in ticks], fontsize=7, rotation=30, ha="right")
     for place, name in enumerate(rows):
         axes.text(4 * place + 1, 103, name, ha="center", fontsize=8)
     axes.set_ylabel("contribution (%)", fontsize=8)

@@ -10,7 +10,7 @@ from s2gnn.analysis import EdgeNoise
 from s2gnn.analysis.branches import shares
 from s2gnn.experiments.compare import counted, span
 from s2gnn.experiments.measured import Content, Row
-from s2gnn.experiments.table_result import OURS
+from s2gnn.experiments.table_scores import OURS
 
 # The MLP sees no graph and is the reference.
 REFERENCE = "mlp"
@@ -73,10 +73,16 @@ def points_lost(row: Row, noise: EdgeNoise) -> NDArray[np.float64]:
     return lost
 
 
+def ignores_graph(row: Row) -> bool:
+    """Whether no noise changes any output, as with a Chebyshev filter of order K = 1."""
+    return not any(np.any(noise["changes"]) for noise in row["noises"])
+
+
 def mean_lost(content: Content, noise: EdgeNoise) -> dict[str, float]:
-    """Points lost by S2-GNN and the baselines with a graph, mean over `measured_together`, the least first."""
+    """Points lost by S2-GNN and the baselines that use the graph, mean over `measured_together`, the least first."""
     rows, (data, models) = measured_rows(content), measured_together(content)
-    compared = [model for model in models if model not in (PUBLISHED, REFERENCE)]
+    baselines = [model for model in models if model not in (PUBLISHED, REFERENCE)]
+    compared = [model for model in baselines if not all(ignores_graph(rows[name, model]) for name in data)]
     lost = {model: float(np.mean([points_lost(rows[d, model], noise).mean() for d in data])) for model in compared}
     return dict(sorted(lost.items(), key=lambda item: item[1]))
 
@@ -120,6 +126,10 @@ def findings(content: Content) -> Iterator[str]:
         lost = mean_lost(content, noise)
         if len(lost) > 2:
             yield _losses(content, noise, lost)
+    rows = [row for row in content["rows"] if row["model"] != REFERENCE and ignores_graph(row)]
+    if rows:
+        ignoring = ", ".join(f"{MODELS[row['model']]} on {row['data']}" for row in rows)
+        yield f"With their hyperparameters these ignore the graph and lose nothing: {ignoring}."
     if REFERENCE in models:
         yield _still_better(content)
     published = [row for (_, model), row in measured_rows(content).items() if model == PUBLISHED]
@@ -133,8 +143,8 @@ def _losses(content: Content, noise: EdgeNoise, lost: Mapping[str, float]) -> st
     least, *_, most = (model for model in lost if model != OURS)
     return (
         f"With noise on the edges ({noise.label}) S2-GNN loses {lost[OURS]:.2f} points on average over "
-        f"{counted([len(data)], 'data set')}, place {list(lost).index(OURS) + 1} of {len(lost)} models with a graph. "
-        f"Of the others, {MODELS[least]} loses the least ({lost[least]:.2f}) and {MODELS[most]} the most "
+        f"{counted([len(data)], 'data set')}, place {list(lost).index(OURS) + 1} of {len(lost)} models that use the "
+        f"graph. Of the others, {MODELS[least]} loses the least ({lost[least]:.2f}) and {MODELS[most]} the most "
         f"({lost[most]:.2f})."
     )
 

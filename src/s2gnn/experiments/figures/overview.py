@@ -7,18 +7,17 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from scipy import stats
 
 from s2gnn.experiments.compare import DASH, LEVEL, RULE, Verdict, commits_text, counted, span
 from s2gnn.experiments.figures.noise_findings import ADDED, mean_lost, measured_together
+from s2gnn.experiments.figures.overview_drawings import draw_leads, draw_ranks
 from s2gnn.experiments.figures.trained_stability import STUDY as STABILITY
 from s2gnn.experiments.study import ALL, Selection, Study, StudyCell
 from s2gnn.experiments.table import load_table
-from s2gnn.experiments.table_result import OURS, Column, TableResult
+from s2gnn.experiments.table_scores import OURS, Column, TableScores
 from s2gnn.files import write_atomically
-from s2gnn.pictures import FORMS, PALETTE, bare, picture
+from s2gnn.pictures import FORMS, picture
 from s2gnn.render import Block, Cell, Table, render
 
 # The paper's comparisons of accuracy on single graphs.
@@ -103,7 +102,7 @@ class Overview:
     folder: Path
 
     @cached_property
-    def results(self) -> list[TableResult]:
+    def results(self) -> list[TableScores]:
         """The tables."""
         return [load_table(name).result(self.folder) for name in TABLES]
 
@@ -113,23 +112,32 @@ class Overview:
         found = dict.fromkeys(model for result in self.results for model in result.study.models)
         return [model for model in found if model not in (OURS, PLUS)]
 
-    def _cells(self, model: str) -> Iterator[tuple[TableResult, StudyCell]]:
+    def _cells(self, model: str) -> Iterator[tuple[TableScores, StudyCell]]:
         for result in self.results:
             yield from ((result, cell) for cell in result.study.cells if cell.model == model)
 
-    def _leads(self, model: str, where: Where) -> dict[StudyCell, float]:
-        """The lead over `model` in the paper or under a protocol, on the graphs where it is known."""
-        leads: dict[StudyCell, float] = {}
-        for result, cell in self._cells(model):
-            protocol = result.study.protocols[0 if where == "released" else -1]
-            found = result.tally(protocol).leads.get(cell)
-            points = result.paper_lead(cell) if where == "paper" else found.mean_difference if found else None
-            leads |= {} if points is None else {cell: points}
+    @cached_property
+    def _leads(self) -> dict[Where, dict[str, dict[StudyCell, float]]]:
+        """The leads over every model in the paper and under each protocol, on the graphs where they are known."""
+        leads: dict[Where, dict[str, dict[StudyCell, float]]] = {where: {} for where in get_args(Where)}
+        for model in self.models:
+            for result, cell in self._cells(model):
+                protocols = result.study.protocols
+                released, fair = (result.tally(protocol).leads.get(cell) for protocol in (protocols[0], protocols[-1]))
+                points: dict[Where, float | None] = {
+                    "paper": result.paper_lead(cell),
+                    "released": released.mean_difference if released else None,
+                    "fair": fair.mean_difference if fair else None,
+                }
+                for where, lead in points.items():
+                    known = leads[where].setdefault(model, {})
+                    known |= {} if lead is None else {cell: lead}
         return leads
 
-    def lead(self, model: str, where: Where) -> MeanLead | None:
-        """The mean of the leads over `model`."""
-        return MeanLead.of(list(self._leads(model, where).values()))
+    @cached_property
+    def leads(self) -> dict[Where, dict[str, MeanLead | None]]:
+        """Their means over graphs by model."""
+        return {where: {m: MeanLead.of(list(of.values())) for m, of in by.items()} for where, by in self._leads.items()}
 
     def verdicts(self, model: str) -> dict[str, Verdict]:
         """What the fair comparison with `model` decides on each graph."""
@@ -180,14 +188,13 @@ class Overview:
             f"model on one graph, level in {counts['level']}, behind in {counts['behind']}, and {counts['undecided']} "
             "are undecided"
         )
-        known: dict[Where, dict[StudyCell, float]] = {where: {} for where in get_args(Where)}
-        for model in self.models:
-            for where in get_args(Where):
-                known[where] |= self._leads(model, where)
+        known = {
+            where: {cell: lead for of in by.values() for cell, lead in of.items()} for where, by in self._leads.items()
+        }
         common = set.intersection(*map(set, known.values()))
         if not common:
             return f"{text}."
-        means = [f"{np.mean([known[where][cell] for cell in common]):+.1f}" for where in get_args(Where)]
+        means = [f"{np.mean([of[cell] for cell in common]):+.1f}" for of in known.values()]
         return (
             f"{text}; on the {len(common)} pairs of a model and a graph that the paper also has, its mean lead is "
             f"{means[0]} points in the paper, {means[1]} under the released and {means[2]} under the fair protocol."
@@ -265,7 +272,7 @@ class OverviewStudy(Study):
         ranks = overview.ranks.means if overview.ranks else {}
         rows = []
         for model in overview.models:
-            leads = [overview.lead(model, where) for where in get_args(Where)]
+            leads = [of[model] for of in overview.leads.values()]
             decided = list(overview.verdicts(model).values())
             counts = " / ".join(str(decided.count(verdict)) for verdict in get_args(Verdict)) if decided else DASH
             rank = f"{ranks[model]:.1f}" if model in ranks else DASH
@@ -289,15 +296,12 @@ class OverviewStudy(Study):
         """The same with the verdict on every graph."""
         del selection
         overview = Overview(folder)
-        ranks = overview.ranks
+        leads, ranks = overview.leads, overview.ranks
         return {
             "sentences": overview.sentences(),
             "models": {
                 model: {
-                    "leads": {
-                        where: asdict(lead) if (lead := overview.lead(model, where)) else None
-                        for where in get_args(Where)
-                    },
+                    "leads": {where: asdict(lead) if (lead := of[model]) else None for where, of in leads.items()},
                     "verdicts": overview.verdicts(model),
                 }
                 for model in overview.models
@@ -308,84 +312,13 @@ class OverviewStudy(Study):
     def draw(self, folder: Path) -> tuple[str, ...]:
         """Write the forest plot and the critical-difference diagram; the names of the files."""
         overview = Overview(folder)
-        figures = {"overview-leads": draw_leads(overview)}
+        figures = {"overview-leads": draw_leads(overview.leads)}
         if overview.ranks is not None:
             figures["overview-ranks"] = draw_ranks(overview.ranks)
         for name, figure in figures.items():
             for form in FORMS:
                 write_atomically(folder / f"{name}.{form}", picture(figure, form))
         return tuple(figures)
-
-
-def draw_leads(overview: Overview) -> Figure:
-    """A forest plot: mean lead of S2-GNN over each model with its interval, in the paper and under each protocol."""
-    figure = Figure(figsize=(7.2, 0.42 * len(overview.models) + 1.2), layout="constrained")
-    axes: Axes = figure.subplots()
-    styles = ((PALETTE[3], "D"), (PALETTE[4], "s"), (PALETTE[0], "o"))
-    for offset, (where, (colour, marker)) in enumerate(zip(get_args(Where), styles, strict=True)):
-        for place, model in enumerate(overview.models):
-            lead = overview.lead(model, where)
-            if lead is not None:
-                axes.errorbar(
-                    lead.mean,
-                    place + 0.22 * (offset - 1),
-                    xerr=None if lead.low is None else lead.mean - lead.low,
-                    color=colour,
-                    marker=marker,
-                    markersize=4,
-                    linewidth=1.2,
-                    label=where if where not in axes.get_legend_handles_labels()[1] else None,
-                )
-    axes.axvline(0, color="0.6", linewidth=0.8)
-    axes.set_yticks(range(len(overview.models)), overview.models, fontsize=8)
-    axes.invert_yaxis()
-    axes.tick_params(axis="x", labelsize=8)
-    axes.set_xlabel("lead of S2-GNN (points of accuracy), mean over graphs and 95 % interval", fontsize=8)
-    axes.legend(frameon=False, fontsize=8)
-    bare(axes)
-    return figure
-
-
-def draw_ranks(ranks: Ranks) -> Figure:
-    """A critical-difference diagram: mean ranks on a line; bars join models that Nemenyi's test does not separate."""
-    models, means = list(ranks.means), list(ranks.means.values())
-    half = (len(models) + 1) // 2
-    groups = _groups(means, ranks.critical)
-    height = 0.25 * (half + len(groups)) + 1.1
-    figure = Figure(figsize=(7.2, height), layout="constrained")
-    axes: Axes = figure.subplots()
-    low, high = int(np.floor(means[0])), int(np.ceil(means[-1]))
-    axes.set_xlim(low - 1.6, high + 1.6)
-    axes.set_ylim(-(half + len(groups)) - 1, 2.2)
-    axes.set_axis_off()
-    axes.hlines(0, low, high, color="black", linewidth=1)
-    for rank in range(low, high + 1):
-        axes.vlines(rank, 0, 0.25, color="black", linewidth=1)
-        axes.text(rank, 0.35, str(rank), ha="center", va="bottom", fontsize=8)
-    axes.hlines(1.6, low, low + ranks.critical, color="black", linewidth=1.5)
-    axes.text(low + ranks.critical + 0.1, 1.6, f"critical difference {ranks.critical:.1f}", va="center", fontsize=8)
-    for row, (start, end) in enumerate(groups, start=1):
-        axes.hlines(-0.6 * row, means[start] - 0.05, means[end] + 0.05, color=PALETTE[0], linewidth=3)
-    first = -0.6 * len(groups) - 1.0
-    for place, (model, mean) in enumerate(ranks.means.items()):
-        left = place < half
-        y = first - (place if left else len(models) - 1 - place)
-        edge = low - 0.2 if left else high + 0.2
-        weight = "bold" if model == OURS else "normal"
-        axes.plot([mean, mean, edge], [0, y, y], color="0.5", linewidth=0.8)
-        label = f"{model} {mean:.1f}"
-        axes.text(edge, y, label, ha="right" if left else "left", va="center", fontsize=8, weight=weight)
-    return figure
-
-
-def _groups(means: Sequence[float], critical: float) -> list[tuple[int, int]]:
-    """The longest runs of ranks, by first and last place, whose ends differ by less than the critical difference."""
-    found: list[tuple[int, int]] = []
-    for start, mean in enumerate(means):
-        end = max(place for place, other in enumerate(means) if other - mean < critical)
-        if end > start and (not found or end > found[-1][1]):
-            found.append((start, end))
-    return found
 
 
 def overview_text(folder: Path) -> str:

@@ -27,7 +27,7 @@ from s2gnn.experiments.measured import MeasuredStudy, Measurement, Row
 from s2gnn.experiments.protocols import BUDGETS, FAIR
 from s2gnn.experiments.study import Source
 from s2gnn.experiments.table import tuned_experiment
-from s2gnn.experiments.table_result import OURS
+from s2gnn.experiments.table_scores import OURS
 from s2gnn.experiments.tasks import Classification, Prepared, Trained
 from s2gnn.graphs import Graph
 from s2gnn.learning import predict_logits

@@ -1,0 +1,209 @@
+"""The statistics of a table: the runs of every cell, ranks, leads, verdicts, and which numbers are reproduced."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from s2gnn.data.catalogue import Kind, dataset_info, graph_title
+from s2gnn.experiments.compare import Runs, Tally, most
+from s2gnn.experiments.protocols import BUDGETS, Protocol
+from s2gnn.experiments.records import Record
+from s2gnn.experiments.study import Selection, StudyCell
+from s2gnn.learning.metrics import PairedComparison
+
+if TYPE_CHECKING:
+    from s2gnn.experiments.table import TableStudy
+
+OURS = "s2gnn"
+Reproduced = Literal["yes", "other hyperparameters", "no"]
+_ENOUGH = 5  # common seeds for a comparison, and seeds for one with the paper
+
+
+class Column(NamedTuple):
+    """What models are ranked on: a data set with one kind of graph, or with all where links are predicted."""
+
+    data: str
+    graph: Kind | None
+
+    @classmethod
+    def of(cls, cell: StudyCell) -> "Column":
+        """Where a model competes."""
+        return cls(cell.data, cell.graph if cell.decoder is None else None)
+
+    @property
+    def title(self) -> str:
+        """Data set and graph in a few words."""
+        if self.graph is None:
+            return self.data
+        k = dataset_info(self.data).k if self.graph in ("knn", "smooth") else None
+        return f"{self.data}, {graph_title(self.graph, k)}"
+
+
+class Shown(NamedTuple):
+    """The runs of a cell that are shown.
+
+    Attributes:
+        budget: of the runs, that of most models of the column or else that with the most seeds; `None` without runs.
+        most_seeds: the budget with the most seeds.
+        ranked: whether the budget is that of most models of the column.
+        runs: under the budget.
+    """
+
+    budget: str | None
+    most_seeds: str | None
+    ranked: bool
+    runs: Runs
+
+    @classmethod
+    def of(cls, by_budget: Mapping[str, Runs], common: str | None) -> "Shown":
+        """What is shown of the runs by budget, where `common` is the budget of most models of the column."""
+        most_seeds = most({name: len(runs) for name, runs in by_budget.items()})
+        ranked = common is not None and bool(by_budget[common].records)
+        budget = common if ranked else most_seeds
+        return cls(budget, most_seeds, ranked, by_budget[budget or next(iter(by_budget))])
+
+
+@dataclass(frozen=True, eq=False)
+class TableScores:
+    """The selected part of a table with its runs.
+
+    Attributes:
+        study: the selected part.
+        selection: what was selected.
+        runs: of every cell of the whole table, by cell and protocol, then by budget.
+        shown: what is shown of them.
+        failed: trials of searches that failed, by cell and protocol.
+    """
+
+    study: "TableStudy"
+    selection: Selection
+    runs: Mapping[tuple[StudyCell, str], Mapping[str, Runs]]
+    shown: Mapping[tuple[StudyCell, str], Shown]
+    failed: Mapping[tuple[StudyCell, str], Sequence[Record]]
+
+    def scores(self, cell: StudyCell, protocol: Protocol, metric: str | None = None) -> Runs:
+        """The runs that are shown, by a metric."""
+        return self.shown[cell, protocol.name].runs.by(metric or self.study.metrics[0])
+
+    def ranking(self, column: Column, protocol: Protocol, metric: str | None = None) -> list[StudyCell]:
+        """The cells of a column with runs of its budget, best first."""
+        means = {
+            cell: mean
+            for (cell, name), shown in self.shown.items()
+            if (Column.of(cell), name, shown.ranked) == (column, protocol.name, True)
+            and (mean := self.scores(cell, protocol, metric).mean) is not None
+        }
+        return sorted(means, key=lambda cell: -means[cell])
+
+    def lead(self, cell: StudyCell, protocol: Protocol, metric: str | None = None) -> PairedComparison | None:
+        """The score of S2-GNN minus that of `cell` on common seeds of one budget.
+
+        It is the most thorough budget with `_ENOUGH` common seeds, or else that with the most of them.
+
+        S2-GNN has the same graph and decoder; of several fusions that with the best validation score counts.
+        """
+        ours = {
+            other: validation
+            for other, name in self.runs
+            if (name, other.model) == (protocol.name, OURS)
+            and (other.data, other.graph, other.decoder) == (cell.data, cell.graph, cell.decoder)
+            and (validation := self.scores(other, protocol).validation) is not None
+        }
+        if cell.model == OURS or not ours:
+            return None
+        best = max(ours, key=lambda other: ours[other])
+        first, second = self.runs[best, protocol.name], self.runs[cell, protocol.name]
+        common = {name: len(first[name].records.keys() & second[name].records.keys()) for name in first}
+        enough = [name for name, count in common.items() if count >= _ENOUGH]
+        budget = enough[-1] if enough else most(common)
+        metric = metric or self.study.metrics[0]
+        return None if budget is None else first[budget].by(metric).lead(second[budget].by(metric))
+
+    @cached_property
+    def _tallies(self) -> dict[str, Tally[StudyCell]]:
+        cells = dict.fromkeys(cell for cell, _ in self.runs)
+        return {of.name: Tally.of({cell: self.lead(cell, of) for cell in cells}) for of in self.study.protocols}
+
+    def tally(self, protocol: Protocol) -> Tally[StudyCell]:
+        """What the leads of S2-GNN decide; the correction is for all comparisons of the whole table."""
+        return self._tallies[protocol.name]
+
+    def reproduced(self, cell: StudyCell) -> Reproduced | None:
+        """Whether the printed number comes out, where both 95 % intervals overlap.
+
+        The first protocol counts, that of the released code. The paper's hyperparameters are the published ones;
+        where it names none, those of a search in its space, as it made one. Of each kind the budget with the most
+        seeds counts. `None` without a printed number, or with fewer than `_ENOUGH` seeds.
+        """
+        if cell.paper is None:
+            return None
+        mean, half_width = cell.paper
+        close: dict[bool, bool] = {}  # by whether the hyperparameters are the paper's
+        found = self.runs[cell, self.study.protocols[0].name]
+        for name, runs in sorted(found.items(), key=lambda item: len(item[1])):
+            if runs.score is not None and runs.score.n >= _ENOUGH:
+                as_printed = bool(BUDGETS[name].rungs) != (cell.source == "published")
+                close[as_printed] = abs(runs.score.mean - mean) <= runs.score.half_width + half_width
+        if True not in close:
+            return None
+        return "yes" if close[True] else "other hyperparameters" if close.get(False) else "no"
+
+    def paper_lead(self, cell: StudyCell) -> float | None:
+        """The score of S2-GNN minus that of `cell` in the paper, in points."""
+        ours = self.find(Column.of(cell), OURS)
+        return ours.paper[0] - cell.paper[0] if ours and ours.paper and cell.paper else None
+
+    def find(self, column: Column, model: str) -> StudyCell | None:
+        """The cell of a model in a column."""
+        return next((cell for cell, _ in self.runs if (Column.of(cell), cell.model) == (column, model)), None)
+
+    @property
+    def records(self) -> list[Record]:
+        """All records behind what is shown, each once."""
+        found = {(r.key, r.seed): r for _, runs in self.all_shown() for r in runs.records.values()}
+        return list(found.values())
+
+    def all_shown(self) -> Iterator[tuple[str, Runs]]:
+        """The runs behind every row, with their budget."""
+        for cell in self.study.cells:
+            for protocol in self.study.protocols:
+                shown = self.shown[cell, protocol.name]
+                for budget in dict.fromkeys((shown.budget, shown.most_seeds)):
+                    if budget is not None:
+                        yield budget, self.runs[cell, protocol.name][budget]
+
+    def still_improving(self) -> dict[str, list[str]]:
+        """The models whose best epoch was among the last, by column and protocol; runs in two columns count once."""
+        found: dict[str, list[str]] = {}
+        seen: set[str] = set()
+        for cell in self.study.cells:
+            for protocol in self.study.protocols:
+                runs = self.scores(cell, protocol)
+                keys = {record.key for record in runs.records.values()}
+                if not keys & seen and runs.still_improving:
+                    found.setdefault(f"{Column.of(cell).title}, {protocol.name}", []).append(cell.model)
+                seen |= keys
+        return found
+
+    def ablation(self) -> dict[str, Any] | None:
+        """On how many graphs S2-GNN leads its variant, here and in the paper; `None` of another table."""
+        study = self.study
+        if study.ablation is None:
+            return None
+        cells = [cell for cell in study.cells if cell.model == study.ablation]
+        tally = self.tally(study.protocols[-1]).on(cells)
+        paper = [points for cell in cells if (points := self.paper_lead(cell)) is not None]
+        return {
+            "variant": study.ablation,
+            "graphs": len(study.columns),
+            "measured": _leads([lead.mean_difference for lead in tally.leads.values()]),
+            "ahead": len(tally.where("ahead")),
+            "behind": len(tally.where("behind")),
+            "paper": _leads(paper),
+        }
+
+
+def _leads(differences: Sequence[float]) -> dict[str, Any]:
+    mean = sum(differences) / len(differences) if differences else None
+    return {"graphs": len(differences), "ahead": sum(value > 0 for value in differences), "mean": mean}
