@@ -1,4 +1,5 @@
 import json
+import shlex
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -370,3 +371,20 @@ def test_a_study_without_a_search_has_no_runs_after_one(s2gnn, study):
     assert code == 2
     assert f"s2gnn: {study} " in err
     assert "so it has no runs of a budget with a search: choose from smoke, quick, long" in err
+
+
+def documented_searches():
+    """The architecture searches of docs/hyperparameters.md, as words after `s2gnn`."""
+    lines = (ROOT / "docs" / "hyperparameters.md").read_text(encoding="utf-8").splitlines()
+    return [shlex.split(line, comments=True)[1:] for line in lines if "--model s2gnn+" in line]
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["graphs", "links"])
+def test_the_documented_architecture_searches_run_with_a_tiny_budget(s2gnn, tmp_path, data_folder, number):
+    command = documented_searches()[number]
+    command[command.index("--trials") + 1] = "2"
+    command[command.index("--storage") + 1] = str(tmp_path / "search.db")
+    code, out, err = s2gnn(*command, "--seeds", 1, "--patience", 2)
+    assert code == 0, err
+    assert "2 of 2" in out
+    assert "best: --set " in out

@@ -269,7 +269,8 @@ def test_links_show_every_metric_and_lead_by_the_fusion_with_the_best_validation
     row = next(line for line in text.splitlines() if line.startswith("| gcn | given | dot"))
     assert "92.00 ± 1.00" in row
     assert "| 91.0, 92.0 | +2.00 (-0.48 to +4.48), undecided | 3 | quick |" in row
-    assert "S2-GNN is ahead in 1 (mlp, dot), behind in 0, level in 0, and the rest is undecided" in text
+    assert "S2-GNN is ahead in 1 (mlp, dot), level in 0, behind in 0, undecided in 1." in text
+    assert "Verdicts: ahead and behind by paired t-tests, level where two one-sided tests show" in text
     assert "12 runs, 0.1 hours of training: s2gnn study run links --budget quick (3 seeds). Commit abc." in text
     part = markdown(tmp_path, "links", Selection(["cora"], ["gcn"]))
     assert row in part

@@ -151,7 +151,10 @@ class TableResult(TableScores, Result):
             else f"No runs yet with budget {', '.join(budgets)}: s2gnn study run {command}"
         )
         verdicts = self._link_verdicts() if study.links else self._ablation_notes()
-        found = (*verdicts, improving, self._failed_trials(), study.legend or self._legend(), made)
+        legend = (
+            f"{study.legend} Verdicts: {RULE} for all comparisons of the table." if study.legend else self._legend()
+        )
+        found = (*verdicts, improving, self._failed_trials(), legend, made)
         return tuple(note for note in found if note)
 
     def _failed_trials(self) -> str:
@@ -202,11 +205,12 @@ class TableResult(TableScores, Result):
             cells = [cell for cell in self.study.cells if cell.data == data]
             tally = self.tally(protocol).on(cells)
             if tally.leads:
-                ahead, behind, level = tally.where("ahead"), tally.where("behind"), tally.where("level")
+                ahead, behind = tally.where("ahead"), tally.where("behind")
                 yield (
                     f"{data}: in {len(tally.leads)} comparisons of ROC-AUC with another encoder that has the same "
-                    f"decoder and graph, S2-GNN is ahead in {len(ahead)}{_named(ahead)}, behind in "
-                    f"{len(behind)}{_named(behind)}, level in {len(level)}, and the rest is undecided."
+                    f"decoder and graph, S2-GNN is ahead in {len(ahead)}{_named(ahead)}, level in "
+                    f"{len(tally.where('level'))}, behind in {len(behind)}{_named(behind)}, undecided in "
+                    f"{len(tally.where('undecided'))}."
                 )
 
     def _ablation_notes(self) -> Iterator[str]:
