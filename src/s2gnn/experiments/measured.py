@@ -99,7 +99,7 @@ class MeasuredStudy(Study):
 
         Args:
             folder: of the records.
-            command: what the record names as its origin.
+            command: what the record names as its origin; that of a study of several models is the whole study.
             data: names of the data sets.
             budget: quick by default.
             report: shows a line on the progress.
@@ -115,7 +115,7 @@ class MeasuredStudy(Study):
         if self.models:
             end = None if minutes is None else time.monotonic() + 60 * minutes
             wanted = product(chosen, models or self.models)
-            self._run_models(folder, command, _plain(settings), wanted, report, end)
+            self._run_models(folder, _plain(settings), wanted, report, end)
             return
         self._check_keeps_all(folder, chosen)
         for name in chosen:
@@ -126,7 +126,6 @@ class MeasuredStudy(Study):
     def _run_models(
         self,
         folder: Path,
-        command: str,
         settings: Row,
         wanted: Iterable[tuple[str, str]],
         report: Callable[[str], None],
@@ -147,7 +146,8 @@ class MeasuredStudy(Study):
             others = [row for row in self._rows(folder, settings) if (row["data"], row["model"]) != (data, model)]
             places = {both: place for place, both in enumerate(product(self.data, self.models))}
             rows = sorted([*others, *new], key=lambda row: places[row["data"], row["model"]])
-            write_record(folder, self.name, made_record(command, {**settings, "rows": rows}), self.tabulate, self.draw)
+            made = made_record(f"s2gnn study run {self.name}", {**settings, "rows": rows})  # all parts of it
+            write_record(folder, self.name, made, self.tabulate, self.draw)
         record = self.read(folder)
         if record is not None:
             write_record(folder, self.name, record, self.tabulate, self.draw)
