@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from s2gnn.experiments.experiment import Experiment
 from s2gnn.experiments.hyperparameters import Hyperparameters, Value
 from s2gnn.experiments.protocols import Budget, Protocol, named_protocol
 from s2gnn.experiments.records import RecordsFolder, search_records
-from s2gnn.experiments.study import ALL, Selection, Source, StudyCell, TrainedStudy, catalog
+from s2gnn.experiments.study import ALL, Selection, StudyCell, TrainedStudy, catalog
 from s2gnn.experiments.table_result import TableResult
 from s2gnn.experiments.table_scores import Column, Shown
 
@@ -81,9 +82,7 @@ class TableStudy(TrainedStudy):
                 for budget in searches
                 for trial in failed_trials(trials, self.experiment(cell, protocol, budget), budget)
             ]
-            for cell in self.cells
-            for protocol in self.protocols
-            if any(trial.error for trial in trials)
+            for cell, protocol in (product(self.cells, self.protocols) if any(t.error for t in trials) else ())
         }
         return TableResult(self.select(selection), selection, runs, shown, failed)
 
@@ -143,10 +142,11 @@ def chosen_values(name: str, data: str, model: str) -> Mapping[str, Value]:
 
 def tuned_experiment(
     name: str, data: str, model: str, protocol: Protocol, budget: Budget, folder: Path
-) -> tuple[Experiment, Source]:
+) -> tuple[Experiment, str]:
     """A table's cell with the hyperparameters that the search of `budget` found, and where they come from.
 
-    Where `folder` has no record of a run after that search, or the budget has none, they are those of the table.
+    The second is the name of the budget, or the source that the table names: where `folder` has no record of a run
+    after that search, or the budget has none, the hyperparameters are those of the table.
     """
     table = load_table(name)
     cell = next(cell for cell in table.cells if (cell.data, cell.model) == (data, model))
@@ -155,7 +155,7 @@ def tuned_experiment(
     if not found:
         return table.experiment(cell, protocol, replace(budget, rungs=())), cell.source
     chosen = Hyperparameters(found["lr"], found["weight_decay"], found["arguments"])
-    return replace(wanted, hyperparameters=chosen), "searched"
+    return replace(wanted, hyperparameters=chosen), budget.name
 
 
 @cache

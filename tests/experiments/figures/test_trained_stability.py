@@ -83,7 +83,7 @@ def test_hyperparameters_are_those_that_the_search_found(brief):
     better = replace(found, hyperparameters=found.hyperparameters.with_values({"lr": 0.0123}))
     append(brief / "table2-knn.jsonl", better, [90.0], budget="standard")
     found, source = trained_stability._experiment(brief, "cancer-b", "gcn")
-    assert (found, source) == (replace(better, seeds=(SEED,)), "searched")
+    assert (found, source) == (replace(better, seeds=(SEED,)), "standard")
     assert trained_stability._depends_on(brief, "cancer-b", "gcn")["key"] == better.key
     _, source = trained_stability._experiment(brief, "cancer-b", "s2gnn-published")
     assert source == "published"

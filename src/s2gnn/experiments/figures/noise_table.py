@@ -29,7 +29,7 @@ _MARKED = 2
 
 
 def tabulate_robustness(content: Content) -> Table:
-    """A block for each kind of noise, then three on the branches of S2-GNN."""
+    """A block for each kind of noise, then four on S2-GNN, most of them on its branches."""
     rows = measured_rows(content)
     data = list(dict.fromkeys(name for name, _ in rows))
     noises = strongest(content)
@@ -41,17 +41,18 @@ def tabulate_robustness(content: Content) -> Table:
         ),
         *_branch_blocks(rows, data, noises),
     ]
-    sources = [row["source"] for row in content["rows"]]
+    searched = [row["source"] for row in content["rows"]].count(content["budget"])
     missing = len(MODELS) * len(data) - len(rows)
     note = (
         f"Mean ± standard deviation over {len(content['training_seeds'])} networks, each the mean over "
         f"{len(content['noise_seeds'])} draws of the noise, the same for all models; accuracy on the test nodes of "
         "k-NN graphs. The best and the second best of the models that see the graph are marked; the second row of "
         f"S2-GNN is not ranked. Networks are trained without noise (protocol {content['protocol']}) and not retrained, "
-        f"with the hyperparameters of the search of budget {content['budget']} in {sources.count('searched')} of "
-        f"{len(sources)} cases, otherwise with those of Table II. Weights are perturbed by E of the paper's set P with "
-        "ratio ‖A‖ / ‖E‖. The contribution of a branch is the norm of the change of the fused output when it is set to "
-        "zero; shares are means over layers. The mean power weighs the branches that see the graph by their shares."
+        f"with the hyperparameters of the search of budget {content['budget']} in {searched} of "
+        f"{len(content['rows'])} cases, otherwise with those of Table II. Weights are perturbed by E of the paper's "
+        "set P with ratio ‖A‖ / ‖E‖. The contribution of a branch is the norm of the change of the fused output when "
+        "it is set to zero; shares are means over layers. The mean power weighs the branches that see the graph by "
+        "their shares."
     )
     left = (f"{missing} of {len(MODELS) * len(data)} cells are not measured yet.",) if missing else ()
     return Table("", ("", *data, "mean"), tuple(blocks), (*findings(content), *left, note))
@@ -93,13 +94,20 @@ def _branch_blocks(rows: dict[tuple[str, str], Row], data: list[str], noises: li
         return
     states: dict[str, tuple[EdgeNoise | None, bool]] = {"no noise": (None, False)}
     states |= {noise.label: (noise, False) for noise in noises}
-    states |= {f"trained with {noise.label}": (noise, True) for noise in noises}
+    trained_on = [EdgeNoise(of["kind"], of["level"]) for of in next(iter(published.values()))["trained_on"]]
+    states |= {f"trained with {noise.label}": (noise, True) for noise in trained_on}
     shares = {(s, d): contribution_shares(row, *of) for s, of in states.items() for d, row in published.items()}
     heading = "S2-GNN, published:"
     identity = {key: 100 * float(of[0]) for key, of in shares.items()}
     yield _branch_block(f"{heading} share of the identity branch (%)", data, identity, ".1f")
     powers = {key: mean_power(of) for key, of in shares.items()}
     yield _branch_block(f"{heading} mean power ρ of the other branches", data, powers, ".2f")
+    trained = {
+        (f"trained with {noise.label}", name): 100 * float(np.mean(row["trained_on"][place]["accuracies"]))
+        for place, noise in enumerate(trained_on)
+        for name, row in published.items()
+    }
+    yield _branch_block(f"{heading} accuracy on the noisy graph (%)", data, trained, ".2f")
     lost: dict[tuple[str, str], float] = {}
     for state, noise in (("no noise", None), (ADDED.label, ADDED)):
         for name, row in published.items():

@@ -25,7 +25,6 @@ from s2gnn.experiments.figures.noise_table import tabulate_robustness
 from s2gnn.experiments.hyperparameters import PUBLISHED as HYPERPARAMETERS
 from s2gnn.experiments.measured import MeasuredStudy, Measurement, Row
 from s2gnn.experiments.protocols import BUDGETS, FAIR
-from s2gnn.experiments.study import Source
 from s2gnn.experiments.table import tuned_experiment
 from s2gnn.experiments.table_scores import OURS
 from s2gnn.experiments.tasks import Classification, Prepared, Trained
@@ -44,7 +43,7 @@ TRAINED_ON = (
 )
 
 
-def _experiment(folder: Path, data: str, model: str) -> tuple[Experiment, Source]:
+def _experiment(folder: Path, data: str, model: str) -> tuple[Experiment, str]:
     """What is trained: the cell of Table II on k-NN graphs, after the search of `BUDGET` or as published."""
     budget = replace(BUDGET, rungs=()) if model == PUBLISHED else BUDGET
     experiment, source = tuned_experiment(
