@@ -1,5 +1,6 @@
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from s2gnn.render import render
 
 
 def measured(samples, data, estimators):
-    (row,) = benchmark._measure(Measurement(data, {}, lambda _: None), samples, estimators)
+    (row,) = benchmark._measure(Measurement(data, {}, lambda _: None, Path()), samples, estimators)
     return row
 
 

@@ -40,6 +40,15 @@ def test_a_block_for_each_kind_of_noise_and_four_on_s2gnn():
     assert "of budget standard in 5 of 6 cases" in text
 
 
+def test_a_model_that_ignores_the_graph_is_not_ranked_and_zero_has_no_sign():
+    rows = [noise_row(model, lost) for model, lost in (("s2gnn", 0.01), ("gcn", 0.03), ("gat", 0.02), ("cheby", 0.0))]
+    rows[-1]["clean"] = [0.9 - 1e-9] * 2
+    lost = render(tabulate_robustness(noise_content(*rows)), "markdown").partition("Points lost: 50 % added")[2]
+    assert "| Cheby | 0.00 ± 0.00 | 0.00 |" in lost
+    assert "| S2-GNN | **1.00 ± 0.00** | 1.00 |" in lost
+    assert "| GAT | *2.00 ± 0.00* | 2.00 |" in lost
+
+
 def test_without_published_hyperparameters_there_are_no_branches():
     table = tabulate_robustness(noise_content(noise_row("gcn")))
     assert len(table.blocks) == 4

@@ -168,6 +168,8 @@ def _still_better(content: Content) -> str:
     if not counts:
         return f"{text}."
     best = max(counts.values())
+    if not best:
+        return f"{text}; no other model in any."
     names = ", ".join(MODELS[model] for model, count in counts.items() if count == best)
     return f"{text}; of the other models, {names} in {best}, the most."
 

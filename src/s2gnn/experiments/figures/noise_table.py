@@ -16,6 +16,7 @@ from s2gnn.experiments.figures.noise_findings import (
     accuracies,
     contribution_shares,
     findings,
+    ignores_graph,
     mean_power,
     measured_rows,
     points_lost,
@@ -46,7 +47,7 @@ def tabulate_robustness(content: Content) -> Table:
     note = (
         f"Mean ± standard deviation over {len(content['training_seeds'])} networks, each the mean over "
         f"{len(content['noise_seeds'])} draws of the noise, the same for all models; accuracy on the test nodes of "
-        "k-NN graphs. The best and the second best of the models that see the graph are marked; the second row of "
+        "k-NN graphs. The best and the second best of the models that use the graph are marked; the second row of "
         f"S2-GNN is not ranked. Networks are trained without noise (protocol {content['protocol']}) and not retrained, "
         f"with the hyperparameters of the search of budget {content['budget']} in {searched} of "
         f"{len(content['rows'])} cases, otherwise with those of Table II. Weights are perturbed by E of the paper's "
@@ -71,7 +72,8 @@ def _model_block(
     marks: dict[tuple[str, str], int] = {}
     for name in data:
         own = {model: sign * of.mean() for (of_data, model), of in found.items() if of_data == name}
-        ranked = sorted(own.keys() - {PUBLISHED, REFERENCE}, key=lambda model: own[model])
+        using = {model for model in own.keys() - {PUBLISHED, REFERENCE} if not ignores_graph(rows[name, model])}
+        ranked = sorted(using, key=lambda model: own[model])
         if len(ranked) > _MARKED:
             marks |= {(name, model): place for place, model in enumerate(ranked[:_MARKED], 1)}
     lines = []
@@ -80,10 +82,10 @@ def _model_block(
         if not known:
             continue
         cells = [
-            Cell(f"{found[key].mean():.2f} ± {found[key].std():.2f}", marks.get(key)) if key in found else DASH
+            Cell(f"{found[key].mean():z.2f} ± {found[key].std():.2f}", marks.get(key)) if key in found else DASH
             for key in ((name, model) for name in data)
         ]
-        mean = f"{np.mean([found[key].mean() for key in known]):.2f}" if len(known) == len(data) else DASH
+        mean = f"{np.mean([found[key].mean() for key in known]):z.2f}" if len(known) == len(data) else DASH
         lines.append([title, *cells, mean])
     return block(heading, lines)
 
