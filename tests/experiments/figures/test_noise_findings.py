@@ -67,7 +67,7 @@ def test_sentences_follow_the_numbers():
     )
     assert better == (
         "Under the strongest noises S2-GNN is more accurate than the MLP, which sees no graph, in 3 of 3 cases; of the "
-        "other models, GAT in 3, the most."
+        "other models with the same data sets, GAT in 3, the most."
     )
     assert contributions == (
         "With published hyperparameters, the branch of S2-GNN that ignores the graph has this share of what the "
@@ -97,4 +97,4 @@ def test_nothing_is_said_about_what_is_not_measured():
     assert alone.endswith("in 0 of 3 cases.")
     rows = [noise_row("s2gnn"), noise_row("gcn"), noise_row("mlp", 0.0, clean=0.95)]
     (none,) = findings(noise_content(*rows))
-    assert none.endswith("in 0 of 3 cases; no other model in any.")
+    assert none.endswith("in 0 of 3 cases; of the other models with the same data sets, none in any.")

@@ -169,9 +169,9 @@ def _still_better(content: Content) -> str:
         return f"{text}."
     best = max(counts.values())
     if not best:
-        return f"{text}; no other model in any."
+        return f"{text}; of the other models with the same data sets, none in any."
     names = ", ".join(MODELS[model] for model, count in counts.items() if count == best)
-    return f"{text}; of the other models, {names} in {best}, the most."
+    return f"{text}; of the other models with the same data sets, {names} in {best}, the most."
 
 
 def _contributions(rows: Sequence[Row]) -> str:
