@@ -16,12 +16,12 @@ endif
 .PHONY: help demo test test-gpu lint format types docs clean
 
 help:
-	@echo "make demo    compare S2-GNN with four other methods on handwritten digits, and draw the result"
-	@echo "make test    lint, types and tests"
+	@echo "make demo      compare S2-GNN with four other methods on handwritten digits, and draw the result"
+	@echo "make test      lint, types and tests"
 	@echo "make test-gpu  test the GPU kernels: on a GPU if there is one, else in Triton's interpreter"
-	@echo "make docs    build the documentation site: build/site/index.html"
-	@echo "make format  rewrite the code in the project's style"
-	@echo "make clean   remove the environment and caches"
+	@echo "make docs      build the documentation site: build/site/index.html"
+	@echo "make format    rewrite the code in the project's style"
+	@echo "make clean     remove the environment and caches"
 
 $(READY): pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/s2gnn/operators/native/*)
 	$(PYTHON) -m venv $(VENV)
