@@ -40,7 +40,7 @@ def test_a_record_becomes_a_table(tmp_path):
 
 
 def test_a_record_that_is_missing_or_of_an_older_version_says_how_to_make_it(tmp_path):
-    command = f"`s2gnn bench graphs --record {tmp_path}`"
+    command = f"`s2gnn bench graphs --record {tmp_path.name}`"
     assert f"No record yet: run {command}" in with_tables(PAGE, tmp_path)
     (tmp_path / "bench-graphs.json").write_text(json.dumps(RECORD | {"timings": [{"what": "k-NN"}]}))
     assert f"The record lacks 'points', it was made by an older version: run {command}" in with_tables(PAGE, tmp_path)

@@ -56,8 +56,8 @@ def shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 def branch_contributions(network: GraphNetwork, x: NetworkInput, op: GraphOperator | None) -> NDArray[np.float64]:
     r"""How much branch ρ = 0..α moves the fused output of each layer on an input, (layers, α + 1).
 
-    It is :math:`\|F(B_0, …, B_α) − F(B_0, …, 0, …, B_α)\|_F` with a zero in place of :math:`B_ρ`, all of it
-    without dropout: :math:`|\mu_\rho| \|B_\rho\|_F` for a linear fusion, :math:`\|B_\rho W_\rho\|_F` for an MLP fusion.
+    It is :math:`\|F(B_0, \ldots, B_\alpha) - F(B_0, \ldots, 0, \ldots, B_\alpha)\|_F` with a zero in place of
+    :math:`B_\rho`, all of it without dropout: :math:`|\mu_\rho| \|B_\rho\|_F` for a linear fusion, :math:`\|B_\rho W_\rho\|_F` for an MLP fusion.
     Other than the weights of `branch_weights`, it depends on the features and the graph.
 
     Args:

@@ -126,7 +126,7 @@ def _command_for(path: Path) -> str:
     _, name, *rest = re.split("[-.]", path.name)
     environment = "".join(f"{variable}={value} " for variable, value in _KEPT.items()) if rest[0] == "kept" else ""
     training = " --train --epochs 4" if name == "cost" else ""
-    return f"{environment}s2gnn bench {name}{training} --record {path.parent}"
+    return f"{environment}s2gnn bench {name}{training} --record {path.parent.name}"
 
 
 def titled_markdown(table: Table) -> str:
