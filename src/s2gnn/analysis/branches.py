@@ -58,7 +58,8 @@ def branch_contributions(network: GraphNetwork, x: NetworkInput, op: GraphOperat
 
     It is :math:`\|F(B_0, \ldots, B_\alpha) - F(B_0, \ldots, 0, \ldots, B_\alpha)\|_F` with a zero in place of
     :math:`B_\rho`, all of it without dropout: :math:`|\mu_\rho| \|B_\rho\|_F` for a linear fusion,
-    :math:`\|B_\rho W_\rho\|_F` for an MLP fusion. Other than the weights of `branch_weights`, it depends on the features and the graph.
+    :math:`\|B_\rho W_\rho\|_F` for an MLP fusion. Other than the weights of `branch_weights`, it depends on the
+    features and the graph.
 
     Args:
         network: of `S2Conv` layers, such as an `S2GNN`.
