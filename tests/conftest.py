@@ -9,6 +9,7 @@ import torch
 from hypothesis import settings
 
 from s2gnn.cli import main
+from s2gnn.estimator import learners
 from tests import bfloat16
 from tests.browser import Browser, find_chromium
 from tests.postgresql import PostgresServer, find_programs, find_user
@@ -30,6 +31,14 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 def _same_random_numbers() -> None:
     """Let every test draw the same numbers whatever ran before it."""
     torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _small_forests():
+    """Forests of ten trees, because most tests of estimators fit several and do not look at their accuracy."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(learners, "N_TREES", 10)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -37,5 +37,5 @@ def test_training_needs_more_for_more_rows_columns_and_networks():
     assert needed(n=10**5 + 2000) - needed(n=10**5 + 1000) == needed(n=10**5 + 1000) - needed(n=10**5)
     assert needed() < needed(n=2000) < 2 * needed()
     assert needed(n_features=100) > needed()
-    assert needed(n_networks=9) > needed(n_networks=1)
+    assert needed(n_networks=9, num_layers=2) > needed(n_networks=1, num_layers=2)
     assert needed(n=10**5) == needed(n=10**5, n_networks=1)  # the default for a large table

@@ -55,7 +55,7 @@ def test_python_writes_the_same_folder_and_the_same_report(s2gnn, tmp_path):
 def test_an_estimator_of_arrays_is_reported_on(s2gnn, tmp_path):
     X, y = load_iris(return_X_y=True)
     known = np.where(np.arange(150) % 10 == 0, y, -1)
-    estimator = S2GNNClassifier(max_epochs=20, n_networks=1, random_state=0).fit(X, known)
+    estimator = S2GNNClassifier(network="s2gnn", max_epochs=20, n_networks=1, random_state=0).fit(X, known)
     for evaluated, finding in (
         (False, "call evaluate()"),
         (True, "on 15\N{NO-BREAK SPACE}hidden labels"),

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from s2gnn.estimator import learners
 from tests.documents.pages import PAGES, ROOT, blocks, shows, title
 
 WITH_CODE = [
@@ -16,7 +17,8 @@ COLUMNS = 100
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A place to run a page in: a copy of the records, a cache of its own."""
+    """A place to run a page in: a copy of the records, a cache of its own, and forests as large as users have them."""
+    monkeypatch.setattr(learners, "N_TREES", 100)
     shutil.copytree(ROOT / "results", tmp_path / "results")
     monkeypatch.setenv("S2GNN_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)

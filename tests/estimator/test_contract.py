@@ -83,7 +83,9 @@ def test_clones_and_pickles_answer_alike(iris):
 def test_sparse_features_are_the_same_features(iris):
     X, _, labels = iris
     X = X + np.random.default_rng(0).normal(0, 0.01, X.shape)  # rows equally far would make the choice of neighbours
-    dense, sparse = (S2GNNClassifier(scale=False, **QUICK).fit(form, labels) for form in (X, sp.csr_matrix(X)))
+    dense, sparse = (
+        S2GNNClassifier(network="s2gnn", scale=False, **QUICK).fit(form, labels) for form in (X, sp.csr_matrix(X))
+    )
     np.testing.assert_allclose(sparse.label_distributions_, dense.label_distributions_, atol=1e-5)
     new = X[:20] + 0.05
     for estimator in (dense, sparse):

@@ -16,7 +16,7 @@ from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor, knn_graph
 from s2gnn.estimator import CardScore, ModelCard, load_estimator, save_estimator
 from s2gnn.estimator.folder import read_folder
 
-QUICK = {"max_epochs": 10, "n_networks": 2, "random_state": 0}
+QUICK = {"num_layers": 2, "max_epochs": 10, "n_networks": 2, "random_state": 0}
 NAMES = np.array(["setosa", "versicolor", "virginica"], dtype=object)
 
 
@@ -82,16 +82,24 @@ def test_what_layers_can_have_beside_the_papers_is_saved_and_on_the_card(iris, t
     assert "batch normalisation, residual connections" in page
 
 
-def test_folders_of_the_first_format_are_still_read(classifier, folder):
-    """Version 1 had networks without the arguments that came later."""
+@pytest.mark.parametrize(
+    ("version", "late"), [(1, ("norm", "residual", "initial_epsilon", "network")), (2, ("network",))]
+)
+def test_folders_of_early_formats_are_still_read(tmp_path, version, late):
+    """Before version 3 the networks were alone; those of version 1 lacked the arguments that came later."""
+    X, y = load_iris(return_X_y=True)
+    estimator = S2GNNClassifier(network="s2gnn", **QUICK).fit(X, np.where(np.arange(150) % 5 == 0, y, -1))
+    folder = tmp_path / "model"
+    save_estimator(estimator, folder)
     description = json.loads((folder / "estimator.json").read_text())
-    assert description["version"] == 2
-    late = ("norm", "residual", "initial_epsilon")
+    assert description["version"] == 3
     network = {name: value for name, value in description["network"].items() if name not in late}
     parameters = {name: value for name, value in description["parameters"].items() if name not in late}
-    change(folder, version=1, network=network, parameters=parameters)
+    change(folder, version=version, network=network, parameters=parameters)
     loaded, _ = load_estimator(folder)
-    np.testing.assert_array_equal(loaded.label_distributions_, classifier.label_distributions_)
+    assert loaded.network == "s2gnn"
+    np.testing.assert_array_equal(loaded.label_distributions_, estimator.label_distributions_)
+    np.testing.assert_array_equal(loaded.predict_proba(X + 0.1), estimator.predict_proba(X + 0.1))
 
 
 def test_a_folder_is_replaced_whole_and_nothing_stays_beside_it(classifier, folder):
@@ -229,7 +237,7 @@ def test_the_class_comes_out_of_a_list(folder, name):
         ({"histories": []}, "histories of other networks"),
         ({"sha256": {"../model.safetensors": "0"}}, "its sha256 is not that of estimator.json"),
         ({"extra": [1]}, "extra is not an object"),
-        ({"version": 3}, "in format version 3"),
+        ({"version": 4}, "in format version 4"),
         ({"format": "other"}, "lacks format"),
     ],
 )

@@ -7,7 +7,7 @@ from s2gnn import Graph, InputError, S2GNNClassifier, S2GNNRegressor, knn_graph
 from s2gnn.estimator.new_rows import FrozenDegrees
 from s2gnn.estimator.training_graph import GaussianAttachment
 
-QUICK = {"max_epochs": 15, "n_networks": 2, "random_state": 0}
+QUICK = {"network": "s2gnn", "max_epochs": 15, "n_networks": 2, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +158,7 @@ def test_a_smooth_signal_is_continued():
 
 def test_states_are_those_of_the_trained_network(tables):
     X, y, _ = tables
-    classifier = S2GNNClassifier(**QUICK).fit(X, y)
+    classifier = S2GNNClassifier(num_layers=2, **QUICK).fit(X, y)
     network = classifier.networks_[1]
     inputs, op = network.prepare(classifier.features_, classifier.graph_)
     with torch.no_grad():

@@ -26,6 +26,7 @@ from s2gnn.cli.output import (
 )
 from s2gnn.errors import InputError
 from s2gnn.estimator import CardScore, S2GNNClassifier, S2GNNRegressor, TableModel
+from s2gnn.estimator.blending import GraphGain
 from s2gnn.estimator.card import reasons
 from s2gnn.estimator.evaluation import score_text
 from s2gnn.estimator.folder import DESCRIPTION, FILES, REPORT
@@ -74,8 +75,8 @@ def fit(
         int,
         typer.Option(
             min=0,
-            help="Number of cross-validation folds; 0 or 1 skips the evaluation. With more than 20,000 rows, only one "
-            "fold is evaluated.",
+            help="Number of cross-validation folds of the scores. Training itself predicts five folds, which 0 or 1 "
+            "keeps. With more than 20,000 rows, only one fold is evaluated.",
         ),
     ] = 5,
     predictions: Annotated[
@@ -110,7 +111,7 @@ def fit(
     if not as_json:
         print(_announcement(encoded, parameters), file=sys.stderr, flush=True)
     model = TableModel.fit(encoded, given, random_state=seed, verbose=not as_json, **parameters)
-    evaluation = model.evaluate(folds, seed=seed) if folds >= 2 else None
+    evaluation = model.evaluate(folds, seed=seed) if folds >= 2 else model.estimator.evaluation_
     model.estimator.set_params(verbose=False)
     model.save(out, command_line())
     if predictions is not None:
@@ -133,6 +134,7 @@ def fit(
         "graph": model.graph_kind if edges is None else f"given by {edges}",
         "edges": model.estimator.graph_.n_edges,
         "scores": [] if evaluation is None else [asdict(score) for score in evaluation.scores],
+        "graph_gain": None if model.estimator.graph_gain_ is None else asdict(model.estimator.graph_gain_),
         "seconds": round(time.perf_counter() - start, 2),
         "peak_bytes": measured_peak(),
         "model": str(out),
@@ -172,6 +174,7 @@ def _print(summary: dict[str, Any]) -> None:
             "features": f"{summary['features']:,}",
             "graph": f"{summary['graph']}: {summary['edges']:,} edges",
             **({score.name: f"{score_text(score)}, {score.how}" for score in scores} or {"score": "not measured"}),
+            "graph gain": summary["graph_gain"] and GraphGain(**summary["graph_gain"]).sentence,
             "time": duration(summary["seconds"]),
             "peak memory": summary["peak_bytes"] and size_text(summary["peak_bytes"]),
             **{name: summary[name] for name in ("model", "predictions", "report")},

@@ -38,10 +38,16 @@ def training_bytes(n: int, n_features: int, estimator: Any) -> int:
     """An upper estimate of the memory that fitting needs besides the table, in bytes."""
     p = estimator.get_params()
     width = max(n_features, p["hidden_channels"])
-    features = 4 * 8 * n_features  # as given, scaled, centred for the search, and what the search keeps of them
+    # As given, scaled, as scores, weighted, as the networks see them, centred for the search, what the search keeps.
+    features = 7 * 8 * n_features
     graph = 3 * 16 * 3 * p["k"]
     layers = 4 * 4 * (p["alpha"] + 1) * width * p["num_layers"]  # in and out of every branch, and the gradient
-    states = 4 * number_of_networks(p["n_networks"], n) * p["hidden_channels"] * (p["num_layers"] - 1)
+    states = (
+        4
+        * number_of_networks(p["n_networks"], n, alone=p["network"] == "s2gnn")
+        * p["hidden_channels"]
+        * (p["num_layers"] - 1)
+    )
     return int(n * (features + graph + layers + states) + LEAST_OVERHEAD + min(n * 2**15, LARGEST_OVERHEAD))
 
 

@@ -89,6 +89,8 @@ def _facts(card: ModelCard, estimator: Estimator) -> str:
         "labelled rows": f"{estimator.n_labelled_:,}",
         "columns after encoding": f"{estimator.n_features_in_:,}",
         "classes": classes,
+        "base predictor": _base_text(estimator),
+        "weights of the blend": _blend_text(estimator),
         "networks": f"{len(estimator.networks_)}, each of {config.num_layers} layers, {config.hidden_channels} wide",
         "α, ε, fusion": f"{config.alpha}, {epsilon}, {config.fusion}",
         "layers also have": ", ".join(name for name, there in further.items() if there) or None,
@@ -97,14 +99,31 @@ def _facts(card: ModelCard, estimator: Estimator) -> str:
     return markdown_table(("what", "value"), [(name, _cell(text)) for name, text in facts.items() if text is not None])
 
 
+def _base_text(estimator: Estimator) -> str | None:
+    """The learners of the base predictor with their weights."""
+    if estimator.base_ is None or estimator.base_.blend is None:
+        return None
+    weighted = zip(estimator.base_.learners, estimator.base_.blend.weights, strict=True)
+    return ", ".join(f"{name} {100 * weight:.0f} %" for name, weight in weighted)
+
+
+def _blend_text(estimator: Estimator) -> str | None:
+    """The weight of each member."""
+    if estimator.blend_ is None:
+        return None
+    members = ("base predictor", "base predictor smoothed over the graph", "networks")
+    return ", ".join(f"{name} {100 * w:.0f} %" for name, w in zip(members, estimator.blend_.weights, strict=True))
+
+
 def graph_text(estimator: Estimator) -> str:
     """The graph of a fitted estimator in a few sentences."""
     graph, k = estimator.graph_, min(estimator.k, estimator.graph_.n_nodes - 1)
+    weighted = " Columns that matter more count more." if estimator.network == "blended" else ""
     if callable(estimator.graph):
         origin = "A function made the edges."
     else:
         origin = {
-            "knn": f"Each row is joined to its {k} nearest rows, with larger weights for nearer rows (knn).",
+            "knn": f"Each row is joined to its {k} nearest rows, with larger weights for nearer rows (knn).{weighted}",
             "smooth": f"The edges were learned so that similar rows are joined, about {k} per row (smooth).",
             "precomputed": "The edges were given (precomputed).",
         }[estimator.graph]
@@ -113,7 +132,8 @@ def graph_text(estimator: Estimator) -> str:
         GaussianAttachment: "A new row is joined to its nearest training rows and does not change them.",
         LearnedAttachment: "A new row is joined by the rule that the edges were learned by, and does not change them.",
     }[type(estimator.attachment_)]
-    return f"{graph.n_nodes:,} rows are the nodes of a graph with {graph.n_edges:,} edges. {origin} {new}"
+    gain = "" if estimator.graph_gain_ is None else f" {estimator.graph_gain_.sentence}"
+    return f"{graph.n_nodes:,} rows are the nodes of a graph with {graph.n_edges:,} edges. {origin} {new}{gain}"
 
 
 def _scores(scores: Sequence[CardScore]) -> str:

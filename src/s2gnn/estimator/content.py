@@ -5,7 +5,7 @@ import json
 import zipfile
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +16,8 @@ from safetensors.torch import load, save
 from sklearn.utils.validation import check_is_fitted
 
 from s2gnn.errors import InputError
+from s2gnn.estimator.blended_content import blended_arrays, described_blends, restore_blended
+from s2gnn.estimator.blending import GraphGain, Measure
 from s2gnn.estimator.card import Estimator, ModelCard
 from s2gnn.estimator.classifier import S2GNNClassifier
 from s2gnn.estimator.evaluation import Evaluation
@@ -34,6 +36,7 @@ ARRAYS = (
     "logits", "centre", "width", "digests", "groups", "features", "graph", *_MATRICES,
     "classes", "classes_were_objects", "target", "feature_names",
 )  # fmt: skip
+BLENDED = "blended."  # prefix of the arrays of base predictor, smoothing and blend
 EVIDENCE_ARRAYS = ("description", "labelled", "targets", "hidden", "folds", "answers")
 EVIDENCE_VERSION = 1
 DAMAGE = (
@@ -75,6 +78,7 @@ def content_of(estimator: Any, card: ModelCard) -> Content:
         "histories": [asdict(history) for history in estimator.history_],
         "kept_epochs": list(estimator.kept_epochs_),
         "n_labelled": estimator.n_labelled_,
+        "graph_gain": None if estimator.graph_gain_ is None else asdict(estimator.graph_gain_),
     }
     state = {
         f"{number}.{key}": tensor.detach().cpu().contiguous()
@@ -94,6 +98,9 @@ def content_of(estimator: Any, card: ModelCard) -> Content:
         arrays |= _stored_classes(estimator.classes_)
     else:
         arrays["target"] = np.array([estimator.target_mean_, estimator.target_scale_])
+    if estimator.base_ is not None:
+        description["blends"] = described_blends(estimator)
+        arrays |= {f"{BLENDED}{name}": array for name, array in blended_arrays(estimator).items()}
     if hasattr(estimator, "feature_names_in_"):
         arrays["feature_names"] = estimator.feature_names_in_.astype(np.str_)
     return Content(description, save(state), _packed(arrays), _stored_evidence(estimator, card))
@@ -102,9 +109,10 @@ def content_of(estimator: Any, card: ModelCard) -> Content:
 def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
     """The estimator that was stored, and what its evidence keeps of the card; one of `DAMAGE` if that fails."""
     description = content.description
-    arrays = _unpacked(content.training, ARRAYS)
+    arrays = _unpacked(content.training, ARRAYS, BLENDED)
     estimator = CLASSES[description["class"]]()
-    estimator.set_params(**{name: _parameter(value) for name, value in description["parameters"].items()})
+    parameters = {name: _parameter(value) for name, value in description["parameters"].items()}
+    estimator.set_params(**{"network": "s2gnn"} | parameters)  # releases before version 3 had the networks alone
     graph = Graph(_matrix("graph", arrays))
     features = _matrix("features", arrays)
     config = S2GNNConfig(**description["network"])
@@ -112,12 +120,13 @@ def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
     seen = SeenRows(arrays["digests"].astype(np.uint8), arrays["groups"].astype(np.int64))
     logits = arrays["logits"].astype(np.float64)
     _require(logits.shape == (n_networks, n, config.out_channels), f"logits of shape {logits.shape}")
-    _require(features.shape == (n, config.in_channels), f"features of shape {features.shape}")
+    _require(features.shape[0] == n, f"features of shape {features.shape}")
+    columns = features.shape[1]
     _require(seen.groups.shape == (n,) and seen.digests.shape[1:] == (DIGEST_SIZE,), "a list of rows of another length")
-    estimator.n_features_in_ = config.in_channels
+    estimator.n_features_in_ = columns
     if "feature_names" in arrays:
         estimator.feature_names_in_ = arrays["feature_names"].astype(object)
-    scaling = Scaling(*(arrays[name].astype(np.float64).reshape(config.in_channels) for name in ("centre", "width")))
+    scaling = Scaling(*(arrays[name].astype(np.float64).reshape(columns) for name in ("centre", "width")))
     finite = all(np.isfinite(numbers).all() for numbers in (logits, scaling.centre, scaling.width))
     _require(finite and bool((scaling.width > 0).all()), "logits or scales that are not finite")
     estimator.graph_, estimator.features_, estimator.scaling_, estimator.seen_rows_ = graph, features, scaling, seen
@@ -133,9 +142,26 @@ def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
         _require(classes.shape == (config.out_channels,), f"{len(classes)} classes")
     else:
         estimator.target_mean_, estimator.target_scale_ = arrays["target"].astype(np.float64).tolist()
-    estimator.frozen_networks_, _ = freeze(estimator.networks_, features, graph)
-    estimator.logits_, estimator.answers_ = logits, estimator._answers(logits)
-    estimator.labelled_ = estimator.targets_ = estimator.evaluation_ = None
+    estimator.logits_, estimator.network_input_ = logits, features
+    estimator.labelled_ = estimator.targets_ = estimator.evaluation_ = estimator.graph_gain_ = None
+    estimator.base_ = estimator.blend_ = estimator.normal_scores_ = estimator.hidden_ = None
+    estimator.column_weights_ = np.ones(columns)
+    if estimator.network == "blended":
+        own = {name.removeprefix(BLENDED): array for name, array in arrays.items() if name.startswith(BLENDED)}
+        restore_blended(estimator, description["blends"], own)
+    else:
+        estimator.predictions_ = estimator._from_networks(logits)[None]
+    inputs = estimator.network_input_
+    _require(inputs.shape == (n, config.in_channels), f"inputs of shape {inputs.shape}")
+    estimator.frozen_networks_, _ = freeze(estimator.networks_, inputs, graph)
+    estimator.answers_ = estimator._answers(estimator.predictions_)
+    if description.get("graph_gain") is not None:
+        gain = GraphGain(**description["graph_gain"])
+        _require(
+            bool(np.isfinite([gain.value, gain.low, gain.high, gain.rows]).all()), "a graph gain that is not finite"
+        )
+        _require(gain.measure in get_args(Measure), f"a graph gain in {gain.measure!r}")
+        estimator.graph_gain_ = gain
     return estimator, None if content.evidence is None else _restore_evidence(estimator, content.evidence)
 
 
@@ -224,13 +250,17 @@ def _packed(arrays: Mapping[str, Any]) -> bytes:
     return buffer.getvalue()
 
 
-def _unpacked(content: bytes, names: Collection[str]) -> dict[str, NDArray[Any]]:
-    """The named arrays of an NPZ archive; not compressed ones, because a small file could expand to any size."""
+def _unpacked(content: bytes, names: Collection[str], prefix: str | None = None) -> dict[str, NDArray[Any]]:
+    """The named arrays of an NPZ archive, and those whose names begin with `prefix`.
+
+    Not compressed ones, because a small file could expand to any size.
+    """
     with zipfile.ZipFile(io.BytesIO(content)) as members:
         if any(member.compress_type != zipfile.ZIP_STORED for member in members.infolist()):
             raise InputError("it contains a compressed array, which is not allowed")
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-        return {name: archive[name] for name in names if name in archive.files}
+        wanted = [name for name in archive.files if name in names or (prefix is not None and name.startswith(prefix))]
+        return {name: archive[name] for name in wanted}
 
 
 def _stored_matrix(name: str, matrix: Any) -> dict[str, Any]:

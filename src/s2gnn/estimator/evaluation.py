@@ -65,6 +65,21 @@ class Evaluation:
         return measure(self.targets, self.predicted, HIDDEN)
 
 
+@dataclass(frozen=True)
+class HiddenPredictions:
+    """What each member of an estimator predicted for labels while they were hidden; see `Evaluation`."""
+
+    rows: NDArray[np.int64]  # (n,)
+    folds: NDArray[np.int64]  # (n,)
+    members: NDArray[np.float64]  # (members, n, answers)
+    targets: NDArray[Any]  # (n,)
+
+
+def number_of_folds(n_folds: int, n_rows: int) -> int:
+    """The number of folds to predict for a table: all, or one for more than 20,000 rows."""
+    return n_folds if n_rows <= ROWS_FOR_EVERY_FOLD else 1
+
+
 def hidden_folds(
     rows: NDArray[np.int64], strata: NDArray[np.int64] | None, n_folds: int, seed: int
 ) -> list[NDArray[np.int64]]:

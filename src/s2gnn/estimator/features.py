@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.stats import norm
 from sklearn.preprocessing import StandardScaler
 
 ROWS_AT_ONCE = 10_000
 DIGEST_SIZE = 16
+KNOTS = 256
+FEW_VALUES = 10  # columns with no more distinct values stay as they are
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,47 @@ class Scaling:
         if self.centre.any():
             return (X.toarray() - self.centre) / self.width
         return sp.csr_array(X.multiply(1 / self.width))
+
+
+@dataclass(frozen=True)
+class NormalScores:
+    """Columns as the normal quantiles of their ranks, so that outliers and skewed columns do not rule distances.
+
+    A column maps its values piecewise linearly to scores; beyond the smallest and largest value it is constant. Columns
+    of few distinct values, such as encoded categories, stay as they are.
+    """
+
+    values: NDArray[np.float64]  # ascending, the last one repeated, (knots, M)
+    scores: NDArray[np.float64]  # of the values, (knots, M)
+
+    @classmethod
+    def of(cls, X: Any) -> "NormalScores":
+        """Of the columns of `X` (N, M); those of a sparse matrix stay as they are."""
+        maps = [(np.zeros(1), np.zeros(1)) if sp.issparse(X) else _normal_scores(column) for column in X.T]
+        knots = max(len(values) for values, _ in maps)
+        padded = np.array([[np.pad(part, (0, knots - len(part)), "edge") for part in one] for one in maps])
+        return cls(padded[:, 0].T, padded[:, 1].T)
+
+    def apply(self, X: Any) -> Any:
+        """The scores of the rows of `X` (Q, M); a sparse matrix stays as it is."""
+        if sp.issparse(X):
+            return X
+        scored = np.array(X, dtype=np.float64)
+        for column in np.flatnonzero(self.values[0] < self.values[-1]):
+            scored[:, column] = np.interp(X[:, column], self.values[:, column], self.scores[:, column])
+        return scored
+
+
+def _normal_scores(column: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """At most `KNOTS` values of a column and their scores; one value only for a column that stays as it is."""
+    values, counts = np.unique(column, return_counts=True)
+    if len(values) <= FEW_VALUES:
+        return np.zeros(1), np.zeros(1)
+    shares = (np.cumsum(counts) - counts / 2) / len(column)  # ranks, tied values sharing their mean rank
+    if len(values) > KNOTS:
+        kept = np.unique(np.searchsorted(shares, np.linspace(shares[0], shares[-1], KNOTS)))
+        values, shares = values[kept], shares[kept]
+    return values, norm.ppf(shares)
 
 
 class SeenRows:

@@ -13,8 +13,8 @@ from s2gnn.estimator.content import CLASSES, DAMAGE, Content, content_of, estima
 from s2gnn.files import write_atomically
 
 FORMAT = "s2gnn-estimator"
-VERSION = 2  # since normalisation, residual connections and a learned ε
-READABLE = (1, VERSION)
+VERSION = 3  # since the base predictor and the blend
+READABLE = (1, 2, VERSION)
 WEIGHTS = "model.safetensors"
 TRAINING = "training.npz"
 EVIDENCE = "evidence.npz"

@@ -8,22 +8,25 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
+from s2gnn.estimator.blending import ValueBlend
+from s2gnn.estimator.evaluation import HiddenPredictions
+from s2gnn.estimator.learners import KnownTargets
 from s2gnn.estimator.training import Objective, WeightDecay
-from s2gnn.estimator.transductive import TransductiveEstimator
+from s2gnn.estimator.transductive import MEMBER_PRIOR, TransductiveEstimator
 from s2gnn.nn.arguments import positive_integer
-from s2gnn.nn.epsilon import EpsilonName
-from s2gnn.nn.fusion import FusionName
 from s2gnn.tables.labels import known_values
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[misc]
-    """Predict a signal on the rows of a table from the rows where it is known, by a Sobolev network on their graph.
+    """Predict a number for each row of a table from the rows where it is known: from the columns, then by the graph.
 
-    Parameters and attributes are those of `S2GNNClassifier`, without `class_weight` and classes and with other
-    defaults: one layer with MLP fusion. The last layer has `hidden_channels` outputs, each of which learns the signal;
-    their mean is the prediction, because the ReLUs of a single output fit a signal of both signs poorly. The loss is
-    the squared error of the standardised signal, and "auto" validation needs 200 known values.
+    Parameters and attributes are those of `S2GNNClassifier`, without `class_weight` and classes and with more epochs.
+    The base predictor blends ridge regression, a kernel model, a random forest and extra trees; its errors at known
+    rows, made without the row's own value, are smoothed over the graph and added; the third member are the networks.
+    Their last layer has `hidden_channels` outputs, each of which learns the signal; the mean is the prediction, because
+    the ReLUs of a single output fit a signal of both signs poorly. The loss is the squared error of the standardised
+    signal, and "auto" validation needs 200 known values.
 
     Attributes:
         transduction_: the value for each training row, (N,).
@@ -32,9 +35,6 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
         target_scale_: their standard deviation.
     """
 
-    epsilon: float | EpsilonName = 1.0
-    fusion: FusionName = "mlp"
-    num_layers: int = 1
     weight_decay: WeightDecay = "auto"
     max_epochs: int = 200
 
@@ -58,11 +58,38 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
 
     def _objective(self, rows: NDArray[np.int64], targets: NDArray[Any]) -> Objective:
         self.target_mean_, self.target_scale_ = float(targets.mean()), float(targets.std()) or 1.0
-        values = np.zeros(self.graph_.n_nodes)
+        values = np.zeros(self.features_.shape[0])
         values[rows] = (targets - self.target_mean_) / self.target_scale_
         outputs = positive_integer(self.hidden_channels, "hidden_channels")
         return Objective(np.broadcast_to(values[:, None], (len(values), outputs)), rows, outputs, "squared-error")
 
-    def _answers(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _learner_targets(self, targets: NDArray[Any]) -> KnownTargets:
+        return KnownTargets(targets, None)
+
+    def _base_inputs(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
+        scaled: NDArray[np.float64] = (base - self.target_mean_) / self.target_scale_
+        return scaled
+
+    def _smoothing_start(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.zeros_like(base)  # errors are smoothed, and unknown ones start at zero
+
+    def _smoothing_known(self, held_out: NDArray[np.float64], known: KnownTargets) -> NDArray[np.float64]:
+        errors: NDArray[np.float64] = known.values[:, None] - held_out
+        return errors
+
+    def _from_smoothed(self, signal: NDArray[np.float64], base: NDArray[np.float64]) -> NDArray[np.float64]:
+        return base + signal
+
+    def _from_networks(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
         means: NDArray[np.float64] = self.target_mean_ + self.target_scale_ * logits.mean(axis=(0, 2))
         return means[:, None]
+
+    def _all_classes(self, predictions: NDArray[np.float64]) -> NDArray[np.float64]:
+        return predictions
+
+    def _blend_for(self, hidden: HiddenPredictions | None) -> ValueBlend | None:
+        if self.network == "s2gnn":
+            return None
+        if hidden is None:
+            return ValueBlend.of_prior(MEMBER_PRIOR)
+        return ValueBlend.fit(hidden.members, hidden.targets, MEMBER_PRIOR)

@@ -40,8 +40,9 @@ def on_graph(estimator: Estimator, graph: Graph) -> Estimator:
         )
     other = copy.copy(estimator)
     other.graph_ = graph
-    other.frozen_networks_, other.logits_ = freeze(other.networks_, other.features_, graph)
-    other.answers_ = other._answers(other.logits_)
+    other.frozen_networks_, logits = freeze(other.networks_, other.network_input_, graph)
+    other._combine(logits)
+    other.answers_ = other._answers(other.predictions_)
     return other
 
 

@@ -145,8 +145,8 @@ def weight_decay_for(wanted: WeightDecay, n_labelled: int) -> float:
     return AUTO_DECAY / n_labelled if wanted == "auto" else wanted
 
 
-def number_of_networks(wanted: NetworkCount, n_rows: int) -> int:
-    """The number of networks for a table; "auto" is 3, and 1 beyond 20,000 rows."""
+def number_of_networks(wanted: NetworkCount, n_rows: int, *, alone: bool) -> int:
+    """The number of networks for a table; "auto" is 1 in a blend, and for networks alone 3, or 1 beyond 20,000 rows."""
     if wanted == "auto":
-        return AUTO_NETWORKS if n_rows <= AUTO_NETWORKS_ROWS else 1
+        return AUTO_NETWORKS if alone and n_rows <= AUTO_NETWORKS_ROWS else 1
     return positive_integer(wanted, "n_networks")

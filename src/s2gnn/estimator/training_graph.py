@@ -96,11 +96,7 @@ def training_graph(
 
     The attachment is `None` if the rows of a given graph have equal features.
     """
-    if not callable(kind) and kind not in KINDS:
-        raise InputError(f"graph is {kind!r}, but it must be one of {', '.join(KINDS)}, or a function of the features")
-    if (kind == "precomputed") != (adjacency is not None):
-        given = "it is missing: call fit(X, y, adjacency=A)" if adjacency is None else f"graph is {kind!r}: omit it"
-        raise InputError(f'the keyword adjacency of fit requires graph="precomputed", but {given}')
+    check_graph_arguments(kind, k, adjacency)
     n, k = X.shape[0], positive_integer(k, "k")
     if kind == "knn":
         k, knn_infos = min(k, n - 1), list[KNNInfo]()
@@ -117,6 +113,16 @@ def training_graph(
     else:
         graph = _as_graph(adjacency, n, "adjacency")
     return graph, _comparable(X, min(k, n - 1), graph, progress) if varies(X) else None
+
+
+def check_graph_arguments(kind: str | Callable[[Any], Any], k: int, adjacency: Any) -> None:
+    """Raise unless the arguments of `training_graph` fit together."""
+    if not callable(kind) and kind not in KINDS:
+        raise InputError(f"graph is {kind!r}, but it must be one of {', '.join(KINDS)}, or a function of the features")
+    if (kind == "precomputed") != (adjacency is not None):
+        given = "it is missing: call fit(X, y, adjacency=A)" if adjacency is None else f"graph is {kind!r}: omit it"
+        raise InputError(f'the keyword adjacency of fit requires graph="precomputed", but {given}')
+    positive_integer(k, "k")
 
 
 def _comparable(X: Any, k: int, graph: Graph, progress: bool) -> GaussianAttachment:

@@ -1,23 +1,29 @@
 """What the classifier and the regressor share: `fit` on all rows of a table, answers for new rows, evaluation.
 
-`fit` reads as the algorithm: check, scale, build the graph, train the networks, turn their outputs into answers.
+`fit` reads as the algorithm: check, scale, predict labels while they are hidden, learn from all of them (base
+predictor, graph, smoothing, networks), blend by what the hidden labels showed.
 """
 
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from s2gnn.errors import InputError
-from s2gnn.estimator.evaluation import ROWS_FOR_EVERY_FOLD, Evaluation, hidden_folds
-from s2gnn.estimator.features import Scaling, SeenRows, in_form_of, varies
-from s2gnn.estimator.new_rows import freeze, logits_of_new
+from s2gnn.estimator.base_predictor import BasePredictor
+from s2gnn.estimator.blending import Blend, GraphGain, cross_blended
+from s2gnn.estimator.evaluation import Evaluation, HiddenPredictions, hidden_folds, number_of_folds
+from s2gnn.estimator.features import NormalScores, Scaling, SeenRows, in_form_of, varies
+from s2gnn.estimator.learners import KnownTargets
+from s2gnn.estimator.new_rows import FrozenDegrees, freeze, logits_of_new
+from s2gnn.estimator.smoothing import smoothed, smoothed_new
 from s2gnn.estimator.training import (
     Ensemble,
     Fraction,
@@ -30,7 +36,7 @@ from s2gnn.estimator.training import (
     train_ensemble,
     weight_decay_for,
 )
-from s2gnn.estimator.training_graph import training_graph
+from s2gnn.estimator.training_graph import check_graph_arguments, training_graph
 from s2gnn.graphs.features import checked_features
 from s2gnn.learning import FitConfig
 from s2gnn.nn import S2GNN, S2GNNConfig
@@ -42,24 +48,34 @@ from s2gnn.operators import GraphOperator
 from s2gnn.progress import progress_bar
 
 VALUES_AT_ONCE = 2**21  # of intermediate results for new rows
+FOLDS = 5
+# The columns of the network's input, together, in units of one standardised column.
+INPUT_SCALE = 2.0
+
+# The number of labels that each member explains before any is seen, see `blend_weights`: base, smoothed, networks.
+# Smoothed predictions are the best of the three on most tables, and networks vary most.
+MEMBER_PRIOR = (2.0, 4.0, 1.0)
+
+NetworkName = Literal["blended", "s2gnn"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)  # writes the constructor, from which scikit-learn reads the parameters
 class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
-    """Networks on a graph of all rows of a table, trained on the rows whose target is known.
+    """Predictions from the columns, then from the graph of all rows of a table, learned from the rows with a target.
 
     See `S2GNNClassifier` for parameters and attributes. A subclass defines what targets and outputs mean.
     """
 
     graph: str | Callable[[Any], Any] = field(default="knn", kw_only=False)
     k: int = 10
+    network: NetworkName = "blended"
     alpha: int = 4
-    epsilon: float | EpsilonName = 0.5
-    fusion: FusionName = "linear"
+    epsilon: float | EpsilonName = 1.0
+    fusion: FusionName = "mlp"
     norm: NormName | None = None
     residual: bool = False
     hidden_channels: int = 64
-    num_layers: int = 2
+    num_layers: int = 1
     dropout: float = 0.5
     lr: float = 0.01
     weight_decay: WeightDecay = 5e-3
@@ -91,31 +107,44 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         X = self._checked(X, reset=True)
         check_consistent_length(X, y)
         rows, targets = self._known_targets(y)
-        # Wrong parameters are refused before the graph is built, which may take minutes.
-        self._fit_config(len(rows))
-        check_fraction(self.validation_fraction)
-        number_of_networks(self.n_networks, X.shape[0])
-        if adjacency is None and not varies(X):
-            raise InputError("every column of X is constant, so that rows cannot be distinguished: add features")
+        self._check_parameters(X, len(rows), adjacency)
         self.seen_rows_ = SeenRows.of(X)
         self.scaling_ = Scaling.of(X, standardise=bool(self.scale))
         self.features_ = self.scaling_.apply(X)  # (N, M)
-        self.graph_, self.attachment_ = training_graph(
-            self.graph, self.features_, self.k, adjacency, progress=bool(self.verbose)
-        )
-        self._train(rows, targets)
-        self.frozen_networks_, _ = freeze(self.networks_, self.features_, self.graph_)
+        self.normal_scores_ = NormalScores.of(self.features_) if self.network == "blended" else None
+        self.column_weights_ = np.ones(X.shape[1])
+        if not self._graph_depends_on_labels:
+            self._build_graph(adjacency)
+        self.hidden_ = self._predict_hidden(rows, targets) if self.network == "blended" else None
+        self._learn(rows, targets)
+        self.frozen_networks_, _ = freeze(self.networks_, self.network_input_, self.graph_)
+        self.blend_ = self._blend_for(self.hidden_)
+        self.answers_ = self._answers(self.predictions_)
         self.evaluation_: Evaluation | None = None
+        self.graph_gain_: GraphGain | None = None
+        if self.hidden_ is not None:
+            self.evaluation_, self.graph_gain_ = self._evaluated(self.hidden_)
         return self
 
-    def _train(self, rows: NDArray[np.int64], targets: NDArray[Any]) -> None:
-        """Train networks on the `targets` (n,) of `rows` (n,), and answer for every row of the graph."""
+    def _learn(self, rows: NDArray[np.int64], targets: NDArray[Any]) -> None:
+        """Learn from the `targets` (n,) of `rows` (n,), and predict every row of the graph by every member.
+
+        The members are the base predictor, its predictions smoothed over the graph, and the networks; or the networks
+        alone.
+        """
         self.labelled_: NDArray[np.int64] | None = rows
         self.targets_: NDArray[Any] | None = targets
         self.n_labelled_ = len(rows)
         objective = self._objective(rows, targets)
+        self.base_: BasePredictor | None = None
+        if self.network == "blended":
+            self._predict_from_columns(rows, targets)
+        if self._graph_depends_on_labels:
+            self._build_graph()
+        blended = self.network == "blended"
+        self.network_input_ = self._network_input(self.features_, self.base_inputs_) if blended else self.features_
         config = S2GNNConfig(
-            in_channels=self.features_.shape[1],
+            in_channels=self.network_input_.shape[1],
             hidden_channels=self.hidden_channels,
             out_channels=objective.n_outputs,
             num_layers=self.num_layers,
@@ -128,27 +157,134 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         )
         trained = self.train_networks(
             lambda: S2GNN.from_config(config),
-            lambda network: network.prepare(self.features_, self.graph_),
+            lambda network: network.prepare(self.network_input_, self.graph_),
             objective,
-            number_of_networks(self.n_networks, self.graph_.n_nodes),
+            number_of_networks(self.n_networks, self.graph_.n_nodes, alone=self.network == "s2gnn"),
         )
         self.networks_ = trained.networks
         self.history_ = trained.histories
         self.kept_epochs_ = trained.kept_epochs
-        self.logits_ = trained.logits  # (number of networks, N, outputs)
-        self.answers_ = self._answers(self.logits_)  # (N, answers)
+        self._combine(trained.logits)
+
+    def _predict_from_columns(self, rows: NDArray[np.int64], targets: NDArray[Any]) -> None:
+        """Fit the base predictor, and predict every row; labelled rows also while their own target is hidden."""
+        assert self.normal_scores_ is not None
+        known = self._learner_targets(targets)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        scores = self.normal_scores_.apply(self.features_)
+        self.base_, held_out, importance = BasePredictor.fit(self.features_[rows], scores[rows], known, seed)
+        self.base_predictions_ = self.base_.predict(self.features_, scores)  # (N, outputs)
+        self.column_weights_ = np.sqrt(importance)  # (M,)
+        # A network that sees how well the base predictor remembers a label would trust it too much elsewhere.
+        unbiased = self.base_predictions_.copy()
+        unbiased[rows] = held_out
+        self.base_inputs_ = self._base_inputs(unbiased)  # (N, outputs)
+        self.smoothing_rows_ = rows
+        self.smoothing_known_ = self._smoothing_known(held_out, known)  # (n, outputs)
+
+    def _build_graph(self, adjacency: Any = None) -> None:
+        columns = self._graph_columns(self.features_)
+        self.graph_, self.attachment_ = training_graph(
+            self.graph, columns, self.k, adjacency, progress=bool(self.verbose)
+        )
+
+    def _combine(self, logits: NDArray[np.float64]) -> None:
+        """Keep the networks' outputs, and the predictions of all members for all rows on the present graph."""
+        self.logits_ = logits  # (number of networks, N, outputs)
+        members = [self._from_networks(logits)]
+        if self.base_ is not None:
+            self.smoothed_ = smoothed(
+                self._smoothing_start(self.base_predictions_),
+                self.graph_,
+                self.smoothing_rows_,
+                self.smoothing_known_,
+                alpha=self.alpha,
+                epsilon=self._smoothing_epsilon,
+            )  # (N, outputs)
+            members = [self.base_predictions_, self._from_smoothed(self.smoothed_, self.base_predictions_), *members]
+        self.predictions_ = np.stack([self._all_classes(member) for member in members])  # (members, N, answers)
+
+    @property
+    def _smoothing_epsilon(self) -> float:
+        return 1.0 if self.epsilon == "learn" else float(self.epsilon)
+
+    @property
+    def _graph_depends_on_labels(self) -> bool:
+        """Whether distances weight the columns by their importance: in k-NN graphs, unless the networks are alone."""
+        return self.graph == "knn" and self.network == "blended"
+
+    def _graph_columns(self, features: Any) -> Any:
+        """The columns (Q, M) that distances are measured on."""
+        if self.normal_scores_ is None:
+            return features
+        return _weighted(self.normal_scores_.apply(features), self.column_weights_)
+
+    def _network_input(self, features: Any, base_inputs: NDArray[np.float64]) -> Any:
+        """Weighted columns and base predictions, (Q, M + outputs)."""
+        scale = INPUT_SCALE / np.sqrt(features.shape[1])
+        columns = _weighted(self._graph_columns(features), scale)
+        if sp.issparse(columns):
+            return sp.csr_array(sp.hstack([columns, base_inputs]))
+        return np.hstack([columns, base_inputs])
 
     def _known_targets(self, y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """The rows whose target is known, (n,), and their classes 0..C−1 or values, (n,)."""
+        raise NotImplementedError
+
+    def _learner_targets(self, targets: NDArray[Any]) -> KnownTargets:
+        """The targets (n,) as the base predictor learns them; classes without a target are left out."""
         raise NotImplementedError
 
     def _objective(self, rows: NDArray[np.int64], targets: NDArray[Any]) -> Objective:
         """What the networks learn from the targets (n,) of `rows` (n,)."""
         raise NotImplementedError
 
-    def _answers(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The answers (Q, answers) given by the networks' outputs (number of networks, Q, outputs)."""
+    def _base_inputs(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Base predictions (Q, outputs) as inputs of the networks."""
         raise NotImplementedError
+
+    def _smoothing_start(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The signal to smooth, (Q, outputs), at rows without a label."""
+        raise NotImplementedError
+
+    def _smoothing_known(self, held_out: NDArray[np.float64], known: KnownTargets) -> NDArray[np.float64]:
+        """The signal at labelled rows, (n, outputs), given their targets and base predictions without them."""
+        raise NotImplementedError
+
+    def _from_smoothed(self, signal: NDArray[np.float64], base: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Predictions (Q, outputs) of a smoothed signal."""
+        raise NotImplementedError
+
+    def _from_networks(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Predictions (Q, outputs) of the networks' outputs (number of networks, Q, network outputs)."""
+        raise NotImplementedError
+
+    def _all_classes(self, predictions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Predictions with a column for every class, also those without a target."""
+        raise NotImplementedError
+
+    def _blend_for(self, hidden: HiddenPredictions | None) -> Blend | None:
+        """How the members' predictions become answers; `None` for the networks alone."""
+        raise NotImplementedError
+
+    def _weighted_classes(self, answers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Answers (n, answers) with probabilities multiplied by the weights of the classes, if the user gave any."""
+        return answers
+
+    def _answers(self, members: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The answers (Q, answers) from the members' predictions (members, Q, answers)."""
+        return members[0] if self.blend_ is None else self.blend_.apply(members)
+
+    def _check_parameters(self, X: Any, n_labelled: int, adjacency: Any) -> None:
+        """Refuse wrong parameters before the graph is built, which may take minutes."""
+        if self.network not in get_args(NetworkName):
+            raise InputError(f"network is {self.network!r}, but it must be one of {', '.join(get_args(NetworkName))}")
+        self._fit_config(n_labelled)
+        check_fraction(self.validation_fraction)
+        number_of_networks(self.n_networks, X.shape[0], alone=True)
+        if adjacency is None and not varies(X):
+            raise InputError("every column of X is constant, so that rows cannot be distinguished: add features")
+        check_graph_arguments(self.graph, self.k, adjacency)
 
     def train_networks(
         self,
@@ -180,12 +316,12 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
             monitor="loss",
         )
 
-    def evaluate(self, folds: int = 5, *, evaluated: int | None = None, seed: int = 0) -> Evaluation | None:
+    def evaluate(self, folds: int = FOLDS, *, evaluated: int | None = None, seed: int = 0) -> Evaluation | None:
         """Predict the known labels while they are hidden: cross-validation on the graph of all rows.
 
-        Each fold of the labels is hidden once and predicted by networks trained on the other labels. All rows stay in
-        the graph, as they do when labels are really missing. The result is kept as `evaluation_`, which
-        `save_estimator` stores for the report.
+        Each fold of the labels is hidden once and predicted from the other labels. All rows stay in the table, as they
+        do when labels are really missing. `fit` has done this with the default arguments, unless network="s2gnn". The
+        result is kept as `evaluation_`, which `save_estimator` stores for the report.
 
         Args:
             folds: number of folds, at least 2; each class is spread evenly over them.
@@ -201,23 +337,53 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         if self.labelled_ is None:
             raise InputError("this estimator was saved by a release that did not store the labels: fit it again")
         assert self.targets_ is not None
-        strata = self.targets_ if is_classifier(self) else None
-        parts = hidden_folds(self.labelled_, strata, folds, seed)
+        hidden = self.hidden_ if (folds, evaluated, seed) == (FOLDS, None, 0) else None
+        if hidden is None:
+            hidden = self._predict_hidden(self.labelled_, self.targets_, folds, evaluated=evaluated, seed=seed)
+        if hidden is None:
+            return None
+        self.evaluation_, self.graph_gain_ = self._evaluated(hidden)
+        return self.evaluation_
+
+    def _predict_hidden(
+        self,
+        rows: NDArray[np.int64],
+        targets: NDArray[Any],
+        folds: int = FOLDS,
+        *,
+        evaluated: int | None = None,
+        seed: int = 0,
+    ) -> HiddenPredictions | None:
+        """The members' predictions for labelled rows by copies of this estimator that do not see their labels."""
+        parts = hidden_folds(rows, targets if is_classifier(self) else None, folds, seed)
         if not parts:
             return None
-        parts = parts[: evaluated or (len(parts) if self.graph_.n_nodes <= ROWS_FOR_EVERY_FOLD else 1)]
-        answers = np.zeros((self.n_labelled_, self.answers_.shape[1]))
-        fold_of = np.full(self.n_labelled_, -1)
+        parts = parts[: evaluated or number_of_folds(len(parts), self.features_.shape[0])]
+        fold_of = np.full(len(rows), -1)
+        predicted: list[NDArray[np.float64]] = []
         with progress_bar("predicting hidden labels", shown=bool(self.verbose) and len(parts) > 1) as show:
             for fold, hidden in enumerate(parts):
                 other = copy.copy(self).set_params(verbose=bool(self.verbose) and len(parts) == 1)
-                other._train(np.delete(self.labelled_, hidden), np.delete(self.targets_, hidden))
-                answers[hidden] = other.answers_[self.labelled_[hidden]]
+                other._learn(np.delete(rows, hidden), np.delete(targets, hidden))
+                predicted.append(other.predictions_[:, rows[hidden]])
                 fold_of[hidden] = fold
                 show((fold + 1) / len(parts))
         done = np.flatnonzero(fold_of >= 0)
-        self.evaluation_ = Evaluation(self.labelled_[done], fold_of[done], answers[done], self.targets_[done])
-        return self.evaluation_
+        order = np.argsort(np.concatenate(parts))
+        return HiddenPredictions(rows[done], fold_of[done], np.concatenate(predicted, axis=1)[:, order], targets[done])
+
+    def _evaluated(self, hidden: HiddenPredictions) -> tuple[Evaluation, GraphGain | None]:
+        """The evaluation of what was predicted for hidden labels, and what the graph added to it."""
+        if self.blend_ is None:
+            return Evaluation(hidden.rows, hidden.folds, hidden.members[0], hidden.targets), None
+        answers = cross_blended(type(self.blend_), hidden.members, hidden.targets, MEMBER_PRIOR, seed=0)
+        answers, base = self._weighted_classes(answers), self._weighted_classes(hidden.members[0])
+        if is_classifier(self):
+            hits = (predicted.argmax(axis=1) == hidden.targets for predicted in (answers, base))
+            gain = GraphGain.of_hits(*hits)
+        else:
+            gain = GraphGain.of_errors(*(np.abs(predicted[:, 0] - hidden.targets) for predicted in (answers, base)))
+        return Evaluation(hidden.rows, hidden.folds, answers, hidden.targets), gain
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """`X` (N, M) as a float64 array or CSR matrix, checked by scikit-learn's rules; `fit` resets its width."""
@@ -249,11 +415,29 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         config = self.networks_[0].config
         width = max(config.in_channels, config.hidden_channels, config.out_channels)
         at_once = max(1, VALUES_AT_ONCE // ((config.alpha + 1) * width))
+        trained_columns = self._graph_columns(self.features_)
         with progress_bar("predicting", shown=bool(self.verbose)) as show:
             for start in range(0, len(new), at_once):
                 rows = new[start : start + at_once]
-                scaled = in_form_of(self.scaling_.apply(X[rows]), self.features_)
-                edges = self.attachment_.edges(self.features_, self.graph_.degrees, scaled)
-                answers[rows] = self._answers(logits_of_new(self.frozen_networks_, self.features_, scaled, edges))
+                features = in_form_of(self.scaling_.apply(X[rows]), self.features_)
+                edges = self.attachment_.edges(trained_columns, self.graph_.degrees, self._graph_columns(features))
+                answers[rows] = self._answers(self._members_of_new(features, edges))
                 show((start + len(rows)) / len(new))
         return answers
+
+    def _members_of_new(self, features: Any, edges: sp.csr_array) -> NDArray[np.float64]:
+        """The members' predictions (members, Q, answers) for new rows, joined to the training rows by `edges`."""
+        if self.base_ is None or self.normal_scores_ is None:
+            logits = logits_of_new(self.frozen_networks_, self.network_input_, features, edges)
+            return self._from_networks(logits)[None]
+        base = self.base_.predict(features, self.normal_scores_.apply(features))
+        network_input = self._network_input(features, self._base_inputs(base))
+        logits = logits_of_new(self.frozen_networks_, self.network_input_, network_input, edges)
+        degrees = FrozenDegrees.of(self.graph_, self.alpha, self._smoothing_epsilon)
+        signal = smoothed_new(self._smoothing_start(base), self.smoothed_, edges, degrees)
+        return np.stack([base, self._from_smoothed(signal, base), self._from_networks(logits)])
+
+
+def _weighted(columns: Any, weights: NDArray[np.float64] | float) -> Any:
+    """Columns (Q, M), dense or CSR, times their weights (M,) or one weight."""
+    return sp.csr_array(columns.multiply(weights)) if sp.issparse(columns) else columns * weights

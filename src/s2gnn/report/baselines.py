@@ -85,7 +85,7 @@ def _mlp(
     config = estimator.networks_[0].config
     n_outputs, n_layers = len(model.classes or (1,)), max(2, config.num_layers)  # a single layer would be linear
     trained = estimator.train_networks(
-        lambda: MLP(config.in_channels, config.hidden_channels, n_outputs, n_layers, dropout=config.dropout),
+        lambda: MLP(estimator.features_.shape[1], config.hidden_channels, n_outputs, n_layers, dropout=config.dropout),
         lambda network: network.prepare(estimator.features_[np.concatenate([known, rows])]),  # it needs no other rows
         Objective(y, np.arange(len(known)), n_outputs, "cross-entropy" if classifies else "squared-error"),
         len(estimator.networks_),

@@ -125,6 +125,8 @@ def graph_section(model: ReportedModel, layout: GraphLayout) -> Section:
     components = int(connected_components(graph.to_scipy(), directed=False, return_labels=False))
     if components > 1:
         finding += f". The graph has {components:,} connected components, between which no information flows"
+    if model.estimator.graph_gain_ is not None:
+        finding += f". {model.estimator.graph_gain_.sentence.removesuffix('.')}"
     shown = "Colour shows the predicted value" if model.classes is None else "Colour and shape show the predicted class"
     ringed = "" if model.estimator.labelled_ is None else "; points with a ring are labelled"
     reading = f"Each point is a row, close to the rows it is connected to. {shown}{ringed}."

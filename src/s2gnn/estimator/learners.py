@@ -1,0 +1,183 @@
+"""The learners of the base predictor: linear and kernel models and forests, each as arrays, with held-out predictions.
+
+A learner predicts the probabilities of classes (Q, C), or a value (Q, 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from s2gnn.errors import InputError
+from s2gnn.estimator.evaluation import hidden_folds
+from s2gnn.estimator.forest import Forest
+
+FOLDS = 5
+ITERATIONS = 300
+N_TREES = 100
+PENALTY = 1.0  # of the linear models
+KERNEL_PENALTY = 0.1
+MOST_LANDMARKS = 500
+SMALLEST_EIGENVALUE = 1e-8  # relative to the largest
+
+
+@dataclass(frozen=True)
+class KnownTargets:
+    """What a learner learns from.
+
+    Attributes:
+        values: classes 0..C−1, each of them present, or quantities, (n,).
+        n_classes: C; `None` for quantities.
+    """
+
+    values: NDArray[Any]
+    n_classes: int | None
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of columns of a prediction."""
+        return 1 if self.n_classes is None else self.n_classes
+
+    def at(self, rows: NDArray[Any]) -> tuple[KnownTargets, NDArray[np.int64]]:
+        """The targets of some rows, and the classes that are present among them."""
+        if self.n_classes is None:
+            return KnownTargets(self.values[rows], None), np.zeros(1, dtype=np.int64)
+        present, codes = np.unique(self.values[rows], return_inverse=True)
+        return KnownTargets(codes, len(present)), present
+
+    def mean_prediction(self) -> NDArray[np.float64]:
+        """The share of each class, or the mean, (outputs,)."""
+        if self.n_classes is None:
+            return np.array([self.values.mean()])
+        return np.asarray(np.bincount(self.values, minlength=self.n_classes) / len(self.values))
+
+
+@dataclass(frozen=True)
+class Linear:
+    """softmax(X W + b), or X W + b for a value."""
+
+    coefficients: NDArray[np.float64]  # W, (M, outputs)
+    intercept: NDArray[np.float64]  # b, (outputs,)
+
+    @classmethod
+    def fit(cls, X: Any, targets: KnownTargets, penalty: float = PENALTY) -> Linear:
+        """Multinomial logistic regression or ridge regression on rows (n, M)."""
+        model: Any
+        if targets.n_classes is None:
+            model = Ridge(penalty).fit(X, targets.values)
+            return cls(model.coef_[:, None], np.array([model.intercept_], dtype=np.float64))
+        model = LogisticRegression(C=1 / penalty, max_iter=ITERATIONS, tol=1e-3)
+        model.fit(X, targets.values)
+        if targets.n_classes > 2:
+            return cls(model.coef_.T, model.intercept_)
+        signs = np.array([-0.5, 0.5])  # one row of coefficients for the difference of two classes
+        return cls(model.coef_.T * signs, model.intercept_ * signs)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """For the rows of `X` (Q, M)."""
+        outputs: NDArray[np.float64] = X @ self.coefficients + self.intercept
+        return outputs if len(self.intercept) == 1 else softmax(outputs, axis=1)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays by name, for a model folder."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], columns: int, outputs: int) -> Linear:
+        """The learner of `arrays`; an `InputError` if they do not fit."""
+        found = cls(*(arrays[name].astype(np.float64) for name in ("coefficients", "intercept")))
+        fits = found.coefficients.shape == (columns, outputs) and found.intercept.shape == (outputs,)
+        if not fits or not all(np.isfinite(array).all() for array in vars(found).values()):
+            raise InputError("it has arrays that are not a linear model")
+        return found
+
+
+@dataclass(frozen=True)
+class Kernel:
+    r"""A linear model on Gaussian kernels :math:`\exp(-\lVert x - l_j \rVert^2 / M)` of landmarks l."""
+
+    landmarks: NDArray[np.float64]  # (m, M)
+    linear: Linear  # on the kernels, (m, outputs)
+
+    @classmethod
+    def fit(cls, X: NDArray[np.float64], targets: KnownTargets) -> Kernel:
+        """On rows (n, M), which are the landmarks unless there are more than 500 (the Nyström method)."""
+        chosen = np.random.default_rng(0).permutation(len(X))[:MOST_LANDMARKS]
+        landmarks = X[np.sort(chosen)]
+        values, vectors = np.linalg.eigh(gaussian_kernel(landmarks, landmarks))
+        kept = values > SMALLEST_EIGENVALUE * values[-1]
+        projection = vectors[:, kept] / np.sqrt(values[kept])  # K P has the inner products of the kernel
+        on_projected = Linear.fit(gaussian_kernel(X, landmarks) @ projection, targets, KERNEL_PENALTY)
+        return cls(landmarks, Linear(projection @ on_projected.coefficients, on_projected.intercept))
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """For the rows of `X` (Q, M)."""
+        return self.linear.predict(gaussian_kernel(X, self.landmarks))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays by name, for a model folder."""
+        return {"landmarks": self.landmarks, **self.linear.arrays()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], columns: int, outputs: int) -> Kernel:
+        """The learner of `arrays`; an `InputError` if they do not fit."""
+        landmarks = arrays["landmarks"].astype(np.float64)
+        if landmarks.shape[1:] != (columns,) or not np.isfinite(landmarks).all():
+            raise InputError("it has landmarks of other columns")
+        return cls(landmarks, Linear.from_arrays(arrays, len(landmarks), outputs))
+
+
+def gaussian_kernel(X: NDArray[np.float64], landmarks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """exp(−‖x − l‖² / M) for rows (Q, M) and landmarks (m, M), (Q, m)."""
+    squares = (X**2).sum(axis=1)[:, None] + (landmarks**2).sum(axis=1) - 2 * X @ landmarks.T
+    return np.asarray(np.exp(-np.maximum(squares, 0.0) / X.shape[1]))
+
+
+Learner = Linear | Kernel | Forest
+
+
+def held_out(
+    fit: Callable[[Any, KnownTargets], Learner], X: Any, targets: KnownTargets, seed: int
+) -> NDArray[np.float64]:
+    """Predictions (n, outputs) for the rows X (n, M), each by a learner that did not see the row's target.
+
+    With too few targets to hide any, every row gets the mean prediction.
+    """
+    strata = None if targets.n_classes is None else targets.values
+    predicted = np.zeros((len(targets.values), targets.n_outputs))
+    folds = hidden_folds(np.arange(len(targets.values)), strata, FOLDS, seed)
+    for hidden in folds:
+        shown = np.delete(np.arange(len(targets.values)), hidden)
+        known, present = targets.at(shown)
+        if known.n_classes == 1:
+            predicted[np.ix_(hidden, present)] = 1.0
+        else:
+            predicted[np.ix_(hidden, present)] = fit(X[shown], known).predict(X[hidden])
+    return predicted if folds else np.broadcast_to(targets.mean_prediction(), predicted.shape)
+
+
+FORESTS: Mapping[str, Mapping[bool, Callable[..., Any]]] = {
+    "random forest": {True: RandomForestClassifier, False: RandomForestRegressor},
+    "extra trees": {True: ExtraTreesClassifier, False: ExtraTreesRegressor},
+}
+
+
+def fit_forest(
+    kind: str, X: Any, targets: KnownTargets, seed: int
+) -> tuple[Forest, NDArray[np.float64], NDArray[np.float64]]:
+    """A forest, its out-of-bag predictions (n, outputs) for the rows X (n, M), and the importance of columns (M,)."""
+    make = FORESTS[kind][targets.n_classes is not None]
+    fitted = make(N_TREES, bootstrap=True, random_state=seed)
+    fitted.fit(X, targets.values)
+    drawn = np.zeros((N_TREES, X.shape[0]), dtype=np.bool_)
+    for tree, rows in enumerate(fitted.estimators_samples_):
+        drawn[tree, rows] = True
+    forest = Forest.of(fitted)
+    return forest, forest.predict_out_of_bag(X, drawn), np.asarray(fitted.feature_importances_)

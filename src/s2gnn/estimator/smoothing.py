@@ -1,0 +1,58 @@
+r"""Smoothing predictions over the graph while labelled rows keep their labels ("Correct and Smooth").
+
+With :math:`S = \frac{1}{\alpha} \sum_\rho S_\rho`, the mean of the normalised Hadamard powers that an S2-GNN uses, the
+smoothed signal F of a signal Z is the fixed point of
+
+.. math:: F = a S F + (1 - a) Z, \qquad F_i = Y_i \text{ at labelled rows } i.
+
+Huang, He, Singh, Lim and Benson: Combining label propagation and simple models out-performs graph neural networks
+(ICLR 2021).
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+
+from s2gnn.estimator.new_rows import FrozenDegrees
+from s2gnn.graphs import Graph
+from s2gnn.operators import SobolevOperator
+
+AMOUNT = 0.8  # a: the share of the neighbours
+STEPS = 50  # 0.8^50 is 1e-5
+
+
+def smoothed(
+    signal: NDArray[np.float64],
+    graph: Graph,
+    labelled: NDArray[np.int64],
+    known: NDArray[Any],
+    *,
+    alpha: int,
+    epsilon: float,
+) -> NDArray[np.float64]:
+    """The smoothed `signal` (N, C), with the values `known` (n, C) at the rows `labelled` (n,)."""
+    operator = SobolevOperator(graph, alpha=alpha, epsilon=epsilon, dtype=torch.float64)
+    z, y, rows = (torch.from_numpy(np.ascontiguousarray(array)) for array in (signal, known, labelled))
+    f = z.index_copy(0, rows, y)
+    with torch.no_grad():
+        for _ in range(STEPS):
+            f = AMOUNT * operator.propagate(f).mean(dim=0) + (1 - AMOUNT) * z
+            f[rows] = y
+    return np.asarray(f.numpy())
+
+
+def smoothed_new(
+    signal: NDArray[np.float64], trained: NDArray[np.float64], edges: sp.csr_array, degrees: FrozenDegrees
+) -> NDArray[np.float64]:
+    r"""The smoothed `signal` (Q, C) of new rows, while the training rows keep their smoothed signal `trained` (N, C).
+
+    A new row i has one-way `edges` (Q, N), so that :math:`F_i = a (\sum_j S_{ij} F_j + S_{ii} F_i) + (1 - a) Z_i`.
+    """
+    rows, diagonal = degrees.rows(edges)
+    received = sum(row @ trained for row in rows) / len(rows)
+    own = diagonal.mean(axis=1)[:, None]
+    result: NDArray[np.float64] = (AMOUNT * received + (1 - AMOUNT) * signal) / (1 - AMOUNT * own)
+    return result

@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+
+from s2gnn import SobolevOperator, knn_graph
+from s2gnn.estimator.new_rows import FrozenDegrees
+from s2gnn.estimator.smoothing import AMOUNT, smoothed, smoothed_new
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(40, 3))
+GRAPH = knn_graph(X, 5)
+LABELLED = np.array([0, 3, 11, 30])
+KNOWN = np.eye(2)[[0, 1, 0, 1]]
+SIGNAL = RNG.dirichlet([1, 1], size=40)
+
+
+def mean_operator(graph, alpha, epsilon):
+    op = SobolevOperator(graph, alpha=alpha, epsilon=epsilon)
+    return sum(op.matrix(rho).toarray() for rho in range(1, alpha + 1)) / alpha
+
+
+@pytest.mark.parametrize(("alpha", "epsilon"), [(1, 1.0), (4, 0.5)])
+def test_the_fixed_point_is_that_of_the_dense_equations(alpha, epsilon):
+    S = mean_operator(GRAPH, alpha, epsilon)
+    free = np.setdiff1d(np.arange(40), LABELLED)
+    # F_u = a (S_uu F_u + S_ul Y) + (1 − a) Z_u
+    left = np.eye(len(free)) - AMOUNT * S[np.ix_(free, free)]
+    right = AMOUNT * S[np.ix_(free, LABELLED)] @ KNOWN + (1 - AMOUNT) * SIGNAL[free]
+    found = smoothed(SIGNAL, GRAPH, LABELLED, KNOWN, alpha=alpha, epsilon=epsilon)
+    np.testing.assert_allclose(found[free], np.linalg.solve(left, right), atol=1e-4)
+    np.testing.assert_array_equal(found[LABELLED], KNOWN)
+
+
+def test_a_new_row_with_the_edges_of_a_training_row_gets_its_signal():
+    """The equation of a row is the same whether it was in training or not, if degrees and neighbours are the same."""
+    trained = smoothed(SIGNAL, GRAPH, LABELLED, KNOWN, alpha=3, epsilon=1.0)
+    rows = np.array([1, 7, 20])
+    edges = GRAPH.to_scipy().tocsr()[rows]
+    found = smoothed_new(SIGNAL[rows], trained, edges, FrozenDegrees.of(GRAPH, 3, 1.0))
+    np.testing.assert_allclose(found, trained[rows], atol=1e-4)
