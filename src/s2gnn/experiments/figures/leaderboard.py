@@ -1,0 +1,286 @@
+"""The leaderboard: S2GNNClassifier and S2GNNRegressor next to scikit-learn's methods on many tables, few known targets.
+
+Tables are those of the folder `tables` in S2GNN_DATA, described by its `tables.json`, and scikit-learn's own.
+"""
+
+import gzip
+import hashlib
+import io
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    VotingClassifier,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import r2_score
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neural_network import MLPClassifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
+from sklearn.svm import SVC, SVR
+
+from s2gnn.data.fetching import local_file
+from s2gnn.errors import InputError
+from s2gnn.estimator import S2GNNClassifier, S2GNNRegressor
+from s2gnn.experiments.measured import Content, MeasuredStudy, Measurement, Row, block, grouped
+from s2gnn.render import Cell, Table
+from s2gnn.tables import Table as UserTable
+from s2gnn.tables import encode_table
+
+LABELS_PER_CLASS = (5, 10, 25)
+KNOWN_VALUES = 50
+DRAWS = (0, 1, 2, 3, 4)
+MOST_ROWS = 2_000  # rows beyond the labelled ones, drawn anew with the labels
+BINS = 10  # of the expected calibration error
+REFERENCES = {"S2GNNClassifier": ("logistic regression", "random forest"), "S2GNNRegressor": ("ridge", "random forest")}
+
+CLASSIFICATION = (
+    "adult", "anneal", "authorship", "bank_marketing", "beps", "blood_transfusion", "brown_yeast", "cardiotocography",
+    "chess_krkp", "chowdary", "coil2000", "covertype", "credit_german", "cylinder_bands", "dhfr", "dry_bean",
+    "eeg_eye_state", "frogs", "glaucoma", "hepatitis", "htru2", "income", "lending_club", "libras", "magic",
+    "mammography", "mfeat_fourier", "mnist_5k", "musk", "oil_spill", "orange_juice", "page_blocks", "pendigits",
+    "phishing", "promoters", "robot_navigation", "scat", "segment", "shuttle", "sonar", "spambase", "stackoverflow",
+    "tae", "theorem_proving", "tic_tac_toe", "vehicle", "vote", "wifi", "yeast",
+)  # fmt: skip
+REGRESSION = (
+    "abalone", "ames", "auto_mpg", "biomass", "bodyfat", "car_prices", "chicago_l", "computers", "cpu_act",
+    "energy_heating", "hitters", "nlschools", "parkinsons_updrs", "power_plant", "servo", "stock", "tecator", "wage",
+    "wine_quality",
+)  # fmt: skip
+BUNDLED: Mapping[str, Callable[..., Any]] = {
+    "iris": load_iris,
+    "wine": load_wine,
+    "breast cancer": load_breast_cancer,
+    "digits": load_digits,
+    "diabetes": load_diabetes,
+}
+
+
+def _mean_of_two(seed: int) -> VotingClassifier:
+    members = [("linear", LogisticRegression()), ("forest", RandomForestClassifier(random_state=seed))]
+    return VotingClassifier(members, voting="soft")
+
+
+# Estimators from a seed. All see the same encoded columns.
+CLASSIFIERS: Mapping[str, Callable[[int], Any]] = {
+    "S2GNNClassifier": lambda seed: S2GNNClassifier(random_state=seed, scale=False),
+    "logistic regression": lambda _: LogisticRegression(),
+    "SVC": lambda _: SVC(),
+    "random forest": lambda seed: RandomForestClassifier(random_state=seed),
+    "boosting": lambda seed: HistGradientBoostingClassifier(random_state=seed),
+    "k-NN": lambda _: KNeighborsClassifier(),
+    "MLP": lambda seed: MLPClassifier(random_state=seed),
+    "label spreading": lambda _: LabelSpreading(),
+    "self-training": lambda _: SelfTrainingClassifier(LogisticRegression()),
+    "regression + forest": _mean_of_two,
+}
+REGRESSORS: Mapping[str, Callable[[int], Any]] = {
+    "S2GNNRegressor": lambda seed: S2GNNRegressor(random_state=seed, scale=False),
+    "ridge": lambda _: Ridge(),
+    "SVR": lambda _: SVR(),
+    "kernel ridge": lambda _: KernelRidge(kernel="rbf"),
+    "k-NN": lambda _: KNeighborsRegressor(),
+    "random forest": lambda seed: RandomForestRegressor(random_state=seed),
+    "boosting": lambda seed: HistGradientBoostingRegressor(random_state=seed),
+}
+TRANSDUCTIVE = (S2GNNClassifier, S2GNNRegressor, LabelSpreading, SelfTrainingClassifier)
+
+
+class Draw(NamedTuple):
+    """A table with few known targets: the labelled rows come first."""
+
+    X: NDArray[np.float64]  # (N, M)
+    y: NDArray[Any]  # classes 0..C−1 or values, (N,)
+    known: int  # the number of labelled rows
+
+
+def load_encoded(name: str) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """The encoded columns (N, M) of a table and its classes 0..C−1 or values, (N,)."""
+    if name in BUNDLED:
+        X, y = BUNDLED[name](return_X_y=True)
+        return StandardScaler().fit_transform(X), y if y.dtype.kind != "f" else y.astype(np.float64)
+    described = _described(name)
+    path = local_file(f"tables/{described['file']}")
+    if path is None:
+        raise InputError(f"the table {name} is missing: set S2GNN_DATA to a folder with tables/{described['file']}")
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != described["sha256"]:
+        raise InputError(f"{path} is damaged: its sha256 is not that of tables.json")
+    frame = pd.read_csv(io.BytesIO(gzip.decompress(content)), dtype=str, keep_default_na=False, na_values=[""])
+    classifies = described["task"] == "classification"
+    table = UserTable.from_frame(frame)
+    encoded = encode_table(table, described["target"], task="classify" if classifies else "regress")
+    if classifies:
+        return encoded.X, np.unique(encoded.y.astype(str), return_inverse=True)[1]
+    return encoded.X, encoded.y.astype(np.float64)
+
+
+def _described(name: str) -> Mapping[str, Any]:
+    path = local_file("tables/tables.json")
+    if path is None:
+        raise InputError(
+            "the tables of the leaderboard are missing: set S2GNN_DATA to a folder with tables/tables.json"
+        )
+    found: Mapping[str, Any] = next(one for one in json.loads(path.read_bytes()) if one["name"] == name)
+    return found
+
+
+def draw_known(X: NDArray[np.float64], y: NDArray[Any], budget: int, draw: int) -> Draw:
+    """Draw the labelled rows, `budget` of each class (at most half of it) or in all, and up to 2,000 other rows.
+
+    Values are standardised by the known ones.
+    """
+    rng = np.random.default_rng([draw, budget])
+    if y.dtype.kind == "f":
+        known = rng.choice(len(y), min(budget, len(y) // 2), replace=False)
+    else:
+        members = [np.flatnonzero(y == label) for label in np.unique(y)]
+        known = np.concatenate(
+            [rng.choice(rows, max(1, min(budget, len(rows) // 2)), replace=False) for rows in members]
+        )
+    others = rng.permutation(np.setdiff1d(np.arange(len(y)), known))[:MOST_ROWS]
+    rows = np.concatenate([np.sort(known), others])
+    varying = X[rows].std(axis=0) > 0
+    if y.dtype.kind == "f":
+        y = (y - y[known].mean()) / (y[known].std() or 1.0)
+    return Draw(X[rows][:, varying], y[rows], len(known))
+
+
+def answer(estimator: Any, drawn: Draw) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    """The predictions (U,) for the unlabelled rows, and the probabilities of the predicted classes, if any."""
+    X, y, n = drawn
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of the defaults
+        if isinstance(estimator, TRANSDUCTIVE):
+            unknown = np.nan if y.dtype.kind == "f" else -1
+            estimator.fit(X, np.where(np.arange(len(y)) < n, y, unknown))
+        else:
+            estimator.fit(X[:n], y[:n])
+        predicted = estimator.predict(X[n:])
+        probabilities = estimator.predict_proba(X[n:]).max(axis=1) if hasattr(estimator, "predict_proba") else None
+    return predicted, probabilities
+
+
+def expected_calibration_error(confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> float:
+    """The mean over rows (n,) of |accuracy − mean confidence| in their bin of confidence; ten bins of equal width."""
+    bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    gaps = np.bincount(bins, correct - confidence, minlength=BINS)
+    return float(np.abs(gaps).sum() / len(confidence))
+
+
+def _measure(at: Measurement, estimators: Mapping[str, Callable[[int], Any]], budgets: Sequence[int]) -> Iterator[Row]:
+    """One row for each number of known targets."""
+    X, y = load_encoded(at.data)
+    values = y.dtype.kind == "f"
+    for budget in budgets:
+        scores, errors, start = list[float](), list[float](), time.perf_counter()
+        for draw in DRAWS:
+            drawn = draw_known(X, y, budget, draw)
+            truth = drawn.y[drawn.known :]
+            predicted, confidence = answer(estimators[at.model](draw), drawn)
+            scores.append(float(r2_score(truth, predicted) if values else np.mean(predicted == truth)))
+            if confidence is not None:
+                errors.append(expected_calibration_error(confidence, predicted == truth))
+        yield {
+            "known": budget,
+            "rows": len(y),
+            "columns": X.shape[1],
+            "classes": None if values else len(np.unique(y)),
+            "scores": scores,
+            "calibration_error": float(np.mean(errors)) if errors else None,
+            "seconds": time.perf_counter() - start,
+        }
+
+
+def _tabulate(content: Content, methods: Sequence[str], heading: str, factor: int, digits: int, note: str) -> Table:
+    """For each number of known targets: ranks, means, losses and calibration errors of tables that all methods have.
+
+    Then every table.
+    """
+    blocks = []
+    for known, rows in grouped(content["rows"], "known").items():
+        flat = pd.DataFrame([{**row, "score": factor * np.mean(row["scores"])} for row in rows])
+        frame = flat.pivot(index="data", columns="model", values="score").reindex(columns=list(methods))
+        complete, lines = frame.dropna(), list[list[str | Cell]]()
+        if len(complete):
+            reference = complete[list(REFERENCES[methods[0]])].max(axis=1)
+            losses = (-complete.sub(reference, axis=0).min()).clip(lower=0)
+            errors = flat.pivot(index="data", columns="model", values="calibration_error").reindex(
+                columns=list(methods)
+            )
+            lines = [
+                ["mean rank", *_marked(complete.rank(axis=1, ascending=False).mean(), 2, smallest=True)],
+                [f"mean of {len(complete)} tables", *_marked(complete.mean(), digits)],
+                [
+                    f"largest loss against the better of {' and '.join(REFERENCES[methods[0]])}",
+                    *(f"{loss:.{digits}f}" for loss in losses),
+                ],
+                ["calibration error", *_texts(errors.loc[complete.index].astype(float).mean(), 3)],
+            ]
+        lines += [[str(name), *_marked(scores, digits)] for name, scores in frame.iterrows()]
+        blocks.append(block(heading.format(known), lines))
+    return Table("", ("", *methods), tuple(blocks), (note.format(len(content["draws"]), content["most_rows"]),))
+
+
+def _texts(numbers: "pd.Series[float]", digits: int) -> list[str]:
+    return ["–" if np.isnan(number) else f"{number:.{digits}f}" for number in numbers]
+
+
+def _marked(scores: "pd.Series[float]", digits: int, *, smallest: bool = False) -> list[Cell]:
+    """Cells of which the best two are marked."""
+    ranks = scores.rank(method="first", ascending=smallest)
+    texts = _texts(scores, digits)
+    return [Cell(text, int(rank) if rank <= 2 else None) for text, rank in zip(texts, ranks, strict=True)]
+
+
+LEADERBOARD = MeasuredStudy(
+    "leaderboard",
+    "Accuracy (%) with few labels per class",
+    "not in the paper",
+    (*CLASSIFICATION, "iris", "wine", "breast cancer", "digits"),
+    partial(_measure, estimators=CLASSIFIERS, budgets=LABELS_PER_CLASS),
+    partial(
+        _tabulate,
+        methods=tuple(CLASSIFIERS),
+        heading="{} labels per class",
+        factor=100,
+        digits=1,
+        note="Mean over {} draws of the labels, on at most {:,} unlabelled rows of each table. Every method has its "
+        "defaults and the same encoded columns. Calibration error: expected, ten bins, mean over tables.",
+    ),
+    settings=lambda _: {"draws": DRAWS, "most_rows": MOST_ROWS, "defaults": S2GNNClassifier().get_params()},
+    models=tuple(CLASSIFIERS),
+)
+VALUES_LEADERBOARD = MeasuredStudy(
+    "leaderboard-values",
+    f"R² with {KNOWN_VALUES} known values",
+    "not in the paper",
+    (*REGRESSION, "diabetes"),
+    partial(_measure, estimators=REGRESSORS, budgets=(KNOWN_VALUES,)),
+    partial(
+        _tabulate,
+        methods=tuple(REGRESSORS),
+        heading="{} known values",
+        factor=1,
+        digits=3,
+        note="Mean over {} draws of the known values, on at most {:,} other rows of each table. Every method has its "
+        "defaults and the same encoded columns; values are standardised.",
+    ),
+    settings=lambda _: {"draws": DRAWS, "most_rows": MOST_ROWS, "defaults": S2GNNRegressor().get_params()},
+    models=tuple(REGRESSORS),
+)

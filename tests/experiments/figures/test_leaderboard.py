@@ -1,0 +1,145 @@
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import r2_score
+
+from s2gnn import InputError
+from s2gnn.experiments.figures import leaderboard
+from s2gnn.experiments.figures.leaderboard import (
+    CLASSIFIERS,
+    REGRESSORS,
+    answer,
+    draw_known,
+    expected_calibration_error,
+    load_encoded,
+)
+from s2gnn.render import render
+
+SIMPLE = {name: CLASSIFIERS[name] for name in ("logistic regression", "random forest", "SVC", "label spreading")}
+SIMPLE = {"S2GNNClassifier": lambda _: LogisticRegression(C=0.1)} | SIMPLE
+
+
+def test_a_draw_keeps_few_labels_of_each_class_and_depends_on_its_seed():
+    y = np.repeat([0, 1, 2], [50, 50, 6])
+    X = np.arange(106.0)[:, None]
+    X, labels, known = draw_known(X, y, 5, draw=3)
+    assert np.bincount(labels[:known]).tolist() == [5, 5, 3]  # at most half of a class
+    np.testing.assert_array_equal(np.sort(X[:, 0]), np.arange(106))
+    np.testing.assert_array_equal(labels, y[X[:, 0].astype(int)])
+    again, other = (draw_known(np.arange(106.0)[:, None], y, 5, draw).X for draw in (3, 4))
+    np.testing.assert_array_equal(again, X)
+    assert (other != X).any()
+
+
+def test_large_tables_are_sampled_and_values_standardised(monkeypatch):
+    monkeypatch.setattr(leaderboard, "MOST_ROWS", 40)
+    rng = np.random.default_rng(0)
+    X, y, known = draw_known(rng.normal(size=(300, 2)), rng.normal(7, 3, size=300), 50, draw=0)
+    assert (len(X), known) == (90, 50)
+    assert (y[:50].mean(), y[:50].std()) == (pytest.approx(0), pytest.approx(1))
+
+
+def test_constant_columns_of_a_draw_are_left_out():
+    X = np.zeros((30, 2))
+    X[:, 0] = np.arange(30)
+    assert draw_known(X, np.repeat([0, 1], 15), 5, draw=0).X.shape == (30, 1)
+
+
+def test_calibration_errors_of_known_cases():
+    confidence = np.array([0.95, 0.95, 0.95, 0.95, 0.62, 0.68])
+    correct = np.array([True, True, True, False, True, False])
+    expected = (4 * abs(0.75 - 0.95) + 2 * abs(0.5 - 0.65)) / 6
+    assert expected_calibration_error(confidence, correct) == pytest.approx(expected)
+    assert expected_calibration_error(np.ones(3), np.ones(3, dtype=bool)) == 0
+
+
+def test_every_method_answers_for_the_unlabelled_rows():
+    drawn = draw_known(*load_encoded("iris"), 5, draw=0)
+    for name, make in CLASSIFIERS.items():
+        predicted, confidence = answer(make(0), drawn)
+        assert np.mean(predicted == drawn.y[15:]) > (0.2 if name == "boosting" else 0.7)
+        assert (confidence is None) == (name == "SVC")
+    drawn = draw_known(*load_encoded("diabetes"), 50, draw=0)
+    for name, make in REGRESSORS.items():
+        predicted, confidence = answer(make(0), drawn)
+        assert r2_score(drawn.y[50:], predicted) > (-0.1 if name == "boosting" else 0.1)
+        assert confidence is None
+
+
+def small(study, estimators, budgets, measure=leaderboard._measure):
+    """The study with few methods."""
+    names = tuple(estimators)
+    return replace(
+        study,
+        measure=partial(measure, estimators=estimators, budgets=budgets),
+        tabulate=partial(study.tabulate, methods=names),
+        models=names,
+    )
+
+
+def test_tables_are_measured_stored_and_shown(tmp_path, monkeypatch):
+    monkeypatch.setattr(leaderboard, "DRAWS", (0, 1))
+    own = small(leaderboard.LEADERBOARD, SIMPLE, (5, 10))
+    own.run(tmp_path, "s2gnn study run leaderboard", ("iris", "wine"))
+    rows = own.json(tmp_path)["content"]["rows"]
+    assert len(rows) == 2 * 2 * len(SIMPLE)
+    found = {(row["data"], row["model"], row["known"]): row for row in rows}
+    drawn = draw_known(*load_encoded("iris"), 10, draw=1)
+    fitted = LogisticRegression().fit(drawn.X[:30], drawn.y[:30])
+    row = found["iris", "logistic regression", 10]
+    assert row["scores"][1] == fitted.score(drawn.X[30:], drawn.y[30:])
+    assert 0 < row["calibration_error"] < 0.5
+    assert found["iris", "SVC", 10]["calibration_error"] is None
+    text = render(own.table(tmp_path), "markdown")
+    accuracy = np.mean([np.mean(found[data, "SVC", 10]["scores"]) for data in ("iris", "wine")])
+    assert f"{100 * accuracy:.1f}" in text
+    assert "mean of 2 tables" in text
+    assert "calibration error" in text
+
+
+def test_a_stopped_run_is_resumed(tmp_path, monkeypatch):
+    monkeypatch.setattr(leaderboard, "DRAWS", (0,))
+    started = []
+
+    def stopping(at, **arguments):
+        started.append(at.model)
+        if started == ["S2GNNClassifier", "logistic regression"]:
+            raise KeyboardInterrupt
+        return leaderboard._measure(at, **arguments)
+
+    own = small(leaderboard.LEADERBOARD, SIMPLE, (5,), stopping)
+    with pytest.raises(KeyboardInterrupt):
+        own.run(tmp_path, "command", ("iris",))
+    assert "| iris |" in render(own.table(tmp_path), "markdown")  # a part is shown, too
+    own.run(tmp_path, "command", ("iris",))
+    assert started == ["S2GNNClassifier", "logistic regression", *list(SIMPLE)[1:]]
+
+
+def test_values_are_scored_by_r2(tmp_path, monkeypatch):
+    monkeypatch.setattr(leaderboard, "DRAWS", (0,))
+    simple = {"S2GNNRegressor": lambda _: Ridge(10.0)} | {name: REGRESSORS[name] for name in ("ridge", "random forest")}
+    own = small(leaderboard.VALUES_LEADERBOARD, simple, (50,))
+    own.run(tmp_path, "command", ("diabetes",))
+    ours, ridge, _ = own.json(tmp_path)["content"]["rows"]
+    drawn = draw_known(*load_encoded("diabetes"), 50, draw=0)
+    predicted = Ridge().fit(drawn.X[:50], drawn.y[:50]).predict(drawn.X[50:])
+    assert ridge["scores"] == [pytest.approx(r2_score(drawn.y[50:], predicted))]
+    assert ours["model"] == "S2GNNRegressor"
+    assert "| diabetes |" in render(own.table(tmp_path), "markdown")
+
+
+def test_tables_of_the_data_folder_are_encoded(data_folder):
+    del data_folder
+    X, y = load_encoded("vote")
+    assert (len(X), len(y), np.unique(y).tolist()) == (435, 435, [0, 1])
+    X, y = load_encoded("servo")
+    assert (len(X), y.dtype.kind) == (167, "f")
+
+
+def test_missing_tables_are_reported(monkeypatch, tmp_path):
+    monkeypatch.setenv("S2GNN_DATA", str(tmp_path))
+    with pytest.raises(InputError, match=r"set S2GNN_DATA to a folder with tables/tables\.json"):
+        load_encoded("adult")
