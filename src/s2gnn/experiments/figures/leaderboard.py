@@ -230,8 +230,9 @@ def _tabulate(content: Content, methods: Sequence[str], heading: str, factor: in
                     f"largest loss against the better of {' and '.join(REFERENCES[methods[0]])}",
                     *(f"{loss:.{digits}f}" for loss in losses),
                 ],
-                ["calibration error", *_texts(errors.loc[complete.index].astype(float).mean(), 3)],
             ]
+            if errors.notna().any(axis=None):
+                lines.append(["calibration error", *_texts(errors.loc[complete.index].astype(float).mean(), 3)])
         lines += [[str(name), *_marked(scores, digits)] for name, scores in frame.iterrows()]
         blocks.append(block(heading.format(known), lines))
     return Table("", ("", *methods), tuple(blocks), (note.format(len(content["draws"]), content["most_rows"]),))
