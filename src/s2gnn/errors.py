@@ -8,6 +8,10 @@ class InputError(ValueError):
     """What was given cannot be used; the text names the offending value and how to fix it."""
 
 
+class AsymmetricGraphError(InputError):
+    """An edge lacks its reverse, or the two have different weights, where an undirected graph is required."""
+
+
 def unknown_name(what: str, name: str, known: Iterable[str]) -> InputError:
     """The error for a name that does not exist, with the one that was probably meant.
 

@@ -40,7 +40,7 @@ def test_the_aggregating_order_is_differentiable_twice():
 
     def products(x, weight):
         conv.weight = weight
-        return conv.propagate(x, op)
+        return conv.filtered(x, op)
 
     weight = conv.weight.detach().requires_grad_()
     del conv.weight

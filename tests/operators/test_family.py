@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s2gnn import Graph, InputError
-from s2gnn.operators import SobolevFamily, kernel, propagation
+from s2gnn.operators import SobolevFamily, gradients, kernel
 from tests import dense
 from tests.random_graphs import graphs, random_graph
 
@@ -68,7 +68,7 @@ def test_equals_the_dense_formula_for_any_weights(shift, g, alpha, epsilon):
 @pytest.mark.parametrize("epsilon", [0.05, 0.8, 30.0])
 @pytest.mark.parametrize("shift", SHIFTS)
 def test_gradients_are_those_of_the_dense_formula(shift, epsilon, chosen, monkeypatch):
-    monkeypatch.setattr(propagation, "GATHERED_AT_ONCE", 40)  # so that edges are worked on in several parts
+    monkeypatch.setattr(gradients, "GATHERED_AT_ONCE", 40)  # so that edges are worked on in several parts
     graph, alpha = random_graph(12, 0.6), 4
     _, weights = graph.to_edge_list()
     target = double(alpha, 12, 3, seed=1)

@@ -17,7 +17,8 @@ from s2gnn.graphs.graph import LARGEST_INT32_POINTER
 from s2gnn.nn.inputs import LayerInput
 from s2gnn.nn.plan import Order, plan_input, plan_layer
 from s2gnn.operators import PreparedInput, SobolevOperator
-from s2gnn.operators.propagation import CACHED_ROWS, HadamardPowers
+from s2gnn.operators.powers import HadamardPowers
+from s2gnn.operators.propagation import CACHED_ROWS
 
 PROCESS = 400 * 2**20  # bytes of an interpreter with torch and the package loaded
 EDGES_PER_VISIT = 32  # of the native kernel

@@ -97,7 +97,7 @@ def logits_of_new(networks: Sequence[FrozenNetwork], X: Any, new: Any, edges: sp
             first = _stacked(rows, diagonal, X, new)
         stacked = first
         for conv, trained in zip(copy.deepcopy(frozen.network).double().layers, (*frozen.hidden, None), strict=True):
-            h = conv.fuse(by_branch(stacked, conv.weight), stacked[:, 0]).numpy()
+            h = conv.merge(by_branch(stacked, conv.weight), stacked[:, 0]).numpy()
             if trained is not None:
                 stacked = _stacked(rows, diagonal, trained, h)
         logits.append(h)

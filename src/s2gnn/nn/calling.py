@@ -1,13 +1,16 @@
 """The two ways to call a layer or a network: with an operator built before, or with the edges as PyG has them."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from s2gnn.errors import InputError
+from s2gnn.errors import AsymmetricGraphError, InputError
 from s2gnn.nn.epsilon import LearnedEpsilon
 from s2gnn.nn.inputs import LayerInput
 from s2gnn.operators import (
     BranchOperator,
+    EdgeOperator,
     GraphOperator,
     PreparedInput,
     Shift,
@@ -15,7 +18,9 @@ from s2gnn.operators import (
     SobolevOperator,
     SparseInput,
 )
+from s2gnn.operators.autograd import transforming
 from s2gnn.operators.edge_index import graph_of_edge_index
+from s2gnn.operators.sobolev import product_dtype
 
 
 def as_operator(
@@ -25,10 +30,13 @@ def as_operator(
     alpha: int,
     epsilon: float | LearnedEpsilon | None,
     shift: Shift | None,
+    *,
+    directed: bool = True,
 ) -> BranchOperator:
     """The operator of either calling convention: the one passed in, checked, or one built from the edges.
 
-    A family becomes its member at the layer's ε.
+    A family becomes its member at the layer's ε. Edges that are not those of an undirected graph make an
+    `EdgeOperator`, or an error unless `directed`.
     """
     if isinstance(graph, BranchOperator | SobolevFamily):
         if edge_weight is not None:
@@ -47,13 +55,58 @@ def as_operator(
             f"the graph is a {type(graph).__name__}, expected a SobolevOperator or a dense edge_index (2, E)"
         )
     value, chosen = _value(epsilon), shift or "adjacency"
+    options: dict[str, Any] = {"dtype": product_dtype(x.dtype), "device": x.device}
+    if _traced(edge_weight):
+        return edge_operator(x, graph, edge_weight, alpha, epsilon, shift, directed=directed)
+    try:
+        undirected, pairs = graph_of_edge_index(graph, edge_weight, x.shape[0], details=not directed)
+    except AsymmetricGraphError:
+        if not directed:
+            raise
+        return _edge_operator(x, graph, edge_weight, alpha, value, chosen)
     if isinstance(epsilon, LearnedEpsilon) or getattr(edge_weight, "requires_grad", False):
-        family = SobolevFamily.from_edge_index(
-            graph, edge_weight, x.shape[0], alpha, chosen, dtype=x.dtype, device=x.device
-        )
-        return family.at(value)
-    undirected, _ = graph_of_edge_index(graph, edge_weight, x.shape[0])
-    return SobolevOperator(undirected, alpha, float(value), chosen, dtype=x.dtype, device=x.device)
+        return SobolevFamily.from_pairs(undirected, pairs, graph, edge_weight, alpha, chosen, **options).at(value)
+    return SobolevOperator(undirected, alpha, float(value), chosen, **options)
+
+
+def edge_operator(
+    x: Tensor,
+    edge_index: Tensor,
+    edge_weight: Tensor | None,
+    alpha: int,
+    epsilon: float | LearnedEpsilon | None,
+    shift: Shift | None,
+    *,
+    directed: bool = True,
+    normalize: bool = True,
+) -> EdgeOperator:
+    """The operator of checked edges, each direction for itself, whether the graph is directed or not."""
+    if not _traced(edge_weight) and x.shape[0] > 0:
+        try:
+            graph_of_edge_index(edge_index, edge_weight, x.shape[0], details=not directed)
+        except AsymmetricGraphError:
+            if not directed:
+                raise
+    return _edge_operator(x, edge_index, edge_weight, alpha, _value(epsilon), shift or "adjacency", normalize)
+
+
+def _edge_operator(
+    x: Tensor,
+    edge_index: Tensor,
+    edge_weight: Tensor | None,
+    alpha: int,
+    epsilon: float | Tensor,
+    shift: Shift,
+    normalize: bool = True,
+) -> EdgeOperator:
+    weights = None if edge_weight is None else torch.as_tensor(edge_weight)
+    dtype = product_dtype(x.dtype)
+    return EdgeOperator(edge_index, weights, x.shape[0], alpha, epsilon, shift, normalize=normalize, dtype=dtype)
+
+
+def _traced(edge_weight: Tensor | None) -> bool:
+    """Whether edges have no values to look at, inside `torch.compile` or a transform of `torch.func`."""
+    return torch.compiler.is_compiling() or (edge_weight is not None and transforming())
 
 
 def _value(epsilon: float | LearnedEpsilon | None) -> float | Tensor:

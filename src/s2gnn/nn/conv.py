@@ -1,7 +1,7 @@
 """S2Conv: one sparse Sobolev layer."""
 
 from dataclasses import replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,7 @@ from s2gnn.operators.shifts import check_shift
 from s2gnn.operators.sobolev import check_alpha
 
 NormName = Literal["batch"]
+HALF = (torch.float16, torch.bfloat16)
 
 
 class S2Conv(nn.Module):
@@ -35,15 +36,18 @@ class S2Conv(nn.Module):
 
     The layer is called in one of two ways: `conv(x, op)` with a `SobolevOperator` built once by the caller,
     or `conv(x, edge_index, edge_weight)` like PyG's `GCNConv`, which builds the operator at each call.
-    The second way needs both directions of every edge, adds up repeated edges and drops self-loops; where `edge_weight`
-    requires a gradient it gets one. In the first way a `SobolevFamily` takes the place of the operator where ε or the
-    edge weights are learned.
+    The second way adds up repeated edges and drops self-loops; where `edge_weight` requires a gradient it gets one.
+    Directed edges are normalised as `GCNConv` does, see `EdgeOperator`. In the first way a `SobolevFamily` takes the
+    place of the operator where ε or the edge weights are learned.
+
+    In half precision the propagation is computed in float32. ε and α are part of the `state_dict`; loading that of a
+    layer with other values is an error.
 
     Args:
         in_channels: width of the input.
         out_channels: width of the output.
         alpha: highest Hadamard power α ≥ 1.
-        epsilon: weight ε ≥ 0 of the identity in the operator; "learn" trains it, as `conv.epsilon.log`; `None` takes
+        epsilon: weight ε ≥ 0 of the identity in the operator; "learn" trains it, see `LearnedEpsilon`; `None` takes
             that of the operator passed in.
         fusion: "linear", "mlp" or "attention".
         dropout: probability of dropping an element of a branch in training.
@@ -52,6 +56,9 @@ class S2Conv(nn.Module):
         norm: "batch" normalises every channel of the output over the nodes.
         residual: add the input to the output, as it is, or multiplied by a matrix where the widths differ.
         initial_epsilon: where a learned ε starts; default 1.
+        bias: whether the branches have biases b_ρ.
+        directed: whether the second way accepts directed edges; `False` refuses edges that lack a reverse of the same
+            weight, for which the theory of the paper does not hold.
 
     Which is multiplied first, S_ρ H or H W_ρ, is planned by size: `conv.plan(x, op)` returns the plan, and setting
     `conv.order` to "aggregate" or "transform" overrides it.
@@ -60,7 +67,7 @@ class S2Conv(nn.Module):
         - input: x (N, in_channels), or `op.prepare(x)`, or a `SparseInput`
         - output: (N, out_channels)
         - `weight`: (α + 1, in_channels, out_channels), branch 0 first
-        - `bias`: (α + 1, out_channels)
+        - `bias`: (α + 1, out_channels), or `None`
         - `skip`: (in_channels, out_channels), of a residual layer whose widths differ
     """
 
@@ -76,6 +83,8 @@ class S2Conv(nn.Module):
         norm: NormName | None = None,
         residual: bool = False,
         initial_epsilon: float | None = None,
+        bias: bool = True,
+        directed: bool = True,
     ) -> None:
         super().__init__()
         check_alpha(alpha)
@@ -91,19 +100,23 @@ class S2Conv(nn.Module):
         self.shift: Shift | None = shift
         self.order: Literal["auto", "aggregate", "transform"] = "auto"
         self.weight = nn.Parameter(torch.empty(self.alpha + 1, self.in_channels, self.out_channels))
-        self.bias = nn.Parameter(torch.empty(self.alpha + 1, self.out_channels))
+        branches = torch.empty(self.alpha + 1, self.out_channels)
+        self.bias = nn.Parameter(branches) if switch(bias, "bias") else None
+        self.directed = switch(directed, "directed")
         self.fusion = make_fusion(fusion, self.alpha, self.out_channels)
         self.norm = None if norm is None else nn.BatchNorm1d(self.out_channels)
         self.residual = switch(residual, "residual")
         widths_differ = self.residual and self.in_channels != self.out_channels
         self.skip = nn.Parameter(torch.empty(self.in_channels, self.out_channels)) if widths_differ else None
+        self.register_load_state_dict_pre_hook(_complete)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw new parameters: Glorot-uniform weights for each branch, zero biases; a learned ε is reset."""
         for branch in self.weight:
             nn.init.xavier_uniform_(branch)
-        nn.init.zeros_(self.bias)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
         self.fusion.reset_parameters()
         if self.skip is not None:
             nn.init.xavier_uniform_(self.skip)
@@ -112,37 +125,53 @@ class S2Conv(nn.Module):
         if isinstance(self.epsilon, LearnedEpsilon):
             self.epsilon.reset_parameters()
 
-    def forward(self, x: LayerInput, graph: GraphOperator | Tensor, edge_weight: Tensor | None = None) -> Tensor:
+    def forward(self, x: LayerInput, edge_index: GraphOperator | Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """The output (N, out_channels) on the graph of an operator, or of `edge_index` and `edge_weight`."""
         x = layer_input(x, self.weight)
-        op = as_operator(x, graph, edge_weight, self.alpha, self.epsilon, self.shift)
+        op = self.operator(x, edge_index, edge_weight)
         if tuple(x.shape) != (op.n_nodes, self.in_channels):
             raise InputError(
                 f"x has shape {tuple(x.shape)}, expected ({op.n_nodes}, {self.in_channels}): "
                 "one row per node, in_channels columns"
             )
-        propagated = self.propagate(x, op)  # S_ρ x W_ρ, (N, alpha + 1, out)
-        return self.fuse(propagated, x)  # of B_ρ = σ(S_ρ x W_ρ + b_ρ), (N, out)
+        filtered = self.filtered(x, op)  # S_ρ x W_ρ, (N, alpha + 1, out)
+        return self.merge(filtered, x)  # of B_ρ = σ(S_ρ x W_ρ + b_ρ), (N, out)
 
-    def propagate(self, x: LayerInput, op: BranchOperator) -> Tensor:
+    def operator(
+        self, x: LayerInput, edge_index: GraphOperator | Tensor, edge_weight: Tensor | None
+    ) -> BranchOperator:
+        """The operator that the layer multiplies with: the one passed in, or that of the edges."""
+        return as_operator(x, edge_index, edge_weight, self.alpha, self.epsilon, self.shift, directed=self.directed)
+
+    def filtered(self, x: LayerInput, op: BranchOperator) -> Tensor:
         """S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), multiplied in the planned order."""
+        weight = self.weight
+        if weight.dtype in HALF and isinstance(x, Tensor):
+            x, weight = x.to(op.dtype), weight.to(op.dtype)
         if self.plan(x, op).order != "transform" and not isinstance(x, SparseInput):
-            return op.filtered(x, self.weight)
-        side_by_side = self.weight.transpose(0, 1).flatten(1)  # (in, (alpha + 1) out)
-        return op.propagate_branches((unpropagated(x) @ side_by_side).view(op.n_nodes, *self.bias.shape))
+            filtered = op.filtered(x, weight)
+        else:
+            filtered = op.propagate_branches(self.transformed(unpropagated(x), weight))
+        return filtered.to(self.weight.dtype) if self.weight.dtype in HALF else filtered
 
-    def fuse(self, propagated: Tensor, x: LayerInput) -> Tensor:
+    def transformed(self, x: Tensor | SparseInput, weight: Tensor) -> Tensor:
+        """x W_ρ for ρ = 0..α, one product for all branches: x (…, in) → (…, α + 1, out)."""
+        side_by_side = weight.transpose(0, 1).flatten(1)  # (in, (alpha + 1) out)
+        return (x @ side_by_side).view(*x.shape[:-1], self.alpha + 1, self.out_channels)
+
+    def merge(self, filtered: Tensor, x: LayerInput) -> Tensor:
         """The output (N, out) of S_ρ x W_ρ (N, α + 1, out): the fusion of B_ρ = σ(S_ρ x W_ρ + b_ρ).
 
         If so built it is normalised, and the input `x` added.
         """
         drop = self.dropout if self.training else 0.0
+        bias = filtered.new_zeros(filtered.shape[1:]) if self.bias is None else self.bias
         fusion = self.fusion
         hooked = bool(fusion._forward_hooks or fusion._forward_pre_hooks)  # hooks get the branches
         if isinstance(fusion, LinearFusion) and type(fusion).forward is LinearFusion.forward and not hooked:
-            out = combine(propagated, self.bias, fusion.mu, drop)
+            out = combine(filtered, bias, fusion.mu, drop)
         else:
-            out = fusion(activate(propagated, self.bias, drop))
+            out = fusion(activate(filtered, bias, drop))
         if self.norm is not None:
             if self.training and len(out) == 1:
                 raise InputError("batch normalisation has no variance on a graph of one node: train on larger ones")
@@ -166,6 +195,24 @@ class S2Conv(nn.Module):
         forced = "prepared" if self.order == "aggregate" and isinstance(x, PreparedInput) else self.order
         return replace(plan, order=forced) if forced in plan.costs else plan
 
+    def get_extra_state(self) -> Tensor:
+        """α and ε for the `state_dict`, (2,) float64; −1 for an ε that is learned or that of an operator."""
+        return torch.tensor([self.alpha, self._fixed_epsilon], dtype=torch.float64, device="cpu")
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Raise if the α or the ε of a `state_dict` is another than that of this layer."""
+        alpha, epsilon = state.tolist()
+        for name, stored, own in (("alpha", alpha, self.alpha), ("epsilon", epsilon, self._fixed_epsilon)):
+            if stored != own and min(stored, own) >= 0:
+                raise InputError(
+                    f"the state_dict is that of a layer with {name}={stored:g}, but this one has {name}={own:g}: build "
+                    f"it with {name}={stored:g}"
+                )
+
+    @property
+    def _fixed_epsilon(self) -> float:
+        return self.epsilon if isinstance(self.epsilon, float) else -1.0
+
     def extra_repr(self) -> str:
         """The arguments of the layer, for `repr`."""
         fixed = f", epsilon={self.epsilon:g}" if isinstance(self.epsilon, float) else ""
@@ -173,4 +220,11 @@ class S2Conv(nn.Module):
             f"{self.in_channels}, {self.out_channels}, alpha={self.alpha}{fixed}, dropout={self.dropout:g}"
             + (f", shift={self.shift!r}" if self.shift else "")
             + (", residual=True" if self.residual else "")
+            + (", bias=False" if self.bias is None else "")
+            + ("" if self.directed else ", directed=False")
         )
+
+
+def _complete(conv: S2Conv, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
+    """Let a `state_dict` without ε and α, of a release that did not save them, be loaded."""
+    state_dict.setdefault(f"{prefix}_extra_state", conv.get_extra_state())

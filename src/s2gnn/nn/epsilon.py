@@ -15,12 +15,13 @@ INITIAL = 1.0
 
 
 class LearnedEpsilon(nn.Module):
-    """A positive ε = exp(θ); θ is the parameter `log`, so that a step changes ε by a share of itself.
+    """A positive ε = ε_0 exp(θ); θ is the parameter `log_ratio`, so that a step changes ε by a share of itself.
 
-    Weight decay leaves it alone: it would draw ε to 1.
+    Weight decay draws ε to ε_0, where it starts; the training of this package leaves it alone. In a `state_dict` it is
+    `log`, the logarithm of ε, whatever ε_0.
 
     Args:
-        initial: where ε starts.
+        initial: ε_0.
     """
 
     decays = False  # for the optimiser
@@ -28,16 +29,18 @@ class LearnedEpsilon(nn.Module):
     def __init__(self, initial: float = INITIAL) -> None:
         super().__init__()
         self.initial = initial
-        self.log = nn.Parameter(torch.empty(()))
+        self.log_ratio = nn.Parameter(torch.empty(()))
+        self.register_state_dict_post_hook(_store_logarithm)
+        self.register_load_state_dict_pre_hook(_read_logarithm)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Go back to the start."""
-        nn.init.constant_(self.log, math.log(self.initial))
+        nn.init.zeros_(self.log_ratio)
 
     def forward(self) -> Tensor:
         """ε, a float64 scalar."""
-        return self.log.double().exp()
+        return self.initial * self.log_ratio.double().exp()
 
     def __float__(self) -> float:
         return float(self().detach())
@@ -45,6 +48,17 @@ class LearnedEpsilon(nn.Module):
     def extra_repr(self) -> str:
         """Where it starts, for `repr`."""
         return f"initial={self.initial:g}"
+
+
+def _store_logarithm(epsilon: LearnedEpsilon, state_dict: dict[str, Any], prefix: str, _: Any) -> None:
+    # In float64, so that a parameter in float32 comes back with the same bits.
+    state_dict[f"{prefix}log"] = state_dict.pop(f"{prefix}log_ratio").double() + math.log(epsilon.initial)
+
+
+def _read_logarithm(epsilon: LearnedEpsilon, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
+    if f"{prefix}log" in state_dict:
+        log_ratio = state_dict.pop(f"{prefix}log").double() - math.log(epsilon.initial)
+        state_dict[f"{prefix}log_ratio"] = log_ratio.to(epsilon.log_ratio.dtype)
 
 
 def make_epsilon(epsilon: Any, initial: float | None) -> float | LearnedEpsilon:

@@ -54,8 +54,12 @@ def plan_layer(x: LayerInput, op: BranchOperator, width_in: int, width_out: int)
         costs["aggregate"] = _aggregations(op) * gather_one + 3 * by_branch
     else:
         costs["aggregate"] = gather_one + passes * by_branch
-    # Of two orders that cost the same the later entry, which does not transform, is taken.
-    return LayerPlan(min(reversed(costs), key=lambda order: costs[order]), costs)
+    # A loop, because the compiler cannot trace `min` of symbolic costs. Of two orders that cost the same the later
+    # entry, which does not transform, is taken.
+    cheapest: Order = "transform"
+    for order, cost in costs.items():
+        cheapest = order if cost <= costs[cheapest] else cheapest
+    return LayerPlan(cheapest, costs)
 
 
 def plan_input(op: BranchOperator | SobolevFamily, width_in: int, width_out: int, nnz: int) -> InputForm:

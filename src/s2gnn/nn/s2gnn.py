@@ -17,6 +17,7 @@ from s2gnn.nn.inputs import Features, LayerInput, NetworkInput, dense, layer_inp
 from s2gnn.nn.network import GraphNetwork
 from s2gnn.nn.plan import LayerPlan, plan_input
 from s2gnn.operators import BranchOperator, GraphOperator, Shift, SobolevFamily, SobolevOperator, SparseInput
+from s2gnn.operators.sobolev import product_dtype
 
 
 @dataclass(frozen=True)
@@ -125,10 +126,10 @@ class S2GNN(GraphNetwork):
     def operator(self, graph: Graph) -> BranchOperator | SobolevFamily:
         """The operator that the network propagates with on `graph`; a family if ε is learned."""
         c, weight = self.config, self._first.weight
-        shift = c.shift or "adjacency"
+        shift, dtype = c.shift or "adjacency", product_dtype(weight.dtype)
         if isinstance(self.epsilon, LearnedEpsilon):
-            return SobolevFamily(graph, c.alpha, shift, dtype=weight.dtype, device=weight.device)
-        return SobolevOperator(graph, c.alpha, self.epsilon, shift, dtype=weight.dtype, device=weight.device)
+            return SobolevFamily(graph, c.alpha, shift, dtype=dtype, device=weight.device)
+        return SobolevOperator(graph, c.alpha, self.epsilon, shift, dtype=dtype, device=weight.device)
 
     def prepare(self, x: Features, graph: Graph) -> tuple[LayerInput, BranchOperator | SobolevFamily]:
         """What the network is called with for constant features x (N, in_channels) on `graph`.
@@ -140,6 +141,8 @@ class S2GNN(GraphNetwork):
         first, weight = self._first, self._first.weight
         features = table(x, graph, first.in_channels)
         op = self.operator(graph)
+        if op.dtype != weight.dtype:  # half precision
+            return dense(features, weight), op
         form = plan_input(op, first.in_channels, first.out_channels, n_nonzero(features))
         if form == "sparse":
             return SparseInput(sp.csr_array(features), weight.dtype), op

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from s2gnn.operators import kernel
+from s2gnn.operators.autograd import transforming
 
 _BITS = 0xFFFFFFFF
 
@@ -24,6 +25,8 @@ def activate(x: Tensor, bias: Tensor, drop: float) -> Tensor:
         bias: (R, F).
         drop: probability to drop an element, in [0, 1); the others are multiplied by 1/(1 − drop).
     """
+    if transforming():
+        return _plain_activation(x, bias.to(x.dtype), _key(drop), drop)
     result: Tensor = _activate(x, bias.to(x.dtype), _key(drop), drop)
     return result
 
@@ -35,7 +38,7 @@ def combine(x: Tensor, bias: Tensor, mu: Tensor, drop: float) -> Tensor:
     activated branches in memory.
     """
     in_float32 = x.dtype == bias.dtype == mu.dtype == torch.float32
-    if kernel.chosen(x.device.type) == kernel.PLAIN or not in_float32:
+    if not in_float32 or transforming() or kernel.chosen(x.device.type) == kernel.PLAIN:
         return mu @ activate(x, bias, drop)
     result: Tensor = _combine(x, bias, mu, _key(drop), drop)
     return result
@@ -45,14 +48,18 @@ def _key(drop: float) -> Tensor:
     return torch.randint(_BITS, (), dtype=torch.int64) if drop else torch.zeros((), dtype=torch.int64)
 
 
+def _plain_activation(x: Tensor, bias: Tensor, key: Tensor, drop: float) -> Tensor:
+    y = torch.relu(x + bias).contiguous()
+    if drop:
+        y = torch.where(_random_bits(y, int(key)) < int(drop * 2**32), 0.0, y / (1 - drop)).to(x.dtype)
+    return y
+
+
 @torch.library.custom_op("s2gnn::activate", mutates_args=())
 def _activate(x: Tensor, bias: Tensor, key: Tensor, drop: float) -> Tensor:
     native = _native_variant(x)
     if native is None:
-        y = torch.relu(x + bias).contiguous()
-        if drop:
-            y = torch.where(_random_bits(y, int(key)) < int(drop * 2**32), 0.0, y / (1 - drop)).to(x.dtype)
-        return y
+        return _plain_activation(x, bias, key, drop)
     out = x.new_empty(x.shape)
     module, variant = native
     arrays = (kernel.array(_strided(x)), kernel.array(bias.contiguous()))
@@ -160,8 +167,8 @@ def _strided(x: Tensor) -> Tensor:
 
 
 def _native_variant(x: Tensor) -> tuple[Any, str] | None:
-    """The native module and variant to use for a float32 tensor on the CPU, else `None`."""
-    return kernel.native_variant(x.device.type) if x.dtype == torch.float32 else None
+    """The native module and variant to use for a float32 tensor on the CPU that is not empty, else `None`."""
+    return kernel.native_variant(x.device.type) if x.dtype == torch.float32 and x.numel() else None
 
 
 def _random_bits(x: Tensor, key: int) -> Tensor:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from s2gnn.graphs import Graph
 from s2gnn.operators import kernel
+from s2gnn.operators.autograd import transforming
 from s2gnn.operators.shifts import Shift
 
 LARGEST_SCALE = 1e18  # its square is a float32
@@ -80,37 +81,58 @@ def edge_factors(
     They are formed in float64; b is stored as `dtype`.
     """
     native = kernel.native_variant(weights.device.type) is not None and pattern.indptr.dtype == torch.int32
-    compute = _NativeFactors.apply if native else _plain_factors
+    compute = _NativeFactors.apply if native and not transforming() else _plain_factors
     b, q, largest, diagonal = compute(weights, pattern, alpha, shift, dtype)
-    return EdgeFactors(b, q, largest, diagonal, -1 if shift.endswith("laplacian") else 1)
+    return EdgeFactors(b, q, largest, diagonal, sign_of(shift))
+
+
+def sign_of(shift: Shift) -> int:
+    """The common sign of the off-diagonal entries of a shift."""
+    return -1 if shift.endswith("laplacian") else 1
 
 
 def _plain_factors(
     weights: Tensor, pattern: EdgePattern, alpha: int, shift: Shift, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     n, columns = len(pattern.indptr) - 1, pattern.indices.long()
-    rows = torch.arange(n, device=weights.device).repeat_interleave(pattern.indptr.diff())
+    rows = torch.arange(n, device=weights.device).repeat_interleave(pattern.indptr.diff(), output_size=len(columns))
+    entries, diagonal = shift_entries(weights[pattern.pairs.long()], rows, columns, n, shift)
+    b, q, largest = entry_factors(entries, rows, columns, n, alpha)
+    return b.to(dtype), q, largest, diagonal
 
-    def row_sums(values: Tensor) -> Tensor:
-        return values.new_zeros(n).index_add(0, rows, values)
 
-    magnitudes = weights[pattern.pairs.long()]  # (E,)
-    degrees = row_sums(magnitudes)
+def shift_entries(weights: Tensor, rows: Tensor, columns: Tensor, n: int, shift: Shift) -> tuple[Tensor, Tensor]:
+    """M_ij of every entry (E,) and M_ii (N,) of a shift, for `weights` (E,) of A; differentiable.
+
+    Degrees are row sums. With entries j → i in row i they are sums over incoming edges, and of a directed graph the
+    normalised shifts have no entry where one of the two nodes has none, as `gcn_norm` of PyTorch Geometric has it.
+    """
+    degrees = weights.new_zeros(n).index_add(0, rows, weights)
     joined = degrees > 0
     if shift.startswith("normalized"):
-        root = degrees.where(joined, 1.0).sqrt()
-        magnitudes = magnitudes / (root[rows] * root[columns])
-    largest = degrees.new_zeros(n).scatter_reduce(0, rows, magnitudes.detach(), "amax")
+        inverse_root = degrees.where(joined, 1.0).rsqrt() * joined
+        weights = weights * inverse_root[rows] * inverse_root[columns]
+    diagonal = {"laplacian": degrees, "normalized_laplacian": joined.to(degrees.dtype)}
+    return weights, diagonal.get(shift, torch.zeros_like(degrees))
+
+
+def entry_factors(
+    entries: Tensor, rows: Tensor, columns: Tensor, n: int, alpha: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """b (E,), q (N, α) and ℓ (N,) of `EdgeFactors`, for entries M_ij ≥ 0 (E,); differentiable.
+
+    Of a directed graph ℓ_i is the largest entry of row and column i.
+    """
+    magnitudes = entries.detach()
+    largest = magnitudes.new_zeros(n).scatter_reduce(0, rows, magnitudes, "amax")
+    largest = largest.scatter_reduce(0, columns, magnitudes, "amax")
     largest = largest.where(largest > 0, 1.0)
-    root = largest.sqrt()
-    relative = magnitudes / largest[rows]
+    root, relative = largest.sqrt(), entries / largest[rows]
     power, sums = torch.ones_like(relative), []
     for _ in range(alpha):
         power = power * relative
-        sums.append(row_sums(power))
-    b = magnitudes / (root[rows] * root[columns])
-    diagonal = {"laplacian": degrees, "normalized_laplacian": joined.to(degrees.dtype)}
-    return b.to(dtype), torch.stack(sums, dim=1), largest, diagonal.get(shift, torch.zeros_like(degrees))
+        sums.append(entries.new_zeros(n).index_add(0, rows, power))
+    return entries / (root[rows] * root[columns]), torch.stack(sums, dim=1), largest
 
 
 class _NativeFactors(torch.autograd.Function):

@@ -5,20 +5,28 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from s2gnn.errors import AsymmetricGraphError
 from s2gnn.graphs import Graph
 from s2gnn.graphs.graph import LARGEST_INT32_POINTER
 from s2gnn.graphs.validation import ValidCSR, as_weights, relative_rounding
 from s2gnn.operators import kernel
 
 
+ASYMMETRIC = -2  # what the native pass returns for valid edges of a directed graph
+
+
 def graph_of_edge_index(
-    edge_index: Tensor, edge_weight: ArrayLike | Tensor | None, n_nodes: int
+    edge_index: Tensor, edge_weight: ArrayLike | Tensor | None, n_nodes: int, *, details: bool = True
 ) -> tuple[Graph, NDArray[np.integer]]:
     """The undirected graph of both directions of every edge, and the pair that each entry names (E,).
 
     Pairs are numbered as in `Graph.to_edge_list`. Repeated edges are added up, self-loops and weights of zero dropped,
     with pair −1. One native pass does it; input that it does not accept, wrong input among it, goes through
     `Graph.from_edge_index`.
+
+    Raises:
+        AsymmetricGraphError: if the graph is directed; with `details` it names an edge, which takes longer.
+        InputError: if the edges are not those of a graph.
     """
     native = kernel.native_variant(edge_index.device.type)
     is_list = edge_index.dtype == torch.int64 and edge_index.ndim == 2 and len(edge_index) == 2
@@ -34,6 +42,8 @@ def graph_of_edge_index(
         stored = native[0].csr_of_edges(ends[0], ends[1], given, relative_rounding(real), *arrays)
         if stored >= 0:
             return Graph(ValidCSR(indptr, indices[:stored], values[:stored], copy=False)), pairs
+        if stored == ASYMMETRIC and not details:
+            raise AsymmetricGraphError("the graph is not symmetric: an edge has no reverse of the same weight")
     graph = Graph.from_edge_index(edge_index, edge_weight, n_nodes, sum_duplicates=True, drop_self_loops=True)
     low, high = graph.to_edge_list()[0].T
     entries = np.sort(edge_index.cpu().numpy().astype(np.int64), axis=0)

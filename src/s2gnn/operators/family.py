@@ -4,8 +4,9 @@ import copy
 import math
 from typing import Any
 
+import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from s2gnn.errors import InputError
@@ -14,9 +15,10 @@ from s2gnn.graphs.selection import Selection
 from s2gnn.operators.edge_factors import EdgeFactors, EdgePattern, edge_factors, scalings
 from s2gnn.operators.edge_index import graph_of_edge_index
 from s2gnn.operators.graph_operator import GraphOperator, HadamardOperator
-from s2gnn.operators.propagation import HadamardPowers, gather_cost
+from s2gnn.operators.powers import HadamardPowers
+from s2gnn.operators.propagation import gather_cost
 from s2gnn.operators.shifts import Shift, check_shift
-from s2gnn.operators.sobolev import check_alpha, check_dtype, check_epsilon, check_graph
+from s2gnn.operators.sobolev import check_alpha, check_dtype, check_graph, epsilon_number
 
 
 class SobolevFamily(GraphOperator):
@@ -90,10 +92,24 @@ class SobolevFamily(GraphOperator):
         that the gradients of all entries that name a pair add up to the derivative by its weight. Self-loops are
         dropped. A weight of zero that has a gradient stays an edge.
         """
-        graph, pairs = graph_of_edge_index(edge_index, edge_weight, n_nodes)
-        options: dict[str, Any] = {"dtype": dtype, "device": device}
+        found = graph_of_edge_index(edge_index, edge_weight, n_nodes)
+        return cls.from_pairs(*found, edge_index, edge_weight, alpha, shift, dtype=dtype, device=device)
+
+    @classmethod
+    def from_pairs(
+        cls,
+        graph: Graph,
+        pairs: NDArray[np.integer],
+        edge_index: Tensor,
+        edge_weight: ArrayLike | Tensor | None,
+        alpha: int,
+        shift: Shift,
+        **options: Any,
+    ) -> "SobolevFamily":
+        """The family of a graph that `graph_of_edge_index` made, with the pair that each entry names."""
         if not isinstance(edge_weight, Tensor) or not edge_weight.requires_grad:
             return cls(graph, alpha, shift, **options)
+        n_nodes, device = graph.n_nodes, options["device"]
         halves = edge_weight.to(device, torch.float64) / 2
         dropped = pairs < 0
         if dropped.any():
@@ -148,12 +164,11 @@ class SobolevFamily(GraphOperator):
         """The operators at ε ≥ 0, a number or a scalar tensor, which may have a gradient."""
         if isinstance(epsilon, Tensor) and epsilon.ndim:
             raise InputError(f"epsilon has shape {tuple(epsilon.shape)}, but it must be one number, a scalar tensor")
-        number = float(epsilon.detach()) if isinstance(epsilon, Tensor) else epsilon
-        check_epsilon(number)
+        number = epsilon_number(epsilon)
         value = torch.as_tensor(epsilon, dtype=torch.float64, device=self.device)
         c, p = (scale.to(self.dtype) for scale in scalings(self._factors, value))
         factors = self.pattern.indptr, self.pattern.indices, self._factors.b, c, p, self._factors.sign
-        return DifferentiableOperator(self, float(number), HadamardPowers(*factors))
+        return DifferentiableOperator(self, number, HadamardPowers(*factors))
 
     def gather_cost(self, width: int, *, branches: bool) -> float:
         """The cost of the sparse products of one member, see `BranchOperator.gather_cost`."""
@@ -170,7 +185,7 @@ class DifferentiableOperator(HadamardOperator):
 
     Attributes:
         family: what it is one of.
-        epsilon: the value of ε.
+        epsilon: the value of ε; NaN inside `torch.compile` and transforms of `torch.func`, where it is not a number.
     """
 
     def __init__(self, family: SobolevFamily, epsilon: float, powers: HadamardPowers) -> None:

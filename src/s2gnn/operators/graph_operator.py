@@ -10,7 +10,8 @@ from torch import Tensor
 from s2gnn.errors import InputError
 from s2gnn.graphs.selection import Selection
 from s2gnn.operators import propagation
-from s2gnn.operators.propagation import HadamardPowers, by_branch
+from s2gnn.operators.powers import HadamardPowers
+from s2gnn.operators.propagation import by_branch
 from s2gnn.operators.shifts import Shift
 
 

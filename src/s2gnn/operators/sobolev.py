@@ -7,12 +7,14 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 import torch
+from torch import Tensor
 
 from s2gnn.errors import IdenticalBranchesWarning, InputError
 from s2gnn.graphs import Graph
 from s2gnn.graphs.selection import Selection
+from s2gnn.operators.autograd import transforming
 from s2gnn.operators.graph_operator import HadamardOperator
-from s2gnn.operators.propagation import HadamardPowers
+from s2gnn.operators.powers import HadamardPowers
 from s2gnn.operators.shifts import Shift, hadamard_factors, with_diagonal
 
 _NUMPY: dict[torch.dtype, type[np.floating]] = {torch.float32: np.float32, torch.float64: np.float64}
@@ -157,3 +159,17 @@ def check_epsilon(epsilon: float) -> None:
     """Raise unless `epsilon` is finite and not negative."""
     if not (isinstance(epsilon, int | float | np.number) and math.isfinite(epsilon) and epsilon >= 0):
         raise InputError(f"epsilon is {epsilon!r}, but it must be a finite number >= 0")
+
+
+def epsilon_number(epsilon: float | Tensor) -> float:
+    """ε as a checked number; NaN for a tensor that the compiler or a transform of `torch.func` works on."""
+    if isinstance(epsilon, Tensor) and (torch.compiler.is_compiling() or transforming()):
+        return math.nan
+    number = float(epsilon.detach()) if isinstance(epsilon, Tensor) else epsilon
+    check_epsilon(number)
+    return float(number)
+
+
+def product_dtype(dtype: torch.dtype) -> torch.dtype:
+    """The type in which products with signals of `dtype` are computed: float32 for half precision."""
+    return torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype

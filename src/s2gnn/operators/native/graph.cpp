@@ -84,7 +84,7 @@ std::int64_t csr_of_edges(const EdgeList &list, const Csr &csr) {
     pairs[e] = pairs[reverse] = count++;
     return true;
   });
-  if (!symmetric) return -1;
+  if (!symmetric) return -2;
   for (std::int64_t e = 0; e < list.count; ++e)
     if (csr.pairs[e] >= 0) csr.pairs[e] = pairs[csr.pairs[e]];
   return stored;

@@ -22,7 +22,8 @@ struct Csr {
 
 // The undirected graph of a list with both directions of every edge; repeated edges are added up, self-loops and zeros
 // dropped. Returns nnz, or -1 if the list is not a valid graph: an index out of range, a weight that is negative or not
-// finite, an edge without its reverse. Pairs are numbered in the order of their entries above the diagonal.
+// finite; or -2 if it is directed: an edge without its reverse. Pairs are numbered in the order of their entries above
+// the diagonal.
 std::int64_t csr_of_edges(const EdgeList &list, const Csr &csr);
 
 // The undirected pair of every stored direction of a symmetric pattern, (nnz); false if it is not symmetric.

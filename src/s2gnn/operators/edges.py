@@ -1,0 +1,140 @@
+"""EdgeOperator: S_1, …, S_α of a list of directed edges."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from s2gnn.errors import InputError
+from s2gnn.graphs.selection import Selection
+from s2gnn.operators.edge_factors import EdgeFactors, entry_factors, scalings, shift_entries, sign_of
+from s2gnn.operators.graph_operator import HadamardOperator
+from s2gnn.operators.powers import HadamardPowers
+from s2gnn.operators.shifts import Shift, check_shift
+from s2gnn.operators.sobolev import check_alpha, check_dtype, epsilon_number
+
+
+class EdgeMessages(NamedTuple):
+    """All S_ρ as what flows along each edge and what each node keeps.
+
+    Attributes:
+        along: S_ρ(i, j) of every edge j → i, in the order of `edge_index`, (E, α); of repeated edges their share by
+            weight, of self-loops zero.
+        own: S_ρ(i, i), (N, α).
+    """
+
+    along: Tensor
+    own: Tensor
+
+
+class EdgeOperator(HadamardOperator):
+    r"""S_1, …, S_α of the directed edges j → i that `edge_index` lists, normalised as PyG's `gcn_norm` does.
+
+    .. math::
+        S_\rho = D_\rho^{-1/2} (A + \epsilon I)^{(\rho)} D_\rho^{-1/2}
+
+    with :math:`A_{ij}` the weight of the edge j → i, and :math:`D_\rho` the sums over incoming edges on both sides. Where
+    both directions of every edge are listed with the same weight, this is `SobolevOperator`; otherwise S_ρ is not
+    symmetric, and its spectral radius can be larger than 1. Degrees of the other shifts are sums over incoming edges too.
+
+    The operator is built by torch functions whose results have sizes known beforehand, so that `torch.compile`,
+    `torch.export`, `torch.func` and gradients by the weights and by ε work. Repeated edges are added up, self-loops
+    dropped.
+
+    Args:
+        edge_index: (2, E), sources and targets in 0..N−1.
+        edge_weight: (E,), finite and not negative; default: ones. Values are not checked here.
+        n_nodes: N.
+        alpha: highest power.
+        epsilon: weight of the identity, a number or a scalar tensor, which may have a gradient.
+        shift: see `SobolevOperator`.
+        normalize: whether to divide by the degrees; otherwise S_ρ = (A + εI)^(ρ).
+        dtype: torch.float32 or torch.float64, in which products are computed; factors are formed in float64.
+
+    Attributes:
+        edge_index: (2, E), as given.
+    """
+
+    def __init__(
+        self,
+        edge_index: Tensor,
+        edge_weight: Tensor | None,
+        n_nodes: int,
+        alpha: int = 4,
+        epsilon: float | Tensor = 1.0,
+        shift: Shift = "adjacency",
+        *,
+        normalize: bool = True,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        check_alpha(alpha)
+        check_shift(shift)
+        check_dtype(dtype)
+        self.n_nodes, self.alpha, self.shift, self.dtype = n_nodes, int(alpha), shift, dtype
+        self.epsilon = epsilon_number(epsilon)
+        self.edge_index, self.device = edge_index, edge_index.device
+        sources, targets = edge_index.long().unbind(0)
+        key, self._order = torch.sort(targets * n_nodes + sources, stable=True)
+        self._rows, self._columns = targets[self._order], sources[self._order]  # entries of row i: edges j → i
+        first = key.diff(prepend=key.new_full((1,), -1)) != 0  # of the edges that are listed repeatedly
+        self._group = first.cumsum(0) - 1
+        ones = torch.ones(len(key), dtype=torch.float64, device=self.device)
+        weights = ones if edge_weight is None else edge_weight.to(self.device, torch.float64)[self._order]
+        self._listed = weights * (self._rows != self._columns)
+        self._weights = self._of_group(self._listed) * first  # zero for the other edges of a group: none is dropped
+        self.powers = self._powers(epsilon, normalize)
+
+    def _of_group(self, values: Tensor) -> Tensor:
+        """The sums over repeated edges (E,) of values (E,) of sorted edges, for each of them."""
+        return torch.zeros_like(values).index_add(0, self._group, values)[self._group]
+
+    def _powers(self, epsilon: float | Tensor, normalize: bool) -> HadamardPowers:
+        n, rows, columns, sign = self.n_nodes, self._rows, self._columns, sign_of(self.shift)
+        value = torch.as_tensor(epsilon, dtype=torch.float64, device=self.device)
+        entries, diagonal = shift_entries(self._weights, rows, columns, n, self.shift)
+        if normalize:
+            b, q, largest = entry_factors(entries, rows, columns, n, self.alpha)
+            c, own = scalings(EdgeFactors(b, q, largest, diagonal, sign), value)
+        else:
+            rho = torch.arange(1, self.alpha + 1, device=self.device)
+            b, own = entries, (diagonal + value)[:, None] ** rho
+            c = torch.ones_like(own)
+        reverse = torch.argsort(columns * n + rows, stable=True)
+        nodes = torch.arange(n + 1, device=self.device)
+        return HadamardPowers(
+            torch.searchsorted(rows, nodes, out_int32=True),
+            columns.int(),
+            b.to(self.dtype),
+            c.to(self.dtype),
+            own.to(self.dtype),
+            sign,
+            torch.searchsorted(columns[reverse], nodes, out_int32=True),
+            rows[reverse].int(),
+            reverse,
+        )
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether neither ε nor the weights have derivatives."""
+        return not self.powers.are_learned
+
+    def messages(self) -> EdgeMessages:
+        """The entries of all S_ρ, one row for each edge of `edge_index`, differentiable."""
+        b, c, own = self.powers.b, self.powers.c, self.powers.t
+        total = self._of_group(self._listed)
+        share = (self._listed / total.where(total > 0, 1.0)).to(b.dtype)
+        rho = torch.arange(1, self.alpha + 1, device=self.device)
+        powers = (self.powers.sign * self._of_group(b))[:, None] ** rho
+        along = share[:, None] * powers * c[self._rows] * c[self._columns]
+        return EdgeMessages(torch.zeros_like(along).index_copy(0, self._order, along), own)
+
+    def selected(self, selection: Selection) -> "EdgeOperator":
+        """Not available: select the edges of the nodes, and build an operator of these."""
+        raise InputError(
+            f"an EdgeOperator of {self.n_nodes} nodes has no part of {len(selection.nodes)}: build one from the edges of "
+            "these nodes, for instance with torch_geometric.utils.subgraph"
+        )
+
+    def __repr__(self) -> str:
+        edges = len(self.powers.b)
+        return f"EdgeOperator({self.n_nodes} nodes, {edges} edges, alpha={self.alpha}, epsilon={self.epsilon:g})"

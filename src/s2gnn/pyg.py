@@ -1,0 +1,225 @@
+"""S2Conv as a layer of PyTorch Geometric."""
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter
+from torch_geometric import EdgeIndex
+from torch_geometric.nn import MessagePassing
+from torch_geometric.utils import is_sparse, to_edge_index
+
+from s2gnn.errors import InputError
+from s2gnn.nn.arguments import switch
+from s2gnn.nn.calling import edge_operator
+from s2gnn.nn.conv import S2Conv as PlainS2Conv
+from s2gnn.nn.inputs import LayerInput, layer_input
+from s2gnn.operators import BranchOperator, EdgeOperator, GraphOperator
+
+__all__ = ["S2Conv"]
+
+Flow = Literal["source_to_target", "target_to_source"]
+
+_REPLACED = {
+    "add_self_loops": "epsilon is the weight of the self-loop: pass epsilon=0.0 for none",
+    "aggr": "the products with S_ρ are sums: leave it out",
+    "improved": "epsilon is the weight of the self-loop: pass epsilon=2.0",
+}
+
+
+class S2Conv(PlainS2Conv, MessagePassing):
+    r"""`s2gnn.nn.S2Conv` with everything that `GCNConv` of PyTorch Geometric can do.
+
+    .. math::
+        B_\rho = \sigma(S_\rho H W_\rho + b_\rho), \qquad
+        S_\rho = D_\rho^{-1/2} (A + \epsilon I)^{(\rho)} D_\rho^{-1/2}, \quad \rho = 0, \ldots, \alpha,
+
+    with :math:`A_{ij}` the weight of the edge j → i and :math:`D_\rho` sums over incoming edges, merged by a fusion. ε is
+    the weight of the self-loops; those of `edge_index` are dropped.
+
+    It is a `MessagePassing` module: `to_hetero`, explainers and the hooks of messages work. As long as nobody looks at
+    single messages it uses the kernels of this package; where an explainer masks edges, or a message hook is registered,
+    it computes the same numbers by `propagate` and `message`.
+
+    Args:
+        in_channels: width of the input, or −1 to take it from the first input.
+        out_channels: width of the output.
+        *arguments: as of `s2gnn.nn.S2Conv`.
+        cached: keep the operator of the first call, and use it for all others, whatever edges they pass; for one graph
+            with constant edge weights and ε.
+        normalize: `False` takes S_ρ = (A + εI)^(ρ) as it is.
+        flow: "source_to_target", or "target_to_source" to aggregate at the first row of `edge_index`.
+        **options: as of `s2gnn.nn.S2Conv`.
+
+    Shapes:
+        - input: x (N, in_channels) or (B, N, in_channels); `edge_index` (2, E), an `EdgeIndex`, the transposed adjacency
+          matrix (N, N) as a sparse tensor, or a `SobolevOperator`; `edge_weight` (E,) or (E, 1)
+        - output: (N, out_channels) or (B, N, out_channels)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        *arguments: Any,
+        cached: bool = False,
+        normalize: bool = True,
+        flow: Flow = "source_to_target",
+        **options: Any,
+    ) -> None:
+        for name in _REPLACED.keys() & options.keys():
+            raise InputError(f"{name} is {options[name]!r}, but S2Conv has no such argument: {_REPLACED[name]}")
+        if flow not in ("source_to_target", "target_to_source"):
+            raise InputError(f"flow is {flow!r}, but it must be source_to_target or target_to_source")
+        super().__init__(1 if in_channels == -1 else in_channels, out_channels, *arguments, **options)
+        del self.aggr_module  # `aggregate` sums
+        self.flow: Flow = flow
+        self.cached, self.normalize = switch(cached, "cached"), switch(normalize, "normalize")
+        if in_channels == -1:
+            self._wait_for_input()
+
+    def reset_parameters(self) -> None:
+        """Draw new parameters, see `s2gnn.nn.S2Conv`, and forget a cached operator."""
+        self._cached: BranchOperator | None = None
+        if not isinstance(self.weight, UninitializedParameter):
+            super().reset_parameters()
+
+    def forward(
+        self, x: LayerInput, edge_index: GraphOperator | Tensor | EdgeIndex, edge_weight: Tensor | None = None
+    ) -> Tensor:
+        """The output (N, out_channels), or (B, N, out_channels) for signals (B, N, in_channels) on one graph."""
+        if isinstance(x, tuple | list):
+            raise InputError(
+                f"x is a {type(x).__name__} of node features, but S2Conv has no bipartite message passing, as GCNConv "
+                "has none: use SAGEConv or GraphConv between different node types"
+            )
+        self._fill(x.shape[-1])
+        if isinstance(x, Tensor) and x.ndim == 3:
+            return self._forward_batch(x, edge_index, edge_weight)
+        return super().forward(x, edge_index, edge_weight)
+
+    def _forward_batch(self, x: Tensor, edge_index: GraphOperator | Tensor, edge_weight: Tensor | None) -> Tensor:
+        """The signals (B, N, in) of one graph are columns of one signal (N, B · out)."""
+        layer_input(x, self.weight)
+        op = self.operator(x.transpose(0, 1), edge_index, edge_weight)
+        if tuple(x.shape[1:]) != (op.n_nodes, self.in_channels):
+            raise InputError(f"x has shape {tuple(x.shape)}, expected (B, {op.n_nodes}, {self.in_channels})")
+        branches = self.transformed(x, self.weight).permute(1, 2, 0, 3)  # (N, alpha + 1, B, out)
+        propagated = self._propagated(branches.flatten(2), op).unflatten(2, (len(x), self.out_channels))
+        filtered = propagated.permute(2, 0, 1, 3).flatten(0, 1)  # (B N, alpha + 1, out)
+        return self.merge(filtered, x.flatten(0, 1)).unflatten(0, (len(x), op.n_nodes))
+
+    def operator(
+        self, x: LayerInput, edge_index: GraphOperator | Tensor | EdgeIndex, edge_weight: Tensor | None
+    ) -> BranchOperator:
+        """The operator that the layer multiplies with: the one passed in, the cached one, or that of the edges."""
+        if isinstance(edge_index, GraphOperator):
+            if self._messages_are_used:
+                raise InputError(
+                    f"an explainer or a message hook needs the edges, but a {type(edge_index).__name__} was passed: call "
+                    "conv(x, edge_index, edge_weight)"
+                )
+            return super().operator(x, edge_index, edge_weight)
+        if self._cached is not None:
+            return self._cached
+        edge_index, edge_weight = _edge_list(edge_index, edge_weight, self.flow)
+        if isinstance(x, Tensor) and (self._messages_are_used or not self.normalize or len(x) == 0):
+            settings = self.alpha, self.epsilon, self.shift
+            op: BranchOperator = edge_operator(
+                x, edge_index, edge_weight, *settings, directed=self.directed, normalize=self.normalize
+            )
+        else:
+            op = super().operator(x, edge_index, edge_weight)
+        if self.cached:
+            if not op.is_constant:
+                raise InputError("cached=True keeps the operator, but epsilon or the edge weights are learned")
+            self._cached = op
+        return op
+
+    def filtered(self, x: LayerInput, op: BranchOperator) -> Tensor:
+        """S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), by messages where somebody looks at them."""
+        if self._messages_are_used and isinstance(x, Tensor):
+            return self._propagated(self.transformed(x, self.weight), op)
+        return super().filtered(x, op)
+
+    def _propagated(self, branches: Tensor, op: BranchOperator) -> Tensor:
+        """S_ρ h_ρ for ρ = 0..α, of branches (N, α + 1, F)."""
+        signal = branches.to(op.dtype)
+        if isinstance(op, EdgeOperator) and self._messages_are_used:
+            along, own = op.messages()
+            first, others = signal[:, :1], signal[:, 1:]
+            edges = op.edge_index if self.flow == "source_to_target" else op.edge_index.flip(0)
+            received = self.propagate(edges, h=others.flatten(1), along=along, size=(op.n_nodes, op.n_nodes))
+            propagated = torch.cat([first, received.view_as(others) + own[..., None] * others], dim=1)
+        else:
+            propagated = op.propagate_branches(signal)
+        return propagated.to(branches.dtype)
+
+    def message(self, h_j: Tensor, along: Tensor) -> Tensor:
+        """S_ρ(i, j) h_ρ(j) of the α branches side by side, (E, α F), with S_ρ(i, j) as `along` (E, α)."""
+        return (along[..., None] * h_j.view(*along.shape, -1)).flatten(1)
+
+    def aggregate(self, inputs: Tensor, index: Tensor, dim_size: int) -> Tensor:
+        """The sums (N, α F) of the messages (E, α F) to each target `index` (E,)."""
+        return inputs.new_zeros(dim_size, inputs.shape[1]).index_add(0, index, inputs)
+
+    @property
+    def _messages_are_used(self) -> bool:
+        """Whether an explainer or a hook looks at single messages."""
+        return bool(
+            self.explain
+            or self._message_forward_hooks
+            or self._message_forward_pre_hooks
+            or self._propagate_forward_hooks
+            or self._propagate_forward_pre_hooks
+            or self._aggregate_forward_hooks
+            or self._aggregate_forward_pre_hooks
+        )
+
+    def _wait_for_input(self) -> None:
+        """Leave the parameters that depend on in_channels open until the first input, or a `state_dict`, is there."""
+        self.in_channels = -1
+        self.weight = UninitializedParameter()
+        self.skip = UninitializedParameter() if self.residual else None
+        self.register_load_state_dict_pre_hook(_fill_from)
+
+    def _fill(self, in_channels: int) -> None:
+        """Make the parameters for inputs of this width, unless they are there."""
+        if not isinstance(self.weight, UninitializedParameter):
+            return
+        self.in_channels = in_channels
+        self.weight.materialize((self.alpha + 1, in_channels, self.out_channels))
+        if isinstance(self.skip, UninitializedParameter):
+            if in_channels == self.out_channels:
+                self.skip = None
+            else:
+                self.skip.materialize((in_channels, self.out_channels))
+        self.reset_parameters()
+
+    def __repr__(self) -> str:
+        return nn.Module.__repr__(self)
+
+
+def _fill_from(conv: S2Conv, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
+    if f"{prefix}weight" in state_dict:
+        conv._fill(state_dict[f"{prefix}weight"].shape[1])
+
+
+def _edge_list(
+    edges: Tensor | EdgeIndex, edge_weight: Tensor | None, flow: Flow
+) -> tuple[Tensor, Tensor | None]:
+    """`edge_index` (2, E), sources first, and weights (E,), of any form in which PyG has edges."""
+    if is_sparse(edges):
+        if edge_weight is not None:
+            raise InputError("edge_weight goes with edge_index; a sparse matrix carries its own weights")
+        if flow == "target_to_source":
+            raise InputError("flow is target_to_source, which a sparse matrix does not have: pass its transpose")
+        index, edge_weight = to_edge_index(edges)
+        return index.flip(0), edge_weight  # row i of the matrix holds the edges to i
+    if isinstance(edges, EdgeIndex):
+        edges = edges.as_tensor()
+    if edge_weight is not None and edge_weight.ndim == 2 and edge_weight.shape[1] == 1:
+        edge_weight = edge_weight[:, 0]
+    if flow == "target_to_source":
+        edges = edges.flip(0)
+    return edges, edge_weight
