@@ -105,9 +105,9 @@ class S2Conv(PlainS2Conv, MessagePassing):
         if tuple(x.shape[1:]) != (op.n_nodes, self.in_channels):
             raise InputError(f"x has shape {tuple(x.shape)}, expected (B, {op.n_nodes}, {self.in_channels})")
         branches = self.transformed(x, self.weight).permute(1, 2, 0, 3)  # (N, alpha + 1, B, out)
-        propagated = self._propagated(branches.flatten(2), op).unflatten(2, (len(x), self.out_channels))
+        propagated = self._propagated(branches.flatten(2), op).unflatten(2, (x.shape[0], self.out_channels))
         filtered = propagated.permute(2, 0, 1, 3).flatten(0, 1)  # (B N, alpha + 1, out)
-        return self.merge(filtered, x.flatten(0, 1)).unflatten(0, (len(x), op.n_nodes))
+        return self.merge(filtered, x.flatten(0, 1)).unflatten(0, (x.shape[0], op.n_nodes))
 
     def operator(
         self, x: LayerInput, edge_index: GraphOperator | Tensor | EdgeIndex, edge_weight: Tensor | None
@@ -123,7 +123,7 @@ class S2Conv(PlainS2Conv, MessagePassing):
         if self._cached is not None:
             return self._cached
         edge_index, edge_weight = _edge_list(edge_index, edge_weight, self.flow)
-        if isinstance(x, Tensor) and (self._messages_are_used or not self.normalize or len(x) == 0):
+        if isinstance(x, Tensor) and (self._messages_are_used or not self.normalize or x.shape[0] == 0):
             settings = self.alpha, self.epsilon, self.shift
             op: BranchOperator = edge_operator(
                 x, edge_index, edge_weight, *settings, directed=self.directed, normalize=self.normalize

@@ -173,7 +173,7 @@ class S2Conv(nn.Module):
         else:
             out = fusion(activate(filtered, bias, drop))
         if self.norm is not None:
-            if self.training and len(out) == 1:
+            if self.training and out.shape[0] == 1:
                 raise InputError("batch normalisation has no variance on a graph of one node: train on larger ones")
             out = self.norm(out)
         return out + self._skipped(x) if self.residual else out

@@ -54,6 +54,8 @@ def plan_layer(x: LayerInput, op: BranchOperator, width_in: int, width_out: int)
         costs["aggregate"] = _aggregations(op) * gather_one + 3 * by_branch
     else:
         costs["aggregate"] = gather_one + passes * by_branch
+    if torch.compiler.is_exporting():  # sizes are open, so that no order is known to be the cheaper one
+        return LayerPlan("transform", costs)
     # A loop, because the compiler cannot trace `min` of symbolic costs. Of two orders that cost the same the later
     # entry, which does not transform, is taken.
     cheapest: Order = "transform"

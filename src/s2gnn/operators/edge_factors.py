@@ -95,7 +95,7 @@ def _plain_factors(
     weights: Tensor, pattern: EdgePattern, alpha: int, shift: Shift, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     n, columns = len(pattern.indptr) - 1, pattern.indices.long()
-    rows = torch.arange(n, device=weights.device).repeat_interleave(pattern.indptr.diff(), output_size=len(columns))
+    rows = torch.arange(n, device=weights.device).repeat_interleave(pattern.indptr.diff(), output_size=columns.shape[0])
     entries, diagonal = shift_entries(weights[pattern.pairs.long()], rows, columns, n, shift)
     b, q, largest = entry_factors(entries, rows, columns, n, alpha)
     return b.to(dtype), q, largest, diagonal
@@ -111,7 +111,7 @@ def shift_entries(weights: Tensor, rows: Tensor, columns: Tensor, n: int, shift:
     joined = degrees > 0
     if shift.startswith("normalized"):
         inverse_root = degrees.where(joined, 1.0).rsqrt() * joined
-        weights = weights * inverse_root[rows] * inverse_root[columns]
+        weights = weights * inverse_root.index_select(0, rows) * inverse_root.index_select(0, columns)
     diagonal = {"laplacian": degrees, "normalized_laplacian": joined.to(degrees.dtype)}
     return weights, diagonal.get(shift, torch.zeros_like(degrees))
 
@@ -127,12 +127,13 @@ def entry_factors(
     largest = magnitudes.new_zeros(n).scatter_reduce(0, rows, magnitudes, "amax")
     largest = largest.scatter_reduce(0, columns, magnitudes, "amax")
     largest = largest.where(largest > 0, 1.0)
-    root, relative = largest.sqrt(), entries / largest[rows]
+    of_row, of_column = largest.index_select(0, rows), largest.index_select(0, columns)
+    relative = entries / of_row
     power, sums = torch.ones_like(relative), []
     for _ in range(alpha):
         power = power * relative
         sums.append(entries.new_zeros(n).index_add(0, rows, power))
-    return entries / (root[rows] * root[columns]), torch.stack(sums, dim=1), largest
+    return entries / (of_row.sqrt() * of_column.sqrt()), torch.stack(sums, dim=1), largest
 
 
 class _NativeFactors(torch.autograd.Function):

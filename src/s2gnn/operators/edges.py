@@ -2,16 +2,20 @@
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from s2gnn.errors import InputError
 from s2gnn.graphs.selection import Selection
+from s2gnn.graphs.validation import relative_rounding
 from s2gnn.operators.edge_factors import EdgeFactors, entry_factors, scalings, shift_entries, sign_of
 from s2gnn.operators.graph_operator import HadamardOperator
 from s2gnn.operators.powers import HadamardPowers
 from s2gnn.operators.shifts import Shift, check_shift
 from s2gnn.operators.sobolev import check_alpha, check_dtype, epsilon_number
+
+_NUMPY = {torch.float16: np.float32, torch.bfloat16: np.float32, torch.float32: np.float32}
 
 
 class EdgeMessages(NamedTuple):
@@ -75,23 +79,27 @@ class EdgeOperator(HadamardOperator):
         self.edge_index, self.device = edge_index, edge_index.device
         sources, targets = edge_index.long().unbind(0)
         key, self._order = torch.sort(targets * n_nodes + sources, stable=True)
-        self._rows, self._columns = targets[self._order], sources[self._order]  # entries of row i: edges j → i
+        # Entry (i, j) of row i is the edge j → i.
+        self._rows, self._columns = targets.index_select(0, self._order), sources.index_select(0, self._order)
+        reverse_key, reverse = torch.sort(self._columns * n_nodes + self._rows, stable=True)
         first = key.diff(prepend=key.new_full((1,), -1)) != 0  # of the edges that are listed repeatedly
         self._group = first.cumsum(0) - 1
-        ones = torch.ones(len(key), dtype=torch.float64, device=self.device)
-        weights = ones if edge_weight is None else edge_weight.to(self.device, torch.float64)[self._order]
+        weights = torch.ones(key.shape[0], dtype=torch.float64, device=self.device)
+        if edge_weight is not None:
+            weights = edge_weight.to(self.device, torch.float64).index_select(0, self._order)
         self._listed = weights * (self._rows != self._columns)
-        self._weights = self._of_group(self._listed) * first  # zero for the other edges of a group: none is dropped
-        self.powers = self._powers(epsilon, normalize)
+        summed = self._of_group(self._listed) * first  # zero for the other edges of a group: none is dropped
+        summed = _symmetrised(summed, reverse, key == reverse_key, edge_weight)
+        self.powers = self._powers(summed, reverse, epsilon, normalize)
 
     def _of_group(self, values: Tensor) -> Tensor:
         """The sums over repeated edges (E,) of values (E,) of sorted edges, for each of them."""
-        return torch.zeros_like(values).index_add(0, self._group, values)[self._group]
+        return torch.zeros_like(values).index_add(0, self._group, values).index_select(0, self._group)
 
-    def _powers(self, epsilon: float | Tensor, normalize: bool) -> HadamardPowers:
+    def _powers(self, weights: Tensor, reverse: Tensor, epsilon: float | Tensor, normalize: bool) -> HadamardPowers:
         n, rows, columns, sign = self.n_nodes, self._rows, self._columns, sign_of(self.shift)
         value = torch.as_tensor(epsilon, dtype=torch.float64, device=self.device)
-        entries, diagonal = shift_entries(self._weights, rows, columns, n, self.shift)
+        entries, diagonal = shift_entries(weights, rows, columns, n, self.shift)
         if normalize:
             b, q, largest = entry_factors(entries, rows, columns, n, self.alpha)
             c, own = scalings(EdgeFactors(b, q, largest, diagonal, sign), value)
@@ -99,19 +107,9 @@ class EdgeOperator(HadamardOperator):
             rho = torch.arange(1, self.alpha + 1, device=self.device)
             b, own = entries, (diagonal + value)[:, None] ** rho
             c = torch.ones_like(own)
-        reverse = torch.argsort(columns * n + rows, stable=True)
-        nodes = torch.arange(n + 1, device=self.device)
-        return HadamardPowers(
-            torch.searchsorted(rows, nodes, out_int32=True),
-            columns.int(),
-            b.to(self.dtype),
-            c.to(self.dtype),
-            own.to(self.dtype),
-            sign,
-            torch.searchsorted(columns[reverse], nodes, out_int32=True),
-            rows[reverse].int(),
-            reverse,
-        )
+        factors = (factor.to(self.dtype) for factor in (b, c, own))
+        transposed = _indptr(columns, n), rows.index_select(0, reverse).int(), reverse
+        return HadamardPowers(_indptr(rows, n), columns.int(), *factors, sign, *transposed)
 
     @property
     def is_constant(self) -> bool:
@@ -125,7 +123,7 @@ class EdgeOperator(HadamardOperator):
         share = (self._listed / total.where(total > 0, 1.0)).to(b.dtype)
         rho = torch.arange(1, self.alpha + 1, device=self.device)
         powers = (self.powers.sign * self._of_group(b))[:, None] ** rho
-        along = share[:, None] * powers * c[self._rows] * c[self._columns]
+        along = share[:, None] * powers * c.index_select(0, self._rows) * c.index_select(0, self._columns)
         return EdgeMessages(torch.zeros_like(along).index_copy(0, self._order, along), own)
 
     def selected(self, selection: Selection) -> "EdgeOperator":
@@ -138,3 +136,26 @@ class EdgeOperator(HadamardOperator):
     def __repr__(self) -> str:
         edges = len(self.powers.b)
         return f"EdgeOperator({self.n_nodes} nodes, {edges} edges, alpha={self.alpha}, epsilon={self.epsilon:g})"
+
+
+def _indptr(rows: Tensor, n: int) -> Tensor:
+    """The row pointers (N + 1,) of entries in these rows (E,)."""
+    counts = rows.new_zeros(n + 1).index_add(0, rows + 1, torch.ones_like(rows))
+    return counts.cumsum(0).int()
+
+
+def _symmetrised(weights: Tensor, reverse: Tensor, mirrored: Tensor, given: Tensor | None) -> Tensor:
+    """The means of both directions of every edge if the graph is undirected up to rounding, else the weights (E,).
+
+    So an undirected graph has a symmetric gradient, as that of a `SobolevFamily`.
+
+    Args:
+        weights: of the edges sorted by row and column.
+        reverse: the order by column and row.
+        mirrored: whether the entries at a place in both orders are those of the two directions of one edge, (E,).
+        given: the weights as passed in, whose type says what rounding is.
+    """
+    other = weights.index_select(0, reverse)
+    rounding = relative_rounding(_NUMPY.get(given.dtype, np.float64)) if given is not None else 0.0
+    agree = (weights - other).abs() <= rounding * torch.maximum(weights, other)
+    return torch.where((mirrored & agree).all(), (weights + other) / 2, weights)

@@ -45,16 +45,16 @@ class HadamardPowers(NamedTuple):
 
     def rows(self) -> Tensor:
         """The row of every stored entry, (E,) int64."""
-        nodes = torch.arange(len(self.c), device=self.b.device)
-        return nodes.repeat_interleave(self.indptr.diff(), output_size=len(self.b))
+        nodes = torch.arange(self.c.shape[0], device=self.b.device)
+        return nodes.repeat_interleave(self.indptr.diff(), output_size=self.b.shape[0])
 
     def transposed(self) -> "HadamardPowers":
         """The factors of the transposes of all S_ρ."""
         if self.reverse_indptr is None or self.reverse_indices is None or self.reverse_order is None:
             return self
         order = self.reverse_order
-        positions = torch.arange(len(order), device=order.device)
+        positions = torch.arange(order.shape[0], device=order.device)
         return HadamardPowers(
-            self.reverse_indptr, self.reverse_indices, self.b[order], self.c, self.t, self.sign,
+            self.reverse_indptr, self.reverse_indices, self.b.index_select(0, order), self.c, self.t, self.sign,
             self.indptr, self.indices, torch.empty_like(order).scatter(0, order, positions),
         )  # fmt: skip

@@ -156,7 +156,7 @@ def gather_cost(b: Tensor, alpha: int, device: str, width: int, *, branches: boo
     native = kernel.chosen(device) != kernel.PLAIN
     per_byte = kernel.FLOPS_PER_GATHERED_BYTE if native else kernel.FLOPS_PER_GATHERED_BYTE_OF_CSR
     size, rows = b.element_size(), 1 if native and not branches else alpha
-    return per_byte * len(b) * (4 + size + size * alpha + size * width * rows)
+    return per_byte * b.shape[0] * (4 + size + size * alpha + size * width * rows)
 
 
 @torch.library.custom_op("s2gnn::fan_out", mutates_args=())
