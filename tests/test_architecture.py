@@ -7,7 +7,7 @@ import s2gnn
 
 ORDER = [
     "deprecation", "errors", "file_lock", "files", "pictures", "provenance", "progress", "webpage", "render",
-    "processes", "resources", "graphs", "operators", "nn", "tables", "data", "learning", "links", "analysis",
+    "processes", "resources", "graphs", "operators", "nn", "pyg", "tables", "data", "learning", "links", "analysis",
     "estimator", "report", "experiments", "demo", "bench", "cli",
 ]  # fmt: skip
 SOURCE = Path(s2gnn.__file__).parent

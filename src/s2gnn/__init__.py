@@ -1,6 +1,7 @@
 """Sparse Sobolev graph neural networks: several orders of graph filters, each as sparse as the graph."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from s2gnn.deprecation import register_moved_modules
@@ -41,8 +42,10 @@ if not TYPE_CHECKING:
         """Import what needs torch or scikit-learn, which take seconds, when it is asked for and not before."""
         if name == "__version__":
             return import_module("importlib.metadata").version("s2gnn")
-        if name in _PACKAGES:
+        if name in (*_PACKAGES, "pyg"):
             return import_module(f"s2gnn.{name}")
+        if name == "S2Conv" and find_spec("torch_geometric") is not None:
+            return import_module("s2gnn.pyg").S2Conv  # the same layer, as one of PyTorch Geometric
         if name in __all__:
             homes = (import_module(f"s2gnn.{package}") for package in _PACKAGES)
             return next(getattr(home, name) for home in homes if name in home.__all__)

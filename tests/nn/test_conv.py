@@ -184,7 +184,7 @@ def test_misuse_is_explained(op, x, graph):
         (lambda: conv(twin.prepare(x), op), "prepared input was made by another operator"),
         (lambda: conv(op.prepare(x), data.edge_index), r"call conv\(op.prepare\(x\), op\)"),
         (lambda: conv(x, graph), "the graph is a Graph, expected a SobolevOperator"),
-        (lambda: conv(x, data.edge_index[:, :1]), r"not symmetric.*to_undirected\(edge_index, edge_weight"),
+        (lambda: double_conv("linear", directed=False)(x, data.edge_index[:, :1]), r"not symmetric.*to_undirected\(edge_index, edge_weight"),
         (lambda: conv(x.float(), op), r"x is torch.float32, but the layer's weights are torch.float64: pass x.to"),
         (lambda: conv(x.numpy(), op), r"x is a ndarray but must be a dense tensor, torch.tensor\(x, dtype="),
         (lambda: conv(x.to_sparse(), op), "must be a dense tensor"),
@@ -210,6 +210,8 @@ def test_misuse_is_explained(op, x, graph):
         ({"residual": "false"}, "residual is 'false', but it must be True or False"),
         ({"norm": "layer"}, "norm is 'layer', but it must be None or one of batch"),
         ({"shift": "foo"}, "shift is 'foo'"),
+        ({"bias": None}, "bias is None, but it must be True or False"),
+        ({"directed": "no"}, "directed is 'no', but it must be True or False"),
     ]:
         with pytest.raises(InputError, match=message):
             S2Conv(2, 2, **options)
@@ -330,3 +332,79 @@ def test_hooks_on_a_linear_fusion_get_the_branches():
     conv.fusion.register_forward_hook(lambda module, inputs, output: seen.append(inputs[0].shape))
     torch.testing.assert_close(conv(x, op), expected)
     assert seen == [(9, 3, 3)]
+
+
+def test_epsilon_and_alpha_belong_to_the_state_dict(op, x):
+    conv = double_conv("mlp")
+    state = conv.state_dict()
+    assert state["_extra_state"].tolist() == [ALPHA, EPSILON]
+    with pytest.raises(InputError, match=r"a layer with epsilon=0.8, but this one has epsilon=0.9: build it with"):
+        double_conv("mlp", epsilon=0.9).load_state_dict(state)
+    with pytest.raises(InputError, match=r"a layer with alpha=3, but this one has alpha=4"):
+        S2Conv(IN, OUT, ALPHA + 1, EPSILON, "mlp").double().load_state_dict(state)
+    with pytest.raises(RuntimeError, match='Unexpected key.*"epsilon.log"'):
+        double_conv("mlp").load_state_dict(double_conv("mlp", epsilon="learn").state_dict())
+    of_operator = double_conv("mlp", epsilon=None)
+    of_operator.load_state_dict(state)
+    assert torch.equal(of_operator(x, op), conv(x, op))
+    del state["_extra_state"]  # of a release that did not save it
+    twin = double_conv("mlp")
+    twin.load_state_dict(state)
+    assert torch.equal(twin(x, op), conv(x, op))
+
+
+@pytest.mark.parametrize("initial", [0.1, 1.0, 7.0])
+def test_a_learned_epsilon_is_loaded_wherever_it_started(initial):
+    conv, other = S2Conv(IN, OUT, epsilon="learn", initial_epsilon=initial), S2Conv(IN, OUT, epsilon="learn")
+    with torch.no_grad():
+        conv.epsilon.log_ratio.fill_(0.3)
+    state = conv.state_dict()
+    assert state["epsilon.log"].item() == pytest.approx(np.log(initial) + 0.3)
+    other.load_state_dict(state)
+    assert float(other.epsilon) == pytest.approx(float(conv.epsilon))
+    same = S2Conv(IN, OUT, epsilon="learn", initial_epsilon=initial)
+    same.load_state_dict(state)
+    assert torch.equal(same.epsilon.log_ratio, conv.epsilon.log_ratio)
+
+
+def test_weight_decay_draws_a_learned_epsilon_to_its_start():
+    conv = S2Conv(IN, OUT, epsilon="learn", initial_epsilon=0.1)
+    optimizer = torch.optim.AdamW(conv.parameters(), lr=0.1, weight_decay=0.5)
+    for start, expected in [(0.0, 0.1), (2.0, 0.1)]:
+        with torch.no_grad():
+            conv.epsilon.log_ratio.fill_(start)
+        for _ in range(200):
+            conv.epsilon.log_ratio.grad = torch.zeros(())
+            optimizer.step()
+        assert float(conv.epsilon) == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("fusion", ["linear", "mlp", "attention"])
+def test_a_layer_without_biases_is_one_whose_biases_are_zero(op, x, fusion):
+    conv = double_conv(fusion)
+    torch.nn.init.zeros_(conv.bias)
+    without = S2Conv(IN, OUT, ALPHA, EPSILON, fusion, bias=False).double()
+    state = {name: value for name, value in conv.state_dict().items() if name != "bias"}
+    without.load_state_dict(state)
+    torch.testing.assert_close(without(x, op), conv(x, op))
+    without.reset_parameters()
+    assert "bias" not in dict(without.named_parameters())
+    assert "bias=False" in repr(without)
+
+
+def test_directed_edges_are_normalised_as_gcnconv_does(x):
+    """Branch 1 at ε = 1 alone, without an activation that changes it, is GCNConv."""
+    edges = torch.tensor([[0, 1, 2, 4, 4, 7], [1, 2, 0, 5, 4, 0]])
+    weight = torch.tensor([0.5, 2.0, 1.0, 0.3, 1.0, 0.7], dtype=torch.float64, requires_grad=True)
+    gcn, conv = GCNConv(IN, OUT).double(), S2Conv(IN, OUT, 1, 1.0).double()
+    with torch.no_grad():
+        gcn.bias.fill_(100.0)  # all positive, so that ReLU passes them
+        conv.bias.fill_(100.0)
+        conv.weight[1] = gcn.lin.weight.T
+        conv.fusion.mu.copy_(torch.tensor([0.0, 1.0]))
+    found, expected = conv(x, edges, weight), gcn(x, edges, weight)
+    torch.testing.assert_close(found, expected)
+    loss = torch.arange(OUT, dtype=torch.float64)
+    kept = edges[0] != edges[1]  # gcn_norm takes a self-loop that is there in place of its own
+    gradients = [torch.autograd.grad((out * loss).sum(), weight)[0][kept] for out in (found, expected)]
+    torch.testing.assert_close(*gradients)

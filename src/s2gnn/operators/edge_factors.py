@@ -191,7 +191,8 @@ def scalings(factors: EdgeFactors, epsilon: Tensor) -> tuple[Tensor, Tensor]:
     m = torch.where(has_neighbours, torch.maximum(own.detach(), factors.largest), own.detach())
     m = m.where(m > 0, 1.0)
     own_power = (own / m)[:, None] ** rho
-    # Above 1 only where all weights of a node are zero; then b is zero too.
+    # Above 1 only where all weights of a node are zero, then b is zero too; or, of a directed graph, where a node has no
+    # incoming edge.
     scale = ((factors.largest / m)[:, None] ** (rho / 2)).clamp(max=LARGEST_SCALE)
     degrees = own_power + factors.q * scale**2
     positive = degrees > 0
