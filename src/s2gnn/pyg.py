@@ -1,10 +1,10 @@
 """S2Conv as a layer of PyTorch Geometric."""
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.parameter import UninitializedParameter
+from torch.nn.parameter import UninitializedParameter, is_lazy
 from torch_geometric import EdgeIndex
 from torch_geometric.nn import MessagePassing
 from torch_geometric.utils import is_sparse, to_edge_index
@@ -27,19 +27,19 @@ _REPLACED = {
 }
 
 
-class S2Conv(PlainS2Conv, MessagePassing):
+class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no types
     r"""`s2gnn.nn.S2Conv` with everything that `GCNConv` of PyTorch Geometric can do.
 
     .. math::
         B_\rho = \sigma(S_\rho H W_\rho + b_\rho), \qquad
         S_\rho = D_\rho^{-1/2} (A + \epsilon I)^{(\rho)} D_\rho^{-1/2}, \quad \rho = 0, \ldots, \alpha,
 
-    with :math:`A_{ij}` the weight of the edge j → i and :math:`D_\rho` sums over incoming edges, merged by a fusion. ε is
-    the weight of the self-loops; those of `edge_index` are dropped.
+    with :math:`A_{ij}` the weight of the edge j → i and :math:`D_\rho` sums over incoming edges, merged by a fusion. ε
+    is the weight of the self-loops; those of `edge_index` are dropped.
 
-    It is a `MessagePassing` module: `to_hetero`, explainers and the hooks of messages work. As long as nobody looks at
-    single messages it uses the kernels of this package; where an explainer masks edges, or a message hook is registered,
-    it computes the same numbers by `propagate` and `message`.
+    It is a `MessagePassing` module: `to_hetero`, explainers and message hooks work. It uses the kernels of this package
+    unless an explainer masks edges or a message hook is registered; then it computes the same numbers by `propagate`
+    and `message`.
 
     Args:
         in_channels: width of the input, or −1 to take it from the first input.
@@ -52,8 +52,8 @@ class S2Conv(PlainS2Conv, MessagePassing):
         **options: as of `s2gnn.nn.S2Conv`.
 
     Shapes:
-        - input: x (N, in_channels) or (B, N, in_channels); `edge_index` (2, E), an `EdgeIndex`, the transposed adjacency
-          matrix (N, N) as a sparse tensor, or a `SobolevOperator`; `edge_weight` (E,) or (E, 1)
+        - input: x (N, in_channels) or (B, N, in_channels); `edge_index` (2, E), an `EdgeIndex`, the transposed
+          adjacency matrix (N, N) as a sparse tensor, or a `SobolevOperator`; `edge_weight` (E,) or (E, 1)
         - output: (N, out_channels) or (B, N, out_channels)
     """
 
@@ -81,7 +81,7 @@ class S2Conv(PlainS2Conv, MessagePassing):
     def reset_parameters(self) -> None:
         """Draw new parameters, see `s2gnn.nn.S2Conv`, and forget a cached operator."""
         self._cached: BranchOperator | None = None
-        if not isinstance(self.weight, UninitializedParameter):
+        if not self._is_open:
             super().reset_parameters()
 
     def forward(
@@ -105,9 +105,9 @@ class S2Conv(PlainS2Conv, MessagePassing):
         if tuple(x.shape[1:]) != (op.n_nodes, self.in_channels):
             raise InputError(f"x has shape {tuple(x.shape)}, expected (B, {op.n_nodes}, {self.in_channels})")
         branches = self.transformed(x, self.weight).permute(1, 2, 0, 3)  # (N, alpha + 1, B, out)
-        propagated = self._propagated(branches.flatten(2), op).unflatten(2, (x.shape[0], self.out_channels))
+        propagated = self._propagated(branches.flatten(2), op).view(branches.shape)
         filtered = propagated.permute(2, 0, 1, 3).flatten(0, 1)  # (B N, alpha + 1, out)
-        return self.merge(filtered, x.flatten(0, 1)).unflatten(0, (x.shape[0], op.n_nodes))
+        return self.merge(filtered, x.flatten(0, 1)).view(*x.shape[:2], self.out_channels)
 
     def operator(
         self, x: LayerInput, edge_index: GraphOperator | Tensor | EdgeIndex, edge_weight: Tensor | None
@@ -116,8 +116,8 @@ class S2Conv(PlainS2Conv, MessagePassing):
         if isinstance(edge_index, GraphOperator):
             if self._messages_are_used:
                 raise InputError(
-                    f"an explainer or a message hook needs the edges, but a {type(edge_index).__name__} was passed: call "
-                    "conv(x, edge_index, edge_weight)"
+                    f"an explainer or a message hook needs the edges, but a {type(edge_index).__name__} was passed: "
+                    "call conv(x, edge_index, edge_weight)"
                 )
             return super().operator(x, edge_index, edge_weight)
         if self._cached is not None:
@@ -149,7 +149,8 @@ class S2Conv(PlainS2Conv, MessagePassing):
             along, own = op.messages()
             first, others = signal[:, :1], signal[:, 1:]
             edges = op.edge_index if self.flow == "source_to_target" else op.edge_index.flip(0)
-            received = self.propagate(edges, h=others.flatten(1), along=along, size=(op.n_nodes, op.n_nodes))
+            propagate: Any = self.propagate
+            received = propagate(edges, h=others.flatten(1), along=along, size=(op.n_nodes, op.n_nodes))
             propagated = torch.cat([first, received.view_as(others) + own[..., None] * others], dim=1)
         else:
             propagated = op.propagate_branches(signal)
@@ -157,7 +158,7 @@ class S2Conv(PlainS2Conv, MessagePassing):
 
     def message(self, h_j: Tensor, along: Tensor) -> Tensor:
         """S_ρ(i, j) h_ρ(j) of the α branches side by side, (E, α F), with S_ρ(i, j) as `along` (E, α)."""
-        return (along[..., None] * h_j.view(*along.shape, -1)).flatten(1)
+        return (along[..., None] * h_j.view(*along.shape, h_j.shape[1] // self.alpha)).flatten(1)
 
     def aggregate(self, inputs: Tensor, index: Tensor, dim_size: int) -> Tensor:
         """The sums (N, α F) of the messages (E, α F) to each target `index` (E,)."""
@@ -176,28 +177,40 @@ class S2Conv(PlainS2Conv, MessagePassing):
             or self._aggregate_forward_pre_hooks
         )
 
+    @property
+    def _is_open(self) -> bool:
+        return bool(is_lazy(self.weight))
+
     def _wait_for_input(self) -> None:
         """Leave the parameters that depend on in_channels open until the first input, or a `state_dict`, is there."""
         self.in_channels = -1
-        self.weight = UninitializedParameter()
-        self.skip = UninitializedParameter() if self.residual else None
-        self.register_load_state_dict_pre_hook(_fill_from)
+        self.register_parameter("weight", _open_parameter())
+        self.register_parameter("skip", _open_parameter() if self.residual else None)
+        self.register_load_state_dict_pre_hook(_fill_from)  # type: ignore[no-untyped-call]
 
     def _fill(self, in_channels: int) -> None:
         """Make the parameters for inputs of this width, unless they are there."""
-        if not isinstance(self.weight, UninitializedParameter):
+        if not self._is_open:
             return
         self.in_channels = in_channels
-        self.weight.materialize((self.alpha + 1, in_channels, self.out_channels))
-        if isinstance(self.skip, UninitializedParameter):
-            if in_channels == self.out_channels:
-                self.skip = None
-            else:
-                self.skip.materialize((in_channels, self.out_channels))
+        _materialize(self.weight, self.alpha + 1, in_channels, self.out_channels)
+        if self.residual and in_channels == self.out_channels:
+            self.skip = None
+        elif self.residual:
+            _materialize(self.skip, in_channels, self.out_channels)
         self.reset_parameters()
 
     def __repr__(self) -> str:
         return nn.Module.__repr__(self)
+
+
+def _open_parameter() -> nn.Parameter:
+    parameter: Any = UninitializedParameter()
+    return cast(nn.Parameter, parameter)
+
+
+def _materialize(parameter: Any, *shape: int) -> None:
+    parameter.materialize(shape)
 
 
 def _fill_from(conv: S2Conv, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
@@ -205,9 +218,7 @@ def _fill_from(conv: S2Conv, state_dict: dict[str, Any], prefix: str, *_: Any) -
         conv._fill(state_dict[f"{prefix}weight"].shape[1])
 
 
-def _edge_list(
-    edges: Tensor | EdgeIndex, edge_weight: Tensor | None, flow: Flow
-) -> tuple[Tensor, Tensor | None]:
+def _edge_list(edges: Tensor | EdgeIndex, edge_weight: Tensor | None, flow: Flow) -> tuple[Tensor, Tensor | None]:
     """`edge_index` (2, E), sources first, and weights (E,), of any form in which PyG has edges."""
     if is_sparse(edges):
         if edge_weight is not None:

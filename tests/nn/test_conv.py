@@ -175,7 +175,7 @@ def test_misuse_is_explained(op, x, graph):
     data = graph.to_pyg()
     other = SobolevOperator(graph, ALPHA + 1, EPSILON, dtype=torch.float64)
     twin = SobolevOperator(graph, ALPHA, EPSILON, dtype=torch.float64)
-    learning = double_conv("mlp", epsilon="learn")
+    learning, undirected = double_conv("mlp", epsilon="learn"), double_conv("linear", directed=False)
     for call, message in [
         (lambda: conv(x, other), r"alpha=3, epsilon=0.8, but the operator alpha=4, epsilon=0.8"),
         (lambda: conv(x, SobolevOperator(graph, ALPHA, 0.9)), "epsilon=0.9: build both with the same"),
@@ -184,7 +184,7 @@ def test_misuse_is_explained(op, x, graph):
         (lambda: conv(twin.prepare(x), op), "prepared input was made by another operator"),
         (lambda: conv(op.prepare(x), data.edge_index), r"call conv\(op.prepare\(x\), op\)"),
         (lambda: conv(x, graph), "the graph is a Graph, expected a SobolevOperator"),
-        (lambda: double_conv("linear", directed=False)(x, data.edge_index[:, :1]), r"not symmetric.*to_undirected\(edge_index, edge_weight"),
+        (lambda: undirected(x, data.edge_index[:, :1]), r"not symmetric.*to_undirected\(edge_index, edge_weight"),
         (lambda: conv(x.float(), op), r"x is torch.float32, but the layer's weights are torch.float64: pass x.to"),
         (lambda: conv(x.numpy(), op), r"x is a ndarray but must be a dense tensor, torch.tensor\(x, dtype="),
         (lambda: conv(x.to_sparse(), op), "must be a dense tensor"),

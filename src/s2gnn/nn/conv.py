@@ -108,7 +108,7 @@ class S2Conv(nn.Module):
         self.residual = switch(residual, "residual")
         widths_differ = self.residual and self.in_channels != self.out_channels
         self.skip = nn.Parameter(torch.empty(self.in_channels, self.out_channels)) if widths_differ else None
-        self.register_load_state_dict_pre_hook(_complete)
+        self.register_load_state_dict_pre_hook(_complete)  # type: ignore[no-untyped-call]
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -137,15 +137,13 @@ class S2Conv(nn.Module):
         filtered = self.filtered(x, op)  # S_ρ x W_ρ, (N, alpha + 1, out)
         return self.merge(filtered, x)  # of B_ρ = σ(S_ρ x W_ρ + b_ρ), (N, out)
 
-    def operator(
-        self, x: LayerInput, edge_index: GraphOperator | Tensor, edge_weight: Tensor | None
-    ) -> BranchOperator:
+    def operator(self, x: LayerInput, edge_index: GraphOperator | Tensor, edge_weight: Tensor | None) -> BranchOperator:
         """The operator that the layer multiplies with: the one passed in, or that of the edges."""
         return as_operator(x, edge_index, edge_weight, self.alpha, self.epsilon, self.shift, directed=self.directed)
 
     def filtered(self, x: LayerInput, op: BranchOperator) -> Tensor:
         """S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), multiplied in the planned order."""
-        weight = self.weight
+        weight: Tensor = self.weight
         if weight.dtype in HALF and isinstance(x, Tensor):
             x, weight = x.to(op.dtype), weight.to(op.dtype)
         if self.plan(x, op).order != "transform" and not isinstance(x, SparseInput):
@@ -155,7 +153,7 @@ class S2Conv(nn.Module):
         return filtered.to(self.weight.dtype) if self.weight.dtype in HALF else filtered
 
     def transformed(self, x: Tensor | SparseInput, weight: Tensor) -> Tensor:
-        """x W_ρ for ρ = 0..α, one product for all branches: x (…, in) → (…, α + 1, out)."""
+        """X W_ρ for ρ = 0..α, one product for all branches: x (…, in) → (…, α + 1, out)."""
         side_by_side = weight.transpose(0, 1).flatten(1)  # (in, (alpha + 1) out)
         return (x @ side_by_side).view(*x.shape[:-1], self.alpha + 1, self.out_channels)
 

@@ -30,8 +30,8 @@ class LearnedEpsilon(nn.Module):
         super().__init__()
         self.initial = initial
         self.log_ratio = nn.Parameter(torch.empty(()))
-        self.register_state_dict_post_hook(_store_logarithm)
-        self.register_load_state_dict_pre_hook(_read_logarithm)
+        self.register_state_dict_post_hook(_store_logarithm)  # type: ignore[no-untyped-call]
+        self.register_load_state_dict_pre_hook(_read_logarithm)  # type: ignore[no-untyped-call]
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

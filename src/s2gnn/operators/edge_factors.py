@@ -116,10 +116,8 @@ def shift_entries(weights: Tensor, rows: Tensor, columns: Tensor, n: int, shift:
     return weights, diagonal.get(shift, torch.zeros_like(degrees))
 
 
-def entry_factors(
-    entries: Tensor, rows: Tensor, columns: Tensor, n: int, alpha: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    """b (E,), q (N, α) and ℓ (N,) of `EdgeFactors`, for entries M_ij ≥ 0 (E,); differentiable.
+def entry_factors(entries: Tensor, rows: Tensor, columns: Tensor, n: int, alpha: int) -> tuple[Tensor, Tensor, Tensor]:
+    """B (E,), q (N, α) and ℓ (N,) of `EdgeFactors`, for entries M_ij ≥ 0 (E,); differentiable.
 
     Of a directed graph ℓ_i is the largest entry of row and column i.
     """
@@ -191,8 +189,8 @@ def scalings(factors: EdgeFactors, epsilon: Tensor) -> tuple[Tensor, Tensor]:
     m = torch.where(has_neighbours, torch.maximum(own.detach(), factors.largest), own.detach())
     m = m.where(m > 0, 1.0)
     own_power = (own / m)[:, None] ** rho
-    # Above 1 only where all weights of a node are zero, then b is zero too; or, of a directed graph, where a node has no
-    # incoming edge.
+    # Above 1 only where all weights of a node are zero, then b is zero too; or, of a directed graph, where a node has
+    # no incoming edge.
     scale = ((factors.largest / m)[:, None] ** (rho / 2)).clamp(max=LARGEST_SCALE)
     degrees = own_power + factors.q * scale**2
     positive = degrees > 0

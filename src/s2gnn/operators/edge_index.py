@@ -11,7 +11,6 @@ from s2gnn.graphs.graph import LARGEST_INT32_POINTER
 from s2gnn.graphs.validation import ValidCSR, as_weights, relative_rounding
 from s2gnn.operators import kernel
 
-
 ASYMMETRIC = -2  # what the native pass returns for valid edges of a directed graph
 
 

@@ -37,9 +37,10 @@ class EdgeOperator(HadamardOperator):
     .. math::
         S_\rho = D_\rho^{-1/2} (A + \epsilon I)^{(\rho)} D_\rho^{-1/2}
 
-    with :math:`A_{ij}` the weight of the edge j → i, and :math:`D_\rho` the sums over incoming edges on both sides. Where
-    both directions of every edge are listed with the same weight, this is `SobolevOperator`; otherwise S_ρ is not
-    symmetric, and its spectral radius can be larger than 1. Degrees of the other shifts are sums over incoming edges too.
+    with :math:`A_{ij}` the weight of the edge j → i, and :math:`D_\rho` the sums over incoming edges on both sides.
+    Where both directions of every edge are listed with the same weight, this is `SobolevOperator`; otherwise S_ρ is not
+    symmetric, its entries are not bounded, and its spectral radius can be larger than 1. Degrees of the other shifts
+    are sums over incoming edges too.
 
     The operator is built by torch functions whose results have sizes known beforehand, so that `torch.compile`,
     `torch.export`, `torch.func` and gradients by the weights and by ε work. Repeated edges are added up, self-loops
@@ -107,9 +108,9 @@ class EdgeOperator(HadamardOperator):
             rho = torch.arange(1, self.alpha + 1, device=self.device)
             b, own = entries, (diagonal + value)[:, None] ** rho
             c = torch.ones_like(own)
-        factors = (factor.to(self.dtype) for factor in (b, c, own))
+        b, c, own = (factor.to(self.dtype) for factor in (b, c, own))
         transposed = _indptr(columns, n), rows.index_select(0, reverse).int(), reverse
-        return HadamardPowers(_indptr(rows, n), columns.int(), *factors, sign, *transposed)
+        return HadamardPowers(_indptr(rows, n), columns.int(), b, c, own, sign, *transposed)
 
     @property
     def is_constant(self) -> bool:
@@ -129,8 +130,8 @@ class EdgeOperator(HadamardOperator):
     def selected(self, selection: Selection) -> "EdgeOperator":
         """Not available: select the edges of the nodes, and build an operator of these."""
         raise InputError(
-            f"an EdgeOperator of {self.n_nodes} nodes has no part of {len(selection.nodes)}: build one from the edges of "
-            "these nodes, for instance with torch_geometric.utils.subgraph"
+            f"an EdgeOperator of {self.n_nodes} nodes has no part of {len(selection.nodes)}: build one from the edges "
+            "of these nodes, for instance with torch_geometric.utils.subgraph"
         )
 
     def __repr__(self) -> str:

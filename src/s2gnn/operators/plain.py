@@ -34,7 +34,7 @@ def branchwise_by_edges(powers: HadamardPowers, inputs: Tensor) -> Tensor:
     outputs = [own]
     for rho, h in enumerate(others, start=1):
         scale = powers.c[:, rho - 1]  # (N,)
-        entries = powers.sign**rho * powers.b**rho * scale.index_select(0, rows) * scale.index_select(0, columns)  # (E,)
+        entries = powers.sign**rho * powers.b**rho * scale.index_select(0, rows) * scale.index_select(0, columns)
         neighbours = torch.zeros_like(h).index_add(0, rows, entries[:, None] * h.index_select(0, columns))
         outputs.append(neighbours + _diagonal(powers, rho) * h)
     return torch.stack(outputs, dim=1)

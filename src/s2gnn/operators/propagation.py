@@ -130,7 +130,7 @@ class _LinearMap(torch.autograd.Function):
             raise NotImplementedError("vmap over the factors of an operator: pass one operator for the whole batch")
         signal = signal.movedim(in_dims[-1], -2)  # (N, ..., batch, F)
         product = _map(name, HadamardPowers(*factors), signal.flatten(-2))
-        return product.unflatten(-1, (info.batch_size, -1)), product.ndim - 1
+        return product.view(*product.shape[:-1], info.batch_size, -1), product.ndim - 1
 
 
 def _keep(ctx: Any, powers: Any, *more: Tensor) -> tuple[Tensor | None, ...]:
@@ -144,7 +144,7 @@ def _keep(ctx: Any, powers: Any, *more: Tensor) -> tuple[Tensor | None, ...]:
 def _kept(ctx: Any) -> tuple[HadamardPowers, tuple[Tensor, ...]]:
     """The factors that `_keep` saved, and what was saved with them."""
     tensors = ctx.saved_tensors
-    return HadamardPowers(*tensors[:5], ctx.sign, *tensors[5:8]), tensors[8:]
+    return HadamardPowers._make((*tensors[:5], ctx.sign, *tensors[5:8])), tensors[8:]
 
 
 def gather_cost(b: Tensor, alpha: int, device: str, width: int, *, branches: bool) -> float:
@@ -165,7 +165,7 @@ def _fan_out(
     reverse_indices: Tensor | None, reverse_order: Tensor | None, h: Tensor,
 ) -> Tensor:  # fmt: skip
     out = h.new_empty(len(c), c.shape[1] + 1, h.shape[1])
-    powers = HadamardPowers(indptr, indices, b, c, t, sign)
+    powers = HadamardPowers(indptr, indices, b, c, t, sign, reverse_indptr, reverse_indices, reverse_order)
     if not _run_natively("fan_out", powers, h, out):
         for branch, product in enumerate(products(powers, h[:, None].expand(out.shape))):
             out[:, branch] = product
@@ -177,7 +177,7 @@ def _fan_in(
     indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, reverse_indptr: Tensor | None,
     reverse_indices: Tensor | None, reverse_order: Tensor | None, g: Tensor,
 ) -> Tensor:  # fmt: skip
-    powers = HadamardPowers(indptr, indices, b, c, t, sign)
+    powers = HadamardPowers(indptr, indices, b, c, t, sign, reverse_indptr, reverse_indices, reverse_order)
     if reverse_indptr is not None:  # the native map assumes that S_ρ is symmetric
         by_branches = g.new_empty(g.shape)
         if _run_natively("branchwise", powers, g, by_branches):
@@ -196,7 +196,7 @@ def _branchwise(
     reverse_indices: Tensor | None, reverse_order: Tensor | None, h: Tensor,
 ) -> Tensor:  # fmt: skip
     out = h.new_empty(h.shape)
-    powers = HadamardPowers(indptr, indices, b, c, t, sign)
+    powers = HadamardPowers(indptr, indices, b, c, t, sign, reverse_indptr, reverse_indices, reverse_order)
     if not _run_natively("branchwise", powers, h, out):
         for branch, product in enumerate(products(powers, h)):
             out[:, branch] = product
