@@ -144,16 +144,17 @@ class S2Conv(nn.Module):
     def filtered(self, x: LayerInput, op: BranchOperator) -> Tensor:
         """S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), multiplied in the planned order."""
         weight: Tensor = self.weight
-        if weight.dtype in HALF and isinstance(x, Tensor):
+        half = weight.dtype if weight.dtype in HALF else None
+        if half and isinstance(x, Tensor):
             x, weight = x.to(op.dtype), weight.to(op.dtype)
         if self.plan(x, op).order != "transform" and not isinstance(x, SparseInput):
             filtered = op.filtered(x, weight)
         else:
             filtered = op.propagate_branches(self.transformed(unpropagated(x), weight))
-        return filtered.to(self.weight.dtype) if self.weight.dtype in HALF else filtered
+        return filtered.to(half) if half else filtered
 
     def transformed(self, x: Tensor | SparseInput, weight: Tensor) -> Tensor:
-        """X W_ρ for ρ = 0..α, one product for all branches: x (…, in) → (…, α + 1, out)."""
+        """The products x W_ρ for ρ = 0..α, one product for all branches: x (…, in) → (…, α + 1, out)."""
         side_by_side = weight.transpose(0, 1).flatten(1)  # (in, (alpha + 1) out)
         return (x @ side_by_side).view(*x.shape[:-1], self.alpha + 1, self.out_channels)
 
@@ -163,7 +164,9 @@ class S2Conv(nn.Module):
         If so built it is normalised, and the input `x` added.
         """
         drop = self.dropout if self.training else 0.0
-        bias = filtered.new_zeros(filtered.shape[1:]) if self.bias is None else self.bias
+        bias: Tensor | None = self.bias
+        if bias is None:
+            bias = filtered.new_zeros(filtered.shape[1:])
         fusion = self.fusion
         hooked = bool(fusion._forward_hooks or fusion._forward_pre_hooks)  # hooks get the branches
         if isinstance(fusion, LinearFusion) and type(fusion).forward is LinearFusion.forward and not hooked:

@@ -109,8 +109,10 @@ class EdgeOperator(HadamardOperator):
             b, own = entries, (diagonal + value)[:, None] ** rho
             c = torch.ones_like(own)
         b, c, own = (factor.to(self.dtype) for factor in (b, c, own))
-        transposed = _indptr(columns, n), rows.index_select(0, reverse).int(), reverse
-        return HadamardPowers(_indptr(rows, n), columns.int(), b, c, own, sign, *transposed)
+        # Each pattern with that of the transposes, see HadamardPowers.
+        indptr = torch.cat([_indptr(rows, n), _indptr(columns, n)])
+        indices = torch.cat([columns, rows.index_select(0, reverse), reverse])
+        return HadamardPowers(indptr.int(), indices.int(), b, c, own, sign)
 
     @property
     def is_constant(self) -> bool:
@@ -142,7 +144,7 @@ class EdgeOperator(HadamardOperator):
 def _indptr(rows: Tensor, n: int) -> Tensor:
     """The row pointers (N + 1,) of entries in these rows (E,)."""
     counts = rows.new_zeros(n + 1).index_add(0, rows + 1, torch.ones_like(rows))
-    return counts.cumsum(0).int()
+    return counts.cumsum(0)
 
 
 def _symmetrised(weights: Tensor, reverse: Tensor, mirrored: Tensor, given: Tensor | None) -> Tensor:

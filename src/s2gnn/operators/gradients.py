@@ -39,7 +39,7 @@ _row_products_operator.register_fake(lambda x, _: x.new_empty(x.shape[0], x.shap
 
 def by_entries(powers: HadamardPowers, grad: Tensor, h: Tensor) -> Tensor:
     """Σ_ρ (±1)^ρ ρ b_ij^(ρ−1) c_ρ(i) c_ρ(j) ⟨g_ρ(i), h_ρ(j)⟩ of every stored direction (E,)."""
-    indptr, indices, b, c, _, sign, *_ = powers
+    (indptr, indices), b, c, sign = powers.csr(), powers.b, powers.c, powers.sign
     if torch.is_grad_enabled():
         return _plain_entries(indptr, indices, b, c, sign, grad, h)
     entries: Tensor = _entries_operator(indptr, indices, b, c, sign, grad, h)

@@ -15,21 +15,19 @@ def products(powers: HadamardPowers, inputs: Tensor) -> Iterator[Tensor]:
     """
     own, *others = inputs.unbind(1)
     yield own
-    n, power = len(powers.c), torch.ones_like(powers.b)
+    n, csr, power = len(powers.c), powers.csr(), torch.ones_like(powers.b)
     for rho, h in enumerate(others, start=1):
         power = power * powers.b
         scale = powers.c[:, rho - 1, None]  # (N, 1)
         with torch.autocast(h.device.type, enabled=False):  # torch has no sparse product in bfloat16
-            hadamard = torch.sparse_csr_tensor(
-                powers.indptr, powers.indices, power, size=(n, n), check_invariants=False
-            )
+            hadamard = torch.sparse_csr_tensor(*csr, power, size=(n, n), check_invariants=False)
             neighbours = scale * (hadamard @ (scale * h))  # (N, F)
         yield powers.sign**rho * neighbours + _diagonal(powers, rho) * h
 
 
 def branchwise_by_edges(powers: HadamardPowers, inputs: Tensor) -> Tensor:
     """S_ρ H_ρ (N, α + 1, F), by gathers and sums over edges, which torch differentiates in every mode and by all."""
-    rows, columns = powers.rows(), powers.indices.long()
+    rows, columns = powers.rows(), powers.csr()[1].long()
     own, *others = inputs.unbind(1)
     outputs = [own]
     for rho, h in enumerate(others, start=1):

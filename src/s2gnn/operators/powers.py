@@ -11,19 +11,18 @@ from s2gnn.operators.autograd import transforming
 class HadamardPowers(NamedTuple):
     """S_ρ(i, j) = sign^ρ b_ij^ρ c_ρ(i) c_ρ(j) for ρ = 1..α, with the CSR pattern of the graph.
 
-    Row i holds what node i receives. On an undirected graph every S_ρ is its own transpose; on a directed one the
-    pattern of the transposes, which backward passes use, is kept next to it.
+    Row i holds what node i receives. On an undirected graph every S_ρ is its own transpose. On a directed one the same
+    two tensors also hold the pattern of the transposes, for backward passes: an argument more for each custom operator
+    would cost microseconds at every call.
 
     Attributes:
-        indptr: (N + 1,) int32.
-        indices: (E,) int32, E stored directions.
+        indptr: (N + 1,) int32; of a directed graph (2N + 2,), that of the transposed pattern second.
+        indices: (E,) int32, E stored directions; of a directed graph (3E,), those of the transposed pattern second, and
+            third where each entry of the transposed pattern is stored in this one.
         b: (E,).
         c: (N, α).
         t: (N,), with S_ρ(i, i) = t_i^ρ c_ρ(i)²; or (N, α), the diagonals themselves.
         sign: +1 or −1.
-        reverse_indptr: of the transposed pattern, (N + 1,) int32; `None` for an undirected graph, as the next two.
-        reverse_indices: (E,) int32.
-        reverse_order: (E,) int64, where each entry of the transposed pattern is stored in this one.
     """
 
     indptr: Tensor
@@ -32,29 +31,39 @@ class HadamardPowers(NamedTuple):
     c: Tensor
     t: Tensor
     sign: int
-    reverse_indptr: Tensor | None = None
-    reverse_indices: Tensor | None = None
-    reverse_order: Tensor | None = None
 
     @property
     def are_learned(self) -> bool:
-        """Whether derivatives by b, c or t may be asked for."""
+        """Whether derivatives by b, c or t may be asked for; those of a constant operator have one t for all powers."""
+        if self.t.dim() == 1:
+            return False
         if transforming():  # a tensor does not show all the transforms that it is part of
-            return self.t.ndim == 2
+            return True
         return torch.is_grad_enabled() and any(x.requires_grad for x in (self.b, self.c, self.t))
+
+    @property
+    def are_directed(self) -> bool:
+        """Whether the graph is directed, so that S_ρ is not symmetric."""
+        return self.indptr.size(0) > self.c.size(0) + 1
+
+    def csr(self) -> tuple[Tensor, Tensor]:
+        """The row pointers (N + 1,) and columns (E,)."""
+        if not self.are_directed:
+            return self.indptr, self.indices
+        return self.indptr[: self.c.shape[0] + 1], self.indices[: self.b.shape[0]]
 
     def rows(self) -> Tensor:
         """The row of every stored entry, (E,) int64."""
         nodes = torch.arange(self.c.shape[0], device=self.b.device)
-        return nodes.repeat_interleave(self.indptr.diff(), output_size=self.b.shape[0])
+        return nodes.repeat_interleave(self.csr()[0].diff(), output_size=self.b.shape[0])
 
     def transposed(self) -> "HadamardPowers":
         """The factors of the transposes of all S_ρ."""
-        if self.reverse_indptr is None or self.reverse_indices is None or self.reverse_order is None:
+        if not self.are_directed:
             return self
-        order = self.reverse_order
-        positions = torch.arange(order.shape[0], device=order.device)
-        return HadamardPowers(
-            self.reverse_indptr, self.reverse_indices, self.b.index_select(0, order), self.c, self.t, self.sign,
-            self.indptr, self.indices, torch.empty_like(order).scatter(0, order, positions),
-        )  # fmt: skip
+        indptr, reverse_indptr = self.indptr.chunk(2)
+        indices, reverse_indices, order = self.indices.chunk(3)
+        inverse = torch.empty_like(order).scatter(0, order.long(), torch.arange(order.shape[0]).to(order))
+        b = self.b.index_select(0, order)
+        pattern = torch.cat([reverse_indptr, indptr]), torch.cat([reverse_indices, indices, inverse])
+        return HadamardPowers(*pattern, b, self.c, self.t, self.sign)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from s2gnn.operators import kernel
-from s2gnn.operators.autograd import apply, forward_mode, transforming
+from s2gnn.operators.autograd import apply, transforming
 from s2gnn.operators.gradients import by_entries, row_products
 from s2gnn.operators.plain import branchwise_by_edges, products
 from s2gnn.operators.powers import HadamardPowers
@@ -47,7 +47,7 @@ def branchwise(powers: HadamardPowers, h: Tensor) -> Tensor:
 
     Only this map is differentiable with respect to b, c and the diagonals t (N, α); `fan_out` uses it where needed.
     """
-    if powers.are_learned and transforming():
+    if transforming() and powers.are_learned:
         return branchwise_by_edges(powers, h)
     return _map("branchwise", powers, h)
 
@@ -66,7 +66,7 @@ def by_branch(h: Tensor, weight: Tensor) -> Tensor:
 
 def filtered(powers: HadamardPowers, h: Tensor, weight: Tensor) -> Tensor:
     """(S_ρ h) W_ρ for ρ = 0..α, differentiable: h (N, F), weight (α + 1, F, out) → (N, α + 1, out)."""
-    if forward_mode() or kernel.chosen(h.device.type) == kernel.PLAIN:
+    if transforming() or kernel.chosen(h.device.type) == kernel.PLAIN:
         return by_branch(fan_out(powers, h), weight)
     return apply(_Filtered, h, weight, *powers)
 
@@ -74,17 +74,10 @@ def filtered(powers: HadamardPowers, h: Tensor, weight: Tensor) -> Tensor:
 class _Filtered(torch.autograd.Function):
     """(S_ρ H) W_ρ. The backward pass computes S_ρ H again: keeping it takes α + 1 times the memory of H."""
 
-    generate_vmap_rule = True
-
     @staticmethod
-    def forward(h: Tensor, weight: Tensor, *powers: Any) -> Tensor:
-        return by_branch(fan_out(HadamardPowers(*powers), h), weight)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        del output
-        h, weight, *powers = inputs
+    def forward(ctx: Any, h: Tensor, weight: Tensor, *powers: Any) -> Tensor:
         _keep(ctx, powers, h, weight)
+        return by_branch(fan_out(HadamardPowers(*powers), h), weight)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
@@ -111,7 +104,8 @@ class _LinearMap(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         del output
         ctx.name, *powers, _ = inputs
-        ctx.save_for_forward(*_keep(ctx, powers))
+        _keep(ctx, powers)
+        ctx.save_for_forward(*powers[:5])
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
@@ -133,18 +127,16 @@ class _LinearMap(torch.autograd.Function):
         return product.view(*product.shape[:-1], info.batch_size, -1), product.ndim - 1
 
 
-def _keep(ctx: Any, powers: Any, *more: Tensor) -> tuple[Tensor | None, ...]:
-    """Save the factors, and `more`, for a backward pass; returns what was saved."""
+def _keep(ctx: Any, powers: Any, *more: Tensor) -> None:
+    """Save the factors, and `more`, for a backward pass."""
+    ctx.save_for_backward(*powers[:5], *more)
     ctx.sign = powers[5]
-    tensors = (*powers[:5], *powers[6:], *more)
-    ctx.save_for_backward(*tensors)
-    return tensors
 
 
 def _kept(ctx: Any) -> tuple[HadamardPowers, tuple[Tensor, ...]]:
     """The factors that `_keep` saved, and what was saved with them."""
     tensors = ctx.saved_tensors
-    return HadamardPowers._make((*tensors[:5], ctx.sign, *tensors[5:8])), tensors[8:]
+    return HadamardPowers._make((*tensors[:5], ctx.sign)), tensors[5:]
 
 
 def gather_cost(b: Tensor, alpha: int, device: str, width: int, *, branches: bool) -> float:
@@ -160,12 +152,9 @@ def gather_cost(b: Tensor, alpha: int, device: str, width: int, *, branches: boo
 
 
 @torch.library.custom_op("s2gnn::fan_out", mutates_args=())
-def _fan_out(
-    indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, reverse_indptr: Tensor | None,
-    reverse_indices: Tensor | None, reverse_order: Tensor | None, h: Tensor,
-) -> Tensor:  # fmt: skip
+def _fan_out(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, h: Tensor) -> Tensor:
     out = h.new_empty(len(c), c.shape[1] + 1, h.shape[1])
-    powers = HadamardPowers(indptr, indices, b, c, t, sign, reverse_indptr, reverse_indices, reverse_order)
+    powers = HadamardPowers(indptr, indices, b, c, t, sign)
     if not _run_natively("fan_out", powers, h, out):
         for branch, product in enumerate(products(powers, h[:, None].expand(out.shape))):
             out[:, branch] = product
@@ -173,17 +162,13 @@ def _fan_out(
 
 
 @torch.library.custom_op("s2gnn::fan_in", mutates_args=())
-def _fan_in(
-    indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, reverse_indptr: Tensor | None,
-    reverse_indices: Tensor | None, reverse_order: Tensor | None, g: Tensor,
-) -> Tensor:  # fmt: skip
-    powers = HadamardPowers(indptr, indices, b, c, t, sign, reverse_indptr, reverse_indices, reverse_order)
-    if reverse_indptr is not None:  # the native map assumes that S_ρ is symmetric
-        by_branches = g.new_empty(g.shape)
-        if _run_natively("branchwise", powers, g, by_branches):
-            return by_branches.sum(dim=1)
+def _fan_in(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, g: Tensor) -> Tensor:
+    powers = HadamardPowers(indptr, indices, b, c, t, sign)
+    if powers.are_directed:  # the native map reads S_ρ as its transpose
+        by_branches: Tensor = _branchwise(*powers, g)
+        return by_branches.sum(dim=1)
     out = g.new_empty(len(c), g.shape[2])
-    if reverse_indptr is not None or not _run_natively("fan_in", powers, g, out):
+    if not _run_natively("fan_in", powers, g, out):
         out.zero_()
         for product in products(powers, g):
             out += product
@@ -191,19 +176,16 @@ def _fan_in(
 
 
 @torch.library.custom_op("s2gnn::branchwise", mutates_args=())
-def _branchwise(
-    indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, reverse_indptr: Tensor | None,
-    reverse_indices: Tensor | None, reverse_order: Tensor | None, h: Tensor,
-) -> Tensor:  # fmt: skip
+def _branchwise(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, h: Tensor) -> Tensor:
     out = h.new_empty(h.shape)
-    powers = HadamardPowers(indptr, indices, b, c, t, sign, reverse_indptr, reverse_indices, reverse_order)
+    powers = HadamardPowers(indptr, indices, b, c, t, sign)
     if not _run_natively("branchwise", powers, h, out):
         for branch, product in enumerate(products(powers, h)):
             out[:, branch] = product
     return out
 
 
-_OPERATORS = {"fan_out": _fan_out, "fan_in": _fan_in, "branchwise": _branchwise}
+_OPERATORS = {name: getattr(torch.ops.s2gnn, name).default for name in ("fan_out", "fan_in", "branchwise")}
 _ADJOINT = {"fan_out": "fan_in", "fan_in": "fan_out", "branchwise": "branchwise"}
 
 _fan_out.register_fake(
@@ -218,16 +200,16 @@ def _keep_powers(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     _keep(ctx, inputs[:-1])
 
 
-def _register_adjoint(name: str) -> None:
+def _register_adjoint(forward: Any, adjoint: str) -> None:
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         powers, _ = _kept(ctx)
-        return *(None,) * len(powers), _map(_ADJOINT[name], powers.transposed(), grad)
+        return None, None, None, None, None, None, _map(adjoint, powers.transposed(), grad)
 
-    _OPERATORS[name].register_autograd(backward, setup_context=_keep_powers)
+    forward.register_autograd(backward, setup_context=_keep_powers)
 
 
-_register_adjoint("fan_out")
-_register_adjoint("fan_in")
+_register_adjoint(_fan_out, "fan_in")
+_register_adjoint(_fan_in, "fan_out")
 
 
 def _keep_all(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -251,7 +233,7 @@ def _branchwise_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     taken_and_given = row_products(grad, y) + row_products(h, grad_h) - 2 * powers.t * own
     grad_c = torch.where(c > 0, taken_and_given / c.where(c > 0, 1.0), 0.0)
     grad_b = by_entries(powers, grad, h) if ctx.needs_input_grad[2] else None
-    return None, None, grad_b, grad_c, own, *(None,) * 4, grad_h
+    return None, None, grad_b, grad_c, own, None, grad_h
 
 
 _branchwise.register_autograd(_branchwise_backward, setup_context=_keep_all)
@@ -263,7 +245,7 @@ def _run_natively(name: str, powers: HadamardPowers, signal: Tensor, out: Tensor
     if native is None or powers.indptr.dtype != torch.int32:
         return False
     module, variant = native
-    arrays = (kernel.array(factor.contiguous()) for factor in powers[:5])
+    arrays = (kernel.array(factor.contiguous()) for factor in (*powers.csr(), *powers[2:5]))
     signals = (kernel.array(signal.contiguous()), kernel.array(out))
     getattr(module, name)(variant, *arrays, powers.sign, torch.get_num_threads(), CACHED_ROWS, *signals)
     return True
