@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 import scipy.sparse as sp
 import torch
@@ -69,6 +70,8 @@ class S2GNN(GraphNetwork):
         torch.Size([3, 3])
     """
 
+    LAYER: ClassVar[type[S2Conv]] = S2Conv
+
     def __init__(
         self,
         in_channels: int,
@@ -90,7 +93,7 @@ class S2GNN(GraphNetwork):
         of_layers = None if isinstance(own, LearnedEpsilon) else own  # one that is learned is the network's
         norms = [norm] * (len(widths) - 2) + [None]
         self.convs = nn.ModuleList(
-            S2Conv(width_in, width_out, alpha, of_layers, fusion, dropout, shift, layer_norm, residual)
+            self.LAYER(width_in, width_out, alpha, of_layers, fusion, dropout, shift, layer_norm, residual)
             for (width_in, width_out), layer_norm in zip(pairwise(widths), norms, strict=True)
         )
         self.epsilon = own

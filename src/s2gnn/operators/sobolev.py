@@ -3,6 +3,7 @@
 import copy
 import math
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +13,7 @@ from torch import Tensor
 from s2gnn.errors import IdenticalBranchesWarning, InputError
 from s2gnn.graphs import Graph
 from s2gnn.graphs.selection import Selection
+from s2gnn.graphs.union import DisjointUnion
 from s2gnn.operators.autograd import transforming
 from s2gnn.operators.graph_operator import HadamardOperator
 from s2gnn.operators.powers import HadamardPowers
@@ -107,6 +109,26 @@ class SobolevOperator(HadamardOperator):
         c = factors.c[:, rho - 1]
         off_diagonal = factors.sign**rho * factors.b**rho * (c[self.graph.rows()] * c[self.graph.indices])
         return with_diagonal(self.graph, off_diagonal, factors.t**rho * c**2)
+
+    @classmethod
+    def union(cls, operators: Sequence["SobolevOperator"]) -> "SobolevOperator":
+        """The operator of the disjoint union of the graphs of `operators`, which have the same α, ε and shift.
+
+        Degrees do not cross the graphs, so nothing is computed again.
+        """
+        first = operators[0]
+        for op in operators:
+            if (op.alpha, op.epsilon, op.shift, op.dtype) != (first.alpha, first.epsilon, first.shift, first.dtype):
+                raise InputError(f"the operators {first!r} and {op!r} differ: build all with the same values")
+        joined = copy.copy(first)
+        joined.graph = DisjointUnion.of([op.graph for op in operators]).graph
+        joined.n_nodes = joined.graph.n_nodes
+        indptr = torch.tensor(joined.graph.indptr, device=first.device)
+        indices = torch.tensor(joined.graph.indices, device=first.device)
+        b, c, t = (torch.cat(parts) for parts in zip(*(op.powers[2:5] for op in operators), strict=True))
+        joined.powers = HadamardPowers(indptr, indices, b, c, t, first.powers.sign)
+        joined._within = None
+        return joined
 
     def selected(self, selection: Selection) -> "SobolevOperator":
         """The rows and columns that some nodes have in every S_ρ, as an operator (n, n).

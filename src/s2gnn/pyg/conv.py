@@ -1,6 +1,7 @@
-"""S2Conv as a layer of PyTorch Geometric."""
+"""S2Conv, the layer, as a `MessagePassing` module of PyTorch Geometric."""
 
-from typing import Any, Literal, cast
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias, cast
 
 import torch
 from torch import Tensor, nn
@@ -14,11 +15,11 @@ from s2gnn.nn.arguments import switch
 from s2gnn.nn.calling import edge_operator
 from s2gnn.nn.conv import S2Conv as PlainS2Conv
 from s2gnn.nn.inputs import LayerInput, layer_input
-from s2gnn.operators import BranchOperator, EdgeOperator, GraphOperator
-
-__all__ = ["S2Conv"]
+from s2gnn.operators import BranchOperator, EdgeOperator, GraphOperator, SobolevOperator
 
 Flow = Literal["source_to_target", "target_to_source"]
+Edges: TypeAlias = Tensor | EdgeIndex | list[SobolevOperator] | tuple[SobolevOperator, ...]
+"""Edges as PyG has them, or the operators of the graphs of a batch."""
 
 _REPLACED = {
     "add_self_loops": "epsilon is the weight of the self-loop: pass epsilon=0.0 for none",
@@ -84,15 +85,15 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
         if not self._is_open:
             super().reset_parameters()
 
-    def forward(
-        self, x: LayerInput, edge_index: GraphOperator | Tensor | EdgeIndex, edge_weight: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, x: LayerInput, edge_index: GraphOperator | Edges, edge_weight: Tensor | None = None) -> Tensor:
         """The output (N, out_channels), or (B, N, out_channels) for signals (B, N, in_channels) on one graph."""
         if isinstance(x, tuple | list):
             raise InputError(
                 f"x is a {type(x).__name__} of node features, but S2Conv has no bipartite message passing, as GCNConv "
                 "has none: use SAGEConv or GraphConv between different node types"
             )
+        if isinstance(edge_index, list | tuple):
+            edge_index = joined(edge_index)
         self._fill(x.shape[-1])
         if isinstance(x, Tensor) and x.ndim == 3:
             return self._forward_batch(x, edge_index, edge_weight)
@@ -109,12 +110,10 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
         filtered = propagated.permute(2, 0, 1, 3).flatten(0, 1)  # (B N, alpha + 1, out)
         return self.merge(filtered, x.flatten(0, 1)).view(*x.shape[:2], self.out_channels)
 
-    def operator(
-        self, x: LayerInput, edge_index: GraphOperator | Tensor | EdgeIndex, edge_weight: Tensor | None
-    ) -> BranchOperator:
+    def operator(self, x: LayerInput, edge_index: GraphOperator | Tensor, edge_weight: Tensor | None) -> BranchOperator:
         """The operator that the layer multiplies with: the one passed in, the cached one, or that of the edges."""
         if isinstance(edge_index, GraphOperator):
-            if self._messages_are_used:
+            if self.uses_messages and not isinstance(edge_index, EdgeOperator):
                 raise InputError(
                     f"an explainer or a message hook needs the edges, but a {type(edge_index).__name__} was passed: "
                     "call conv(x, edge_index, edge_weight)"
@@ -122,8 +121,8 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
             return super().operator(x, edge_index, edge_weight)
         if self._cached is not None:
             return self._cached
-        edge_index, edge_weight = _edge_list(edge_index, edge_weight, self.flow)
-        if isinstance(x, Tensor) and (self._messages_are_used or not self.normalize or x.shape[0] == 0):
+        edge_index, edge_weight = edge_list(edge_index, edge_weight, self.flow)
+        if isinstance(x, Tensor) and (self.uses_messages or not self.normalize or x.shape[0] == 0):
             settings = self.alpha, self.epsilon, self.shift
             op: BranchOperator = edge_operator(
                 x, edge_index, edge_weight, *settings, directed=self.directed, normalize=self.normalize
@@ -138,14 +137,14 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
 
     def filtered(self, x: LayerInput, op: BranchOperator) -> Tensor:
         """S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), by messages where somebody looks at them."""
-        if self._messages_are_used and isinstance(x, Tensor):
+        if self.uses_messages and isinstance(x, Tensor):
             return self._propagated(self.transformed(x, self.weight), op)
         return super().filtered(x, op)
 
     def _propagated(self, branches: Tensor, op: BranchOperator) -> Tensor:
         """S_ρ h_ρ for ρ = 0..α, of branches (N, α + 1, F)."""
         signal = branches.to(op.dtype)
-        if isinstance(op, EdgeOperator) and self._messages_are_used:
+        if isinstance(op, EdgeOperator) and self.uses_messages:
             along, own = op.messages()
             first, others = signal[:, :1], signal[:, 1:]
             edges = op.edge_index if self.flow == "source_to_target" else op.edge_index.flip(0)
@@ -165,8 +164,8 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
         return inputs.new_zeros(dim_size, inputs.shape[1]).index_add(0, index, inputs)
 
     @property
-    def _messages_are_used(self) -> bool:
-        """Whether an explainer or a hook looks at single messages."""
+    def uses_messages(self) -> bool:
+        """Whether an explainer or a hook looks at single messages, so that the kernels cannot be used."""
         return bool(
             self.explain
             or self._message_forward_hooks
@@ -184,8 +183,8 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
     def _wait_for_input(self) -> None:
         """Leave the parameters that depend on in_channels open until the first input, or a `state_dict`, is there."""
         self.in_channels = -1
-        self.register_parameter("weight", _open_parameter())
-        self.register_parameter("skip", _open_parameter() if self.residual else None)
+        self.weight = _open_parameter()
+        self.skip = _open_parameter() if self.residual else None
         self.register_load_state_dict_pre_hook(_fill_from)  # type: ignore[no-untyped-call]
 
     def _fill(self, in_channels: int) -> None:
@@ -218,7 +217,9 @@ def _fill_from(conv: S2Conv, state_dict: dict[str, Any], prefix: str, *_: Any) -
         conv._fill(state_dict[f"{prefix}weight"].shape[1])
 
 
-def _edge_list(edges: Tensor | EdgeIndex, edge_weight: Tensor | None, flow: Flow) -> tuple[Tensor, Tensor | None]:
+def edge_list(
+    edges: Tensor | EdgeIndex, edge_weight: Tensor | None, flow: Flow = "source_to_target"
+) -> tuple[Tensor, Tensor | None]:
     """`edge_index` (2, E), sources first, and weights (E,), of any form in which PyG has edges."""
     if is_sparse(edges):
         if edge_weight is not None:
@@ -234,3 +235,11 @@ def _edge_list(edges: Tensor | EdgeIndex, edge_weight: Tensor | None, flow: Flow
     if flow == "target_to_source":
         edges = edges.flip(0)
     return edges, edge_weight
+
+
+def joined(operators: Sequence[SobolevOperator]) -> SobolevOperator:
+    """The operator of the disjoint union of graphs, from those that `WithOperator` attached to the data of a batch."""
+    for op in operators:
+        if not isinstance(op, SobolevOperator):
+            raise InputError(f"the batch has a {type(op).__name__} among its operators, expected a SobolevOperator")
+    return SobolevOperator.union(operators)
