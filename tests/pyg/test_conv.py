@@ -94,7 +94,12 @@ def test_sparse_matrices_are_transposed_adjacency_matrices():
     expected = conv(X, index, weight)
     for form in (to_torch_coo_tensor, to_torch_csr_tensor, to_torch_csc_tensor):
         torch.testing.assert_close(conv(X, form(index.flip(0), weight, N)), expected)
+
+
+def test_a_sparse_tensor_is_a_transposed_adjacency_matrix():
     sparse = pytest.importorskip("torch_sparse")
+    conv, (index, weight) = make(), DIRECTED
+    expected = conv(X, index, weight)
     adjacency = sparse.SparseTensor(row=index[1], col=index[0], value=weight, sparse_sizes=(N, N))
     torch.testing.assert_close(conv(X, adjacency), expected)
 

@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.parameter import UninitializedParameter, is_lazy
+from torch.nn.parameter import UninitializedParameter
 from torch_geometric import EdgeIndex
 from torch_geometric.nn import MessagePassing
 from torch_geometric.utils import is_sparse, to_edge_index
@@ -82,7 +82,7 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
     def reset_parameters(self) -> None:
         """Draw new parameters, see `s2gnn.nn.S2Conv`, and forget a cached operator."""
         self._cached: BranchOperator | None = None
-        if not self._is_open:
+        if self.in_channels != -1:
             super().reset_parameters()
 
     def forward(self, x: LayerInput, edge_index: GraphOperator | Edges, edge_weight: Tensor | None = None) -> Tensor:
@@ -176,10 +176,6 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
             or self._aggregate_forward_pre_hooks
         )
 
-    @property
-    def _is_open(self) -> bool:
-        return bool(is_lazy(self.weight))
-
     def _wait_for_input(self) -> None:
         """Leave the parameters that depend on in_channels open until the first input, or a `state_dict`, is there."""
         self.in_channels = -1
@@ -189,7 +185,7 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
 
     def _fill(self, in_channels: int) -> None:
         """Make the parameters for inputs of this width, unless they are there."""
-        if not self._is_open:
+        if self.in_channels != -1:
             return
         self.in_channels = in_channels
         _materialize(self.weight, self.alpha + 1, in_channels, self.out_channels)
