@@ -27,6 +27,7 @@ WITH_EXAMPLES = {
     "s2gnn.nn.s2gnn",
     "s2gnn.operators.family",
     "s2gnn.operators.sobolev",
+    "s2gnn.pyg.transforms",
 }
 NEED_TRITON = {"s2gnn.bench.compiled", "s2gnn.operators.gpu", "s2gnn.operators.gpu_kernels"}
 MODULES = [
