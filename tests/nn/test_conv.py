@@ -168,6 +168,8 @@ def test_unweighted_edge_index_with_epsilon_one_warns():
     conv = S2Conv(2, 2, alpha=3, epsilon=1.0)
     with pytest.warns(IdenticalBranchesWarning, match="all the same operator"):
         conv(torch.ones(2, 2), torch.tensor([[0, 1], [1, 0]]))
+    with pytest.warns(IdenticalBranchesWarning, match="all the same operator"):
+        conv(torch.ones(3, 2), torch.tensor([[0, 1], [1, 2]]))  # directed
 
 
 def test_misuse_is_explained(op, x, graph):

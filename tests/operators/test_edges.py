@@ -122,6 +122,23 @@ def test_opcheck_with_the_transposed_pattern(name):
             torch.library.opcheck(getattr(torch.ops.s2gnn, map_).default, (*op.powers, signal))
 
 
+@pytest.mark.parametrize(
+    ("weight", "epsilon", "shift", "identical"),
+    [
+        (1.0, 1.0, "adjacency", True),
+        (1.0, 0.0, "adjacency", True),
+        (3.0, 3.0, "adjacency", True),
+        (3.0, 1.0, "adjacency", False),
+        (1.0, 1.0, "laplacian", False),
+    ],
+)
+def test_identical_powers_are_noticed(weight, epsilon, shift, identical):
+    index, weights = torch.tensor([[0, 1], [1, 2]]), torch.full((2,), weight)
+    op = EdgeOperator(index, weights, 3, 3, epsilon, shift, dtype=torch.float64)
+    first, *others = op.propagate(torch.eye(3, dtype=torch.float64))
+    assert op.has_identical_powers() == identical == all(torch.allclose(first, other) for other in others)
+
+
 def test_asymmetry_at_rounding_level_is_averaged():
     index = torch.tensor([[0, 1], [1, 0]])
     mean = EdgeOperator(index, torch.tensor([0.5, 0.5 * (1 + 7e-6)]), 2, 2, 0.3, dtype=torch.float64)

@@ -155,6 +155,16 @@ def test_an_operator_has_no_messages():
     watch(conv)
     with pytest.raises(InputError, match="needs the edges, but a SobolevOperator was passed: call conv"):
         conv(X, OPERATOR)
+    op = EdgeOperator(INDEX, WEIGHT, N, ALPHA, EPSILON)
+    torch.testing.assert_close(conv(X, op), make_like(conv)(X, OPERATOR))
+    with pytest.raises(InputError, match="needs features that are a tensor, not PreparedInput"):
+        conv(op.prepare(X), op)
+
+
+def make_like(conv):
+    twin = make()
+    twin.load_state_dict(conv.state_dict())
+    return twin
 
 
 def test_a_batch_of_signals_on_one_graph():
@@ -202,6 +212,9 @@ def test_a_cached_layer_builds_its_operator_once():
     expected = fresh(X, INDEX, WEIGHT)
     for edges in [(INDEX, WEIGHT), (INDEX[:, :4], WEIGHT[:4])]:  # the second graph is not looked at
         torch.testing.assert_close(conv(X, *edges), expected)
+    watched = copy.deepcopy(conv)
+    watched.register_message_forward_hook(lambda module, inputs, output: 0 * output)
+    assert (watched(X, INDEX, WEIGHT) - expected).abs().max() > 0.01  # by messages, not by the cached operator
     conv.reset_parameters()
     fresh.load_state_dict(conv.state_dict())
     torch.testing.assert_close(conv(X, *DIRECTED), fresh(X, *DIRECTED))

@@ -20,7 +20,7 @@ from s2gnn.operators import (
 )
 from s2gnn.operators.autograd import transforming
 from s2gnn.operators.edge_index import graph_of_edge_index
-from s2gnn.operators.sobolev import product_dtype
+from s2gnn.operators.sobolev import product_dtype, warn_of_identical_branches
 
 
 def as_operator(
@@ -101,7 +101,10 @@ def _edge_operator(
 ) -> EdgeOperator:
     weights = None if edge_weight is None else torch.as_tensor(edge_weight)
     dtype = product_dtype(x.dtype)
-    return EdgeOperator(edge_index, weights, x.shape[0], alpha, epsilon, shift, normalize=normalize, dtype=dtype)
+    op = EdgeOperator(edge_index, weights, x.shape[0], alpha, epsilon, shift, normalize=normalize, dtype=dtype)
+    if normalize and not isinstance(epsilon, Tensor) and not _traced(edge_weight) and op.has_identical_powers():
+        warn_of_identical_branches(alpha, epsilon, shift)
+    return op
 
 
 def _traced(edge_weight: Tensor | None) -> bool:

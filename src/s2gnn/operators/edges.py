@@ -12,7 +12,7 @@ from s2gnn.graphs.validation import relative_rounding
 from s2gnn.operators.edge_factors import EdgeFactors, entry_factors, scalings, shift_entries, sign_of
 from s2gnn.operators.graph_operator import HadamardOperator
 from s2gnn.operators.powers import HadamardPowers
-from s2gnn.operators.shifts import Shift, check_shift
+from s2gnn.operators.shifts import ROUNDING, Shift, check_shift
 from s2gnn.operators.sobolev import check_alpha, check_dtype, epsilon_number
 
 _NUMPY = {torch.float16: np.float32, torch.bfloat16: np.float32, torch.float32: np.float32}
@@ -90,8 +90,8 @@ class EdgeOperator(HadamardOperator):
             weights = edge_weight.to(self.device, torch.float64).index_select(0, self._order)
         self._listed = weights * (self._rows != self._columns)
         summed = self._of_group(self._listed) * first  # zero for the other edges of a group: none is dropped
-        summed = _symmetrised(summed, reverse, key == reverse_key, edge_weight)
-        self.powers = self._powers(summed, reverse, epsilon, normalize)
+        self._weights = _symmetrised(summed, reverse, key == reverse_key, edge_weight)
+        self.powers = self._powers(self._weights, reverse, epsilon, normalize)
 
     def _of_group(self, values: Tensor) -> Tensor:
         """The sums over repeated edges (E,) of values (E,) of sorted edges, for each of them."""
@@ -118,6 +118,14 @@ class EdgeOperator(HadamardOperator):
     def is_constant(self) -> bool:
         """Whether neither ε nor the weights have derivatives."""
         return not self.powers.are_learned
+
+    def has_identical_powers(self) -> bool:
+        """Whether all S_ρ are the same, because every entry of A + εI is zero or the same number."""
+        used = self._weights[self._weights > 0]
+        if self.shift != "adjacency" or not len(used):
+            return False
+        smallest, largest = float(used.min()), float(used.max())
+        return largest - smallest <= ROUNDING * largest and min(self.epsilon, abs(self.epsilon - largest)) <= ROUNDING
 
     def messages(self) -> EdgeMessages:
         """The entries of all S_ρ, one row for each edge of `edge_index`, differentiable."""

@@ -87,14 +87,8 @@ class SobolevOperator(HadamardOperator):
         )
         self.device = self.powers.b.device
         self._within: tuple[SobolevOperator, Selection] | None = None
-        if self.alpha > 1 and factors.identical:
-            warnings.warn(
-                f"on this graph, with epsilon={self.epsilon:g} and shift={shift!r}, the {self.alpha} Hadamard powers "
-                "are all the same operator: give the edges weights with s2gnn.graphs.weights, or choose another "
-                'epsilon, or shift="laplacian" or "normalized_laplacian"',
-                IdenticalBranchesWarning,
-                stacklevel=2,
-            )
+        if factors.identical:
+            warn_of_identical_branches(self.alpha, self.epsilon, shift)
 
     def matrix(self, rho: int) -> sp.csr_array:
         """S_ρ as a SciPy CSR array (N, N) in float64, for ρ in 0..α."""
@@ -156,6 +150,18 @@ class SobolevOperator(HadamardOperator):
         return (
             f"SobolevOperator({self.graph!r}, alpha={self.alpha}, epsilon={self.epsilon:g}, "
             f"shift={self.shift!r}, dtype={self.dtype})"
+        )
+
+
+def warn_of_identical_branches(alpha: int, epsilon: float, shift: Shift) -> None:
+    """Warn, if there are several powers, that all are the same operator."""
+    if alpha > 1:
+        warnings.warn(
+            f"on this graph, with epsilon={epsilon:g} and shift={shift!r}, the {alpha} Hadamard powers are all the "
+            "same operator: give the edges weights with s2gnn.graphs.weights, or choose another epsilon, or "
+            'shift="laplacian" or "normalized_laplacian"',
+            IdenticalBranchesWarning,
+            stacklevel=3,
         )
 
 

@@ -14,6 +14,7 @@ from s2gnn.errors import InputError
 from s2gnn.nn.arguments import switch
 from s2gnn.nn.calling import edge_operator
 from s2gnn.nn.conv import S2Conv as PlainS2Conv
+from s2gnn.nn.epsilon import LearnedEpsilon
 from s2gnn.nn.inputs import LayerInput, layer_input
 from s2gnn.operators import BranchOperator, EdgeOperator, GraphOperator, SobolevOperator
 
@@ -119,7 +120,7 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
                     "call conv(x, edge_index, edge_weight)"
                 )
             return super().operator(x, edge_index, edge_weight)
-        if self._cached is not None:
+        if self._cached is not None and not self.uses_messages:
             return self._cached
         edge_index, edge_weight = edge_list(edge_index, edge_weight, self.flow)
         if isinstance(x, Tensor) and (self.uses_messages or not self.normalize or x.shape[0] == 0):
@@ -129,17 +130,19 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
             )
         else:
             op = super().operator(x, edge_index, edge_weight)
-        if self.cached:
-            if not op.is_constant:
+        if self.cached and not self.uses_messages:
+            if isinstance(self.epsilon, LearnedEpsilon) or getattr(edge_weight, "requires_grad", False):
                 raise InputError("cached=True keeps the operator, but epsilon or the edge weights are learned")
             self._cached = op
         return op
 
     def filtered(self, x: LayerInput, op: BranchOperator) -> Tensor:
         """S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), by messages where somebody looks at them."""
-        if self.uses_messages and isinstance(x, Tensor):
-            return self._propagated(self.transformed(x, self.weight), op)
-        return super().filtered(x, op)
+        if not self.uses_messages:
+            return super().filtered(x, op)
+        if not isinstance(x, Tensor):
+            raise InputError(f"an explainer or a message hook needs features that are a tensor, not {type(x).__name__}")
+        return self._propagated(self.transformed(x, self.weight), op)
 
     def _propagated(self, branches: Tensor, op: BranchOperator) -> Tensor:
         """S_ρ h_ρ for ρ = 0..α, of branches (N, α + 1, F)."""
