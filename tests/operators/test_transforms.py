@@ -5,7 +5,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.func import functional_call, grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
 
-from s2gnn import S2GNN, S2Conv, SobolevOperator
+from s2gnn import S2GNN, InputError, S2Conv, SobolevOperator
 from s2gnn.operators import EdgeOperator, SobolevFamily, kernel, propagation
 from tests.random_graphs import random_graph
 
@@ -70,6 +70,16 @@ def test_every_map_has_the_derivatives_of_the_dense_product(chosen, kind):
             torch.testing.assert_close(forward_ad.unpack_dual(dual).tangent, exactly(tangent))
         assert torch.autograd.gradcheck(ours, h.requires_grad_(), check_forward_ad=True)
         assert torch.autograd.gradgradcheck(ours, h)
+
+
+def test_one_operator_serves_a_batch():
+    powers, h = operator("undirected").powers, tensor(N, IN)
+
+    def scaled(factor):
+        return propagation.fan_out(powers._replace(b=factor * powers.b), h)
+
+    with pytest.raises(InputError, match="vmap maps over the factors of an operator: pass one operator"):
+        vmap(scaled)(torch.ones(2, dtype=torch.float64))
 
 
 def exactly_each(function, many):

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from s2gnn.errors import InputError
 from s2gnn.operators import kernel
 from s2gnn.operators.autograd import apply, transforming
 from s2gnn.operators.gradients import by_entries, row_products
@@ -121,7 +122,7 @@ class _LinearMap(torch.autograd.Function):
         """Signals of a batch are columns of one signal."""
         *factors, signal = inputs
         if any(dim is not None for dim in in_dims[1:-1]):
-            raise NotImplementedError("vmap over the factors of an operator: pass one operator for the whole batch")
+            raise InputError("vmap maps over the factors of an operator: pass one operator for the whole batch")
         signal = signal.movedim(in_dims[-1], -2)  # (N, ..., batch, F)
         product = _map(name, HadamardPowers(*factors), signal.flatten(-2))
         return product.view(*product.shape[:-1], info.batch_size, -1), product.ndim - 1
