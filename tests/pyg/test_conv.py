@@ -13,7 +13,13 @@ from torch_geometric.nn import GCNConv, MessagePassing, to_hetero, to_hetero_wit
 from torch_geometric.nn.models import GCN
 from torch_geometric.nn.models.basic_gnn import BasicGNN
 from torch_geometric.transforms import GDC, RandomLinkSplit
-from torch_geometric.utils import dropout_edge, to_torch_coo_tensor, to_torch_csc_tensor, to_torch_csr_tensor
+from torch_geometric.utils import (
+    dropout_edge,
+    k_hop_subgraph,
+    to_torch_coo_tensor,
+    to_torch_csc_tensor,
+    to_torch_csr_tensor,
+)
 from torch_geometric.utils._subgraph import get_num_hops
 
 import s2gnn
@@ -388,6 +394,16 @@ def test_edges_that_dropout_gdc_and_link_splits_leave():
     train, _, test = RandomLinkSplit(is_undirected=True, num_val=0.2, num_test=0.2)(Data(X, INDEX, edge_weight=WEIGHT))
     for split in (train, test):
         assert conv(X, split.edge_index, split.edge_weight).shape == (N, OUT)
+
+
+def test_the_edges_that_flow_to_a_node_give_its_output():
+    """What NeighborLoader samples with all neighbours: each layer takes a hop, and the degrees of sources one more."""
+    model = TwoLayers().eval()
+    expected = model(X, INDEX, WEIGHT)
+    for node in range(N):
+        nodes, index, place, kept = k_hop_subgraph(node, 3, INDEX, relabel_nodes=True, num_nodes=N, directed=True)
+        out = model(X[nodes], index, WEIGHT[kept])
+        torch.testing.assert_close(out[place], expected[[node]], rtol=1e-4, atol=1e-5)
 
 
 def test_gdc_leaves_an_undirected_graph_undirected():
