@@ -29,6 +29,8 @@ from s2gnn.operators import EdgeOperator
 from s2gnn.pyg import S2Conv
 from tests.random_graphs import random_graph
 
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks")
+
 N, IN, OUT, ALPHA, EPSILON = 12, 5, 4, 3, 0.8
 GRAPH = random_graph(N)
 DATA = GRAPH.to_pyg(torch.float32)
@@ -77,7 +79,6 @@ print(s2gnn.S2Conv is s2gnn.nn.S2Conv, "torch_geometric" in sys.modules and sys.
     assert result.stdout.split() == ["True", "None"], result.stderr
 
 
-@pytest.mark.filterwarnings("ignore:Sparse invariant checks")
 @pytest.mark.parametrize("fusion", ["linear", "mlp", "attention"])
 def test_all_forms_of_edges_give_the_numbers_of_the_operator(fusion):
     conv = make(fusion=fusion)

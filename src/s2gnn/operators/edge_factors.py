@@ -110,14 +110,15 @@ def shift_entries(weights: Tensor, rows: Tensor, columns: Tensor, n: int, shift:
     degrees = weights.new_zeros(n).index_add(0, rows, weights)
     joined = degrees > 0
     if shift.startswith("normalized"):
-        inverse_root = degrees.where(joined, 1.0).rsqrt() * joined
-        weights = weights * inverse_root.index_select(0, rows) * inverse_root.index_select(0, columns)
+        root = degrees.where(joined, 1.0).sqrt()
+        unreached = ~joined.index_select(0, columns) & (weights > 0)  # sources without incoming edges
+        weights = weights.masked_fill(unreached, 0.0) / (root.index_select(0, rows) * root.index_select(0, columns))
     diagonal = {"laplacian": degrees, "normalized_laplacian": joined.to(degrees.dtype)}
     return weights, diagonal.get(shift, torch.zeros_like(degrees))
 
 
 def entry_factors(entries: Tensor, rows: Tensor, columns: Tensor, n: int, alpha: int) -> tuple[Tensor, Tensor, Tensor]:
-    """B (E,), q (N, α) and ℓ (N,) of `EdgeFactors`, for entries M_ij ≥ 0 (E,); differentiable.
+    """The factors b (E,), q (N, α) and ℓ (N,) of `EdgeFactors`, for entries M_ij ≥ 0 (E,); differentiable.
 
     Of a directed graph ℓ_i is the largest entry of row and column i.
     """

@@ -121,7 +121,8 @@ class EdgeOperator(HadamardOperator):
 
     def has_identical_powers(self) -> bool:
         """Whether all S_ρ are the same, because every entry of A + εI is zero or the same number."""
-        used = self._weights[self._weights > 0]
+        weights = self._weights.detach()
+        used = weights[weights > 0]
         if self.shift != "adjacency" or not len(used):
             return False
         smallest, largest = float(used.min()), float(used.max())
