@@ -336,6 +336,17 @@ def test_hooks_on_a_linear_fusion_get_the_branches():
     assert seen == [(9, 3, 3)]
 
 
+def test_backward_and_global_hooks_see_a_linear_fusion():
+    op = SobolevOperator(random_graph(9, 0.4), 2, 1.0)
+    conv, x, seen = S2Conv(4, 3, alpha=2, epsilon=1.0), torch.randn(9, 4), []
+    handle = conv.fusion.register_full_backward_hook(lambda module, *_: seen.append("backward"))
+    conv(x, op).sum().backward()
+    handle.remove()
+    with torch.nn.modules.module.register_module_forward_hook(lambda module, *_: seen.append(type(module).__name__)):
+        conv(x, op)
+    assert seen == ["backward", "LinearFusion", "S2Conv"]
+
+
 def test_epsilon_and_alpha_belong_to_the_state_dict(op, x):
     conv = double_conv("mlp")
     state = conv.state_dict()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from s2gnn import Graph, SobolevOperator
+from s2gnn import Graph, S2Conv, SobolevOperator
 from s2gnn.operators import SobolevFamily, kernel
 from s2gnn.operators.activation import activate, combine
 
@@ -55,7 +55,7 @@ def product(name, op, x):
     """The map called `name` by the Triton kernel."""
     n, alpha, features = op.n_nodes, op.alpha, x.shape[-1]
     out = x.new_full((n, features) if name == "fan_in" else (n, alpha + 1, features), float("nan"))
-    gpu.propagate(name, *op.powers, x, out)
+    gpu.propagate(name, *op.powers.csr(), *op.powers[2:], x, out)
     return out
 
 
@@ -150,3 +150,45 @@ def test_activations_drop_the_elements_that_plain_torch_drops(drop):
     sums = gpu.combine_backward(x, bias, mu, grad, drop, key, out)
     for found, wanted in zip((out, *sums), gradients, strict=True):
         torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("fusion", ["linear", "mlp"])
+@pytest.mark.parametrize("order", ["aggregate", "transform"])
+def test_a_layer_trains_as_on_plain_torch(fusion, order):
+    conv = S2Conv(5, 4, alpha=3, fusion=fusion, dropout=0.3).to(DEVICE)
+    conv.order = order
+    op = SobolevOperator(hub_graph(), 3, device=DEVICE)
+    x = torch.randn(10, 5, device=DEVICE, requires_grad=True)
+    inputs = [x, *conv.parameters()]
+    found = {}
+    for name in ("torch", "triton"):
+        with kernel.use(name):
+            assert kernel.chosen(DEVICE) == name
+            torch.manual_seed(0)
+            out = conv(x, op)
+            found[name] = [out, *torch.autograd.grad(out.square().sum(), inputs)]
+    for triton, plain in zip(found["triton"], found["torch"], strict=True):
+        torch.testing.assert_close(triton, plain, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_edge_weights_have_the_gradients_of_plain_torch(directed):
+    """On a directed graph the transposed pattern is used."""
+    data = hub_graph().to_pyg(torch.float32)
+    edge_index, weight = data.edge_index.to(DEVICE), data.edge_weight.to(DEVICE)
+    if directed:
+        edge_index, weight = edge_index[:, ::2], weight[::2]
+    weight = weight.clone().requires_grad_()
+    conv, x = S2Conv(5, 4, alpha=2).to(DEVICE), torch.randn(10, 5, device=DEVICE)
+    found = {}
+    for name in ("torch", "triton"):
+        with kernel.use(name):
+            found[name] = torch.autograd.grad(conv(x, edge_index, weight).square().sum(), weight)[0]
+    torch.testing.assert_close(found["triton"], found["torch"], rtol=1e-4, atol=1e-5)
+
+
+def test_triton_is_the_kernel_of_gpus():
+    assert kernel.chosen("cuda") == "triton"
+    assert kernel.chosen("mps") == "torch"
+    with kernel.use("torch"):
+        assert kernel.chosen("cuda") == "torch"

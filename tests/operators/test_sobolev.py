@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch_geometric.nn import GCNConv
 
 from s2gnn import Graph, IdenticalBranchesWarning, InputError, SobolevOperator
-from s2gnn.operators import kernel
+from s2gnn.operators import SobolevFamily, kernel
 from s2gnn.operators.shifts import hadamard_factors
 from tests import dense
 from tests.random_graphs import graphs, random_graph
@@ -187,3 +187,16 @@ def test_native_factors_are_those_of_numpy(shift, g, epsilon):
     for name in ("b", "c", "t"):
         np.testing.assert_allclose(getattr(native, name), getattr(plain, name), rtol=1e-13)
     assert (native.sign, native.identical) == (plain.sign, plain.identical)
+
+
+def test_operators_and_families_move_to_another_device():
+    """The device "meta" has shapes only; there and back nothing changes."""
+    op, family = SobolevOperator(random_graph(6), 3), SobolevFamily(random_graph(6), 3)
+    for here in (op, family):
+        assert (here.device.type, here.to("meta").device.type) == ("cpu", "meta")
+    assert op.to("meta").propagate(torch.empty(6, 4, device="meta")).shape == (3, 6, 4)
+    with pytest.raises(InputError, match="the signal is on cpu, but the operator is on meta"):
+        op.to("meta").propagate(torch.zeros(6, 4))
+    x = torch.randn(6, 4)
+    assert torch.equal(op.to("cpu").propagate(x), op.propagate(x))
+    assert torch.equal(family.to("cpu").at(1.0).propagate(x), family.at(1.0).propagate(x))

@@ -5,6 +5,7 @@ from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.module import _has_any_global_hook
 
 from s2gnn.errors import InputError
 from s2gnn.nn.arguments import positive_integer, probability, switch
@@ -168,8 +169,7 @@ class S2Conv(nn.Module):
         if bias is None:
             bias = filtered.new_zeros(filtered.shape[1:])
         fusion = self.fusion
-        hooked = bool(fusion._forward_hooks or fusion._forward_pre_hooks)  # hooks get the branches
-        if isinstance(fusion, LinearFusion) and type(fusion).forward is LinearFusion.forward and not hooked:
+        if isinstance(fusion, LinearFusion) and type(fusion).forward is LinearFusion.forward and not _hooked(fusion):
             out = combine(filtered, bias, fusion.mu, drop)
         else:
             out = fusion(activate(filtered, bias, drop))
@@ -229,3 +229,9 @@ class S2Conv(nn.Module):
 def _complete(conv: S2Conv, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
     """Let a `state_dict` without ε and α, of a release that did not save them, be loaded."""
     state_dict.setdefault(f"{prefix}_extra_state", conv.get_extra_state())
+
+
+def _hooked(module: nn.Module) -> bool:
+    """Whether hooks wait for a call of `module`, so that it cannot be computed without one."""
+    own = module._forward_hooks, module._forward_pre_hooks, module._backward_hooks, module._backward_pre_hooks
+    return any(own) or bool(_has_any_global_hook())  # type: ignore[no-untyped-call]

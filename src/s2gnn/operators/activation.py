@@ -6,6 +6,7 @@ and the same on the native and on the plain path. No mask is stored: an element 
 it was kept and active, which is all that the backward pass asks.
 """
 
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -57,10 +58,13 @@ def _plain_activation(x: Tensor, bias: Tensor, key: Tensor, drop: float) -> Tens
 
 @torch.library.custom_op("s2gnn::activate", mutates_args=())
 def _activate(x: Tensor, bias: Tensor, key: Tensor, drop: float) -> Tensor:
+    out = x.new_empty(x.shape)
+    if (gpu := _triton_module(x)) is not None:
+        gpu.activate(_strided(x), bias.contiguous(), drop, int(key), out)
+        return out
     native = _native_variant(x)
     if native is None:
         return _plain_activation(x, bias, key, drop)
-    out = x.new_empty(x.shape)
     module, variant = native
     arrays = (kernel.array(_strided(x)), kernel.array(bias.contiguous()))
     module.activate(variant, *arrays, drop, int(key), torch.get_num_threads(), kernel.array(out))
@@ -69,10 +73,13 @@ def _activate(x: Tensor, bias: Tensor, key: Tensor, drop: float) -> Tensor:
 
 @torch.library.custom_op("s2gnn::activate_backward", mutates_args=())
 def _activate_backward(grad: Tensor, y: Tensor, drop: float) -> Tensor:
+    out = y.new_empty(y.shape)
+    if (gpu := _triton_module(y)) is not None:
+        gpu.activate_backward(grad.contiguous(), y.contiguous(), drop, out)
+        return out
     native = _native_variant(y)
     if native is None:
         return torch.where(y > 0, grad / (1 - drop), 0.0).to(grad.dtype).contiguous()
-    out = y.new_empty(y.shape)
     module, variant = native
     arrays = (kernel.array(grad.contiguous()), kernel.array(y.contiguous()))
     module.activate_backward(variant, *arrays, drop, torch.get_num_threads(), kernel.array(out))
@@ -111,11 +118,14 @@ _activate_backward.register_autograd(_backward_of_backward, setup_context=_keep_
 
 @torch.library.custom_op("s2gnn::combine", mutates_args=())
 def _combine(x: Tensor, bias: Tensor, mu: Tensor, key: Tensor, drop: float) -> Tensor:
+    out = x.new_empty(x.shape[0], x.shape[2])
+    if (gpu := _triton_module(x)) is not None:
+        gpu.combine(_strided(x), bias.contiguous(), mu.contiguous(), drop, int(key), out)
+        return out
     native = _native_variant(x)
     if native is None:
         activated: Tensor = _activate(x, bias, key, drop)
         return mu @ activated
-    out = x.new_empty(x.shape[0], x.shape[2])
     module, variant = native
     arrays = (kernel.array(y) for y in (_strided(x), bias.contiguous(), mu.contiguous()))
     module.combine(variant, *arrays, drop, int(key), torch.get_num_threads(), kernel.array(out))
@@ -126,6 +136,10 @@ def _combine(x: Tensor, bias: Tensor, mu: Tensor, key: Tensor, drop: float) -> T
 def _combine_backward(
     grad: Tensor, x: Tensor, bias: Tensor, mu: Tensor, key: Tensor, drop: float
 ) -> tuple[Tensor, Tensor, Tensor]:
+    if (gpu := _triton_module(x)) is not None:
+        grad_x = x.new_empty(x.shape)
+        trained = bias.contiguous(), mu.contiguous(), grad.contiguous()
+        return grad_x, *gpu.combine_backward(_strided(x), *trained, drop, int(key), grad_x)
     native = _native_variant(x)
     if native is None:
         y = _activate(x, bias, key, drop)
@@ -164,6 +178,11 @@ _combine.register_autograd(_backward_of_combine, setup_context=_keep_branches)
 def _strided(x: Tensor) -> Tensor:
     """`x` with contiguous columns."""
     return x if x.stride(2) == 1 else x.contiguous()
+
+
+def _triton_module(x: Tensor) -> ModuleType | None:
+    """The Triton kernels for a tensor of at most 32 bits on a GPU, else `None`."""
+    return kernel.triton_module(x.device.type) if x.dtype != torch.float64 else None
 
 
 def _native_variant(x: Tensor) -> tuple[Any, str] | None:

@@ -129,6 +129,16 @@ class SobolevFamily(GraphOperator):
         other._use(weights)
         return other
 
+    def to(self, device: torch.device | str) -> "SobolevFamily":
+        """The same family on another device; gradients of its weights flow back to this one."""
+        moved = copy.copy(self)
+        pattern, factors = self.pattern, self._factors
+        moved.pattern = EdgePattern(*(part.to(device) for part in (pattern.indptr, pattern.indices, pattern.pairs)))
+        b, q, largest, diagonal = (x.to(device) for x in (factors.b, factors.q, factors.largest, factors.diagonal))
+        moved._factors = EdgeFactors(b, q, largest, diagonal, factors.sign)
+        moved.device = moved.pattern.pairs.device
+        return moved
+
     def selected(self, selection: Selection) -> "SobolevFamily":
         """The family of the rows and columns of some nodes; nothing is normalised again."""
         stored = selection.stored(self.graph.indptr, self.graph.indices)

@@ -50,6 +50,10 @@ def by_entries(powers: HadamardPowers, grad: Tensor, h: Tensor) -> Tensor:
 def _entries_operator(
     indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, sign: int, grad: Tensor, h: Tensor
 ) -> Tensor:
+    if (gpu := kernel.triton_module(h.device.type)) is not None:
+        out = b.new_empty(b.shape)
+        gpu.hadamard_gradient(indptr, indices, b, c, sign, grad.contiguous(), h.contiguous(), out)
+        return out
     native = kernel.native_variant(h.device.type)
     if native is None or indptr.dtype != torch.int32:
         return _plain_entries(indptr, indices, b, c, sign, grad, h)

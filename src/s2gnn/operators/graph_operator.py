@@ -91,9 +91,9 @@ class BranchOperator(GraphOperator):
             raise InputError(f"the signal has shape {tuple(h.shape)}, but the operator expects ({expected})")
         if h.device != self.device:
             raise InputError(
-                f"the signal is on {h.device}, but the operator is on {self.device}: build it with device={h.device}"
+                f"the signal is on {h.device}, but the operator is on {self.device}: move one of them with .to(device)"
             )
-        if torch.is_autocast_enabled(h.device.type):
+        if h.dtype != self.dtype and not h.is_meta and torch.is_autocast_enabled(h.device.type):
             h = h.to(self.dtype)
         if h.dtype != self.dtype:
             raise InputError(

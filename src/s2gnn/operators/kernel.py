@@ -1,6 +1,7 @@
-"""Which kernel computes the products: a native variant for this processor, or plain torch."""
+"""Which kernel computes the products: a native variant for this processor, Triton on a GPU, or plain torch."""
 
 import importlib
+import importlib.util
 import os
 import warnings
 from collections.abc import Iterator
@@ -9,13 +10,14 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from s2gnn.errors import InputError, SlowPathWarning
 
 ENVIRONMENT = "S2GNN_KERNEL"
-PLAIN = "torch"
+PLAIN, TRITON = "torch", "triton"
 
 # What a byte that a sparse product gathers costs, in floating-point operations of one large dense product: measured on
 # two cores, where the signals of the graphs of the paper stay in the caches.
@@ -42,9 +44,21 @@ def native_module() -> ModuleType | None:
 
 @cache
 def available() -> tuple[str, ...]:
-    """The kernels that run here, the best last: "torch", then the native variants of this processor."""
+    """The kernels that run here: "triton" on a GPU, "torch", then the native variants of this processor, best last."""
     native = native_module()
-    return (PLAIN, *(native.variants() if native else ()))
+    on_gpu = (TRITON,) if has_triton() and (torch.cuda.is_available() or _interpreted()) else ()
+    return (*on_gpu, PLAIN, *(native.variants() if native else ()))
+
+
+@cache
+def has_triton() -> bool:
+    """Whether Triton is installed."""
+    return importlib.util.find_spec("triton") is not None
+
+
+def _interpreted() -> bool:
+    """Whether Triton's interpreter runs its kernels on the CPU, for tests."""
+    return os.environ.get("TRITON_INTERPRET") == "1"
 
 
 @contextmanager
@@ -59,14 +73,17 @@ def use(name: str) -> Iterator[None]:
 
 
 def chosen(device: str = "cpu") -> str:
-    """The kernel for tensors on a kind of device: the one forced, else the best; plain torch off the CPU."""
-    if device != "cpu":
-        return PLAIN
-    if _forced is not None:
-        return _forced
-    if ENVIRONMENT in os.environ:
-        return _checked(os.environ[ENVIRONMENT])
-    return available()[-1]
+    """The kernel for tensors on a kind of device: the one forced, else the best.
+
+    On a GPU that is Triton, or plain torch where Triton is not installed or plain torch is forced; on other devices
+    plain torch.
+    """
+    forced = _forced
+    if forced is None and ENVIRONMENT in os.environ:
+        forced = _checked(os.environ[ENVIRONMENT])
+    if device == "cpu":
+        return available()[-1] if forced is None or (forced == TRITON and not _interpreted()) else forced
+    return TRITON if device == "cuda" and has_triton() and forced != PLAIN else PLAIN
 
 
 # What torch.compiler.assume_constant_result does; that would import the compiler, which takes seconds.
@@ -76,7 +93,12 @@ chosen._dynamo_marked_constant = True  # type: ignore[attr-defined]
 def native_variant(device: str) -> tuple[ModuleType, str] | None:
     """The compiled module and the variant to call for tensors on a kind of device; `None` for plain torch."""
     variant, module = chosen(device), native_module()
-    return None if module is None or variant == PLAIN else (module, variant)
+    return None if module is None or variant in (PLAIN, TRITON) else (module, variant)
+
+
+def triton_module(device: str) -> ModuleType | None:
+    """`s2gnn.operators.gpu` for tensors on a kind of device that Triton computes with, else `None`."""
+    return importlib.import_module("s2gnn.operators.gpu") if chosen(device) == TRITON else None
 
 
 def array(tensor: Tensor) -> NDArray[Any]:

@@ -32,6 +32,11 @@ class HadamardPowers(NamedTuple):
     t: Tensor
     sign: int
 
+    def to(self, device: torch.device | str) -> "HadamardPowers":
+        """The same factors on another device."""
+        indptr, indices, b, c, t = (factor.to(device) for factor in self[:5])
+        return HadamardPowers(indptr, indices, b, c, t, self.sign)
+
     @property
     def are_learned(self) -> bool:
         """Whether derivatives by b, c or t may be asked for; those of a constant operator have one t for all powers."""

@@ -241,7 +241,10 @@ _branchwise.register_autograd(_branchwise_backward, setup_context=_keep_all)
 
 
 def _run_natively(name: str, powers: HadamardPowers, signal: Tensor, out: Tensor) -> bool:
-    """Fill `out` with the native kernel, if one applies; return whether one did."""
+    """Fill `out` with the kernel for its device, if there is one; return whether there was."""
+    if (gpu := kernel.triton_module(signal.device.type)) is not None:
+        gpu.propagate(name, *powers.csr(), *powers[2:], signal.contiguous(), out)
+        return True
     native = kernel.native_variant(signal.device.type)
     if native is None or powers.indptr.dtype != torch.int32:
         return False
