@@ -299,7 +299,7 @@ def test_tables_are_written_into_a_document(records, s2gnn):
     code, _, err = s2gnn("study", "document", page, "--results", folder)
     assert code == 0, err
     assert "| digits | knn, k = 30 | mlp | fair |" in page.read_text()
-    assert f"No record yet: run `s2gnn bench graphs --record {folder}`" in page.read_text()
+    assert f"No record yet: run `s2gnn bench graphs --record {folder.name}`" in page.read_text()
     (folder / "bench-graphs.json").write_text("{")
     code, _, err = s2gnn("study", "document", page, "--results", folder)
     assert (code, "bench-graphs.json is damaged" in err) == (2, True)
