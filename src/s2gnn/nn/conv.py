@@ -12,7 +12,7 @@ from s2gnn.nn.arguments import positive_integer, probability, switch
 from s2gnn.nn.calling import as_operator
 from s2gnn.nn.epsilon import EpsilonName, LearnedEpsilon, make_epsilon
 from s2gnn.nn.fusion import FusionName, LinearFusion, make_fusion
-from s2gnn.nn.inputs import LayerInput, layer_input, unpropagated
+from s2gnn.nn.inputs import LayerInput, check_shape, layer_input, unpropagated
 from s2gnn.nn.plan import LayerPlan, plan_layer
 from s2gnn.operators import BranchOperator, GraphOperator, PreparedInput, Shift, SparseInput
 from s2gnn.operators.activation import activate, combine
@@ -130,11 +130,7 @@ class S2Conv(nn.Module):
         """The output (N, out_channels) on the graph of an operator, or of `edge_index` and `edge_weight`."""
         x = layer_input(x, self.weight)
         op = self.operator(x, edge_index, edge_weight)
-        if tuple(x.shape) != (op.n_nodes, self.in_channels):
-            raise InputError(
-                f"x has shape {tuple(x.shape)}, expected ({op.n_nodes}, {self.in_channels}): "
-                "one row per node, in_channels columns"
-            )
+        check_shape(x.shape, op.n_nodes, self.in_channels)
         filtered = self.filtered(x, op)  # S_ρ x W_ρ, (N, alpha + 1, out)
         return self.merge(filtered, x)  # of B_ρ = σ(S_ρ x W_ρ + b_ρ), (N, out)
 

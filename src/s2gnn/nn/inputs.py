@@ -1,5 +1,6 @@
 """The forms of a network's input: where they are made, checked and selected."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -49,6 +50,14 @@ def layer_input(x: NetworkInput, weight: Tensor) -> LayerInput:
     return x if isinstance(x, PreparedInput) else values
 
 
+def check_shape(shape: Sequence[int], rows: int, in_channels: int) -> None:
+    """Raise unless features of this shape are (rows, in_channels)."""
+    if tuple(shape) != (rows, in_channels):
+        raise InputError(
+            f"x has shape {tuple(shape)}, expected ({rows}, {in_channels}): one row per node, in_channels columns"
+        )
+
+
 def unpropagated(x: LayerInput) -> Tensor | SparseInput:
     """The features (N, F) themselves."""
     return x.x if isinstance(x, PreparedInput) else x
@@ -85,10 +94,7 @@ def table(x: Features, graph: Graph | None, in_channels: int) -> Table:
         check_graph(graph)
     features: Table = checked_features(x, keep_float32=True)
     rows = features.shape[0] if graph is None else graph.n_nodes
-    if features.shape != (rows, in_channels):
-        raise InputError(
-            f"x has shape {features.shape}, expected ({rows}, {in_channels}): one row per node, in_channels columns"
-        )
+    check_shape(features.shape, rows, in_channels)
     return features
 
 

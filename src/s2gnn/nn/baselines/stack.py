@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from s2gnn.errors import InputError
 from s2gnn.graphs.validation import check_choice
 from s2gnn.nn.arguments import layer_widths, probability
-from s2gnn.nn.inputs import NetworkInput, layer_input
+from s2gnn.nn.inputs import NetworkInput, check_shape, layer_input
 from s2gnn.nn.network import GraphNetwork
 from s2gnn.operators import GraphOperator, SparseInput
 
@@ -68,12 +68,7 @@ class Stack(GraphNetwork):
                 "model.prepare(x, graph) returns"
             )
         h = layer_input(x, self.parameter)
-        rows = h.shape[0] if op is None else op.n_nodes
-        if tuple(h.shape) != (rows, self.in_channels):
-            raise InputError(
-                f"x has shape {tuple(h.shape)}, expected ({rows}, {self.in_channels}): one row per node, in_channels "
-                "columns"
-            )
+        check_shape(h.shape, h.shape[0] if op is None else op.n_nodes, self.in_channels)
         *hidden, last = self.layers
         for layer in hidden:
             h = self._activate(layer(h, op))
