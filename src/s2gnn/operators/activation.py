@@ -58,13 +58,14 @@ def _plain_activation(x: Tensor, bias: Tensor, key: Tensor, drop: float) -> Tens
 
 @torch.library.custom_op("s2gnn::activate", mutates_args=())
 def _activate(x: Tensor, bias: Tensor, key: Tensor, drop: float) -> Tensor:
-    out = x.new_empty(x.shape)
     if (gpu := _triton_module(x)) is not None:
+        out = x.new_empty(x.shape)
         gpu.activate(_strided(x), bias.contiguous(), drop, int(key), out)
         return out
     native = _native_variant(x)
     if native is None:
         return _plain_activation(x, bias, key, drop)
+    out = x.new_empty(x.shape)
     module, variant = native
     arrays = (kernel.array(_strided(x)), kernel.array(bias.contiguous()))
     module.activate(variant, *arrays, drop, int(key), torch.get_num_threads(), kernel.array(out))
@@ -73,13 +74,14 @@ def _activate(x: Tensor, bias: Tensor, key: Tensor, drop: float) -> Tensor:
 
 @torch.library.custom_op("s2gnn::activate_backward", mutates_args=())
 def _activate_backward(grad: Tensor, y: Tensor, drop: float) -> Tensor:
-    out = y.new_empty(y.shape)
     if (gpu := _triton_module(y)) is not None:
+        out = y.new_empty(y.shape)
         gpu.activate_backward(grad.contiguous(), y.contiguous(), drop, out)
         return out
     native = _native_variant(y)
     if native is None:
         return torch.where(y > 0, grad / (1 - drop), 0.0).to(grad.dtype).contiguous()
+    out = y.new_empty(y.shape)
     module, variant = native
     arrays = (kernel.array(grad.contiguous()), kernel.array(y.contiguous()))
     module.activate_backward(variant, *arrays, drop, torch.get_num_threads(), kernel.array(out))
@@ -118,14 +120,15 @@ _activate_backward.register_autograd(_backward_of_backward, setup_context=_keep_
 
 @torch.library.custom_op("s2gnn::combine", mutates_args=())
 def _combine(x: Tensor, bias: Tensor, mu: Tensor, key: Tensor, drop: float) -> Tensor:
-    out = x.new_empty(x.shape[0], x.shape[2])
     if (gpu := _triton_module(x)) is not None:
+        out = x.new_empty(x.shape[0], x.shape[2])
         gpu.combine(_strided(x), bias.contiguous(), mu.contiguous(), drop, int(key), out)
         return out
     native = _native_variant(x)
     if native is None:
         activated: Tensor = _activate(x, bias, key, drop)
         return mu @ activated
+    out = x.new_empty(x.shape[0], x.shape[2])
     module, variant = native
     arrays = (kernel.array(y) for y in (_strided(x), bias.contiguous(), mu.contiguous()))
     module.combine(variant, *arrays, drop, int(key), torch.get_num_threads(), kernel.array(out))

@@ -52,7 +52,8 @@ def _entries_operator(
 ) -> Tensor:
     if (gpu := kernel.triton_module(h.device.type)) is not None:
         out = b.new_empty(b.shape)
-        gpu.hadamard_gradient(indptr, indices, b, c, sign, grad.contiguous(), h.contiguous(), out)
+        b, c, grad, h = (x.contiguous() for x in (b, c, grad, h))
+        gpu.hadamard_gradient(indptr, indices, b, c, sign, grad, h, out)
         return out
     native = kernel.native_variant(h.device.type)
     if native is None or indptr.dtype != torch.int32:

@@ -242,14 +242,16 @@ _branchwise.register_autograd(_branchwise_backward, setup_context=_keep_all)
 
 def _run_natively(name: str, powers: HadamardPowers, signal: Tensor, out: Tensor) -> bool:
     """Fill `out` with the kernel for its device, if there is one; return whether there was."""
+    factors = [factor.contiguous() for factor in (*powers.csr(), *powers[2:5])]
     if (gpu := kernel.triton_module(signal.device.type)) is not None:
-        gpu.propagate(name, *powers.csr(), *powers[2:], signal.contiguous(), out)
+        gpu.propagate(name, *factors, powers.sign, signal.contiguous(), out)
         return True
     native = kernel.native_variant(signal.device.type)
     if native is None or powers.indptr.dtype != torch.int32:
         return False
     module, variant = native
-    arrays = (kernel.array(factor.contiguous()) for factor in (*powers.csr(), *powers[2:5]))
     signals = (kernel.array(signal.contiguous()), kernel.array(out))
-    getattr(module, name)(variant, *arrays, powers.sign, torch.get_num_threads(), CACHED_ROWS, *signals)
+    getattr(module, name)(
+        variant, *map(kernel.array, factors), powers.sign, torch.get_num_threads(), CACHED_ROWS, *signals
+    )
     return True
