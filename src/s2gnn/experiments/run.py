@@ -242,7 +242,7 @@ def run_jobs(
 
     Interrupted at any time, a new queue resumes after the last record; what is in training is lost. A run that fails
     does not stop the other experiments, and a new queue has it again. A failed trial of a search, in contrast, is
-    recorded with its error and the lowest score, so that the search goes on without its configuration. This does not
+    recorded with its error and the lowest score, so that the search continues without its configuration. This does not
     hold where the cause may be something other than the configuration: data that cannot be loaded, no memory or a
     failed file operation count as a failed run, and a killed process, which the system may have chosen because of what
     else was running, leaves no record and stops all runs, since the others are likely to be killed as well.

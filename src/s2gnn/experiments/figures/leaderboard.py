@@ -249,39 +249,52 @@ def _marked(scores: "pd.Series[float]", digits: int, *, smallest: bool = False) 
     return [Cell(text, int(rank) if rank <= 2 else None) for text, rank in zip(texts, ranks, strict=True)]
 
 
-LEADERBOARD = MeasuredStudy(
+def _leaderboard(
+    name: str,
+    title: str,
+    data: tuple[str, ...],
+    estimators: Mapping[str, Any],
+    budgets: tuple[int, ...],
+    defaults: Mapping[str, Any],
+    **shown: Any,
+) -> MeasuredStudy:
+    """The study of all `estimators` on the tables `data`; `shown` are arguments of `_tabulate`."""
+    methods = tuple(estimators)
+    return MeasuredStudy(
+        name,
+        title,
+        "not in the paper",
+        data,
+        partial(_measure, estimators=estimators, budgets=budgets),
+        partial(_tabulate, methods=methods, **shown),
+        settings=lambda _: {"draws": DRAWS, "most_rows": MOST_ROWS, "defaults": dict(defaults)},
+        models=methods,
+    )
+
+
+LEADERBOARD = _leaderboard(
     "leaderboard",
     "Accuracy (%) with few labels per class",
-    "not in the paper",
     (*CLASSIFICATION, "iris", "wine", "breast cancer", "digits"),
-    partial(_measure, estimators=CLASSIFIERS, budgets=LABELS_PER_CLASS),
-    partial(
-        _tabulate,
-        methods=tuple(CLASSIFIERS),
-        heading="{} labels per class",
-        factor=100,
-        digits=1,
-        note="Mean over {} draws of the labels, on at most {:,} unlabelled rows of each table. Every method has its "
-        "defaults and the same encoded columns. Calibration error: expected, ten bins, mean over tables.",
-    ),
-    settings=lambda _: {"draws": DRAWS, "most_rows": MOST_ROWS, "defaults": S2GNNClassifier().get_params()},
-    models=tuple(CLASSIFIERS),
+    CLASSIFIERS,
+    LABELS_PER_CLASS,
+    S2GNNClassifier().get_params(),
+    heading="{} labels per class",
+    factor=100,
+    digits=1,
+    note="Mean over {} draws of the labels, on at most {:,} unlabelled rows of each table. Every method has its "
+    "defaults and the same encoded columns. Calibration error: expected, ten bins, mean over tables.",
 )
-VALUES_LEADERBOARD = MeasuredStudy(
+VALUES_LEADERBOARD = _leaderboard(
     "leaderboard-values",
     f"R² with {KNOWN_VALUES} known values",
-    "not in the paper",
     (*REGRESSION, "diabetes"),
-    partial(_measure, estimators=REGRESSORS, budgets=(KNOWN_VALUES,)),
-    partial(
-        _tabulate,
-        methods=tuple(REGRESSORS),
-        heading="{} known values",
-        factor=1,
-        digits=3,
-        note="Mean over {} draws of the known values, on at most {:,} other rows of each table. Every method has its "
-        "defaults and the same encoded columns; values are standardised.",
-    ),
-    settings=lambda _: {"draws": DRAWS, "most_rows": MOST_ROWS, "defaults": S2GNNRegressor().get_params()},
-    models=tuple(REGRESSORS),
+    REGRESSORS,
+    (KNOWN_VALUES,),
+    S2GNNRegressor().get_params(),
+    heading="{} known values",
+    factor=1,
+    digits=3,
+    note="Mean over {} draws of the known values, on at most {:,} other rows of each table. Every method has its "
+    "defaults and the same encoded columns; values are standardised.",
 )
