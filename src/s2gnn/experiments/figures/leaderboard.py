@@ -47,6 +47,7 @@ KNOWN_VALUES = 50
 DRAWS = (0, 1, 2)
 MOST_ROWS = 2_000  # rows beyond the labelled ones, drawn anew with the labels
 BINS = 10  # of the expected calibration error
+SIMULATIONS = 20  # of perfectly calibrated predictions
 REFERENCES = {"S2GNNClassifier": ("logistic regression", "random forest"), "S2GNNRegressor": ("ridge", "random forest")}
 
 CLASSIFICATION = (
@@ -172,8 +173,11 @@ def answer(estimator: Any, drawn: Draw) -> tuple[NDArray[Any], NDArray[np.float6
         else:
             estimator.fit(X[:n], y[:n])
         predicted = estimator.predict(X[n:])
-        probabilities = estimator.predict_proba(X[n:]).max(axis=1) if hasattr(estimator, "predict_proba") else None
-    return predicted, probabilities
+        if not hasattr(estimator, "predict_proba"):
+            return predicted, None
+        probabilities = estimator.predict_proba(X[n:])
+    # Label spreading has none where no label reaches a row: it guesses.
+    return predicted, np.nan_to_num(probabilities, nan=1 / probabilities.shape[1]).max(axis=1)
 
 
 def expected_calibration_error(confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> float:
@@ -183,12 +187,21 @@ def expected_calibration_error(confidence: NDArray[np.float64], correct: NDArray
     return float(np.abs(gaps).sum() / len(confidence))
 
 
+def calibration_floor(confidence: NDArray[np.float64]) -> float:
+    """The expected calibration error of perfectly calibrated probabilities on the same rows (n,), by simulation.
+
+    Few rows in a bin have an accuracy that differs from their mean confidence by chance alone.
+    """
+    draws = np.random.default_rng(0).random((SIMULATIONS, len(confidence)))
+    return float(np.mean([expected_calibration_error(confidence, draw < confidence) for draw in draws]))
+
+
 def _measure(at: Measurement, estimators: Mapping[str, Callable[[int], Any]], budgets: Sequence[int]) -> Iterator[Row]:
     """One row for each number of known targets."""
     X, y = load_encoded(at.data)
     values = y.dtype.kind == "f"
     for budget in budgets:
-        scores, errors, start = list[float](), list[float](), time.perf_counter()
+        scores, errors, floors, start = list[float](), list[float](), list[float](), time.perf_counter()
         for draw in DRAWS:
             drawn = draw_known(X, y, budget, draw)
             truth = drawn.y[drawn.known :]
@@ -196,6 +209,7 @@ def _measure(at: Measurement, estimators: Mapping[str, Callable[[int], Any]], bu
             scores.append(float(r2_score(truth, predicted) if values else np.mean(predicted == truth)))
             if confidence is not None:
                 errors.append(expected_calibration_error(confidence, predicted == truth))
+                floors.append(calibration_floor(confidence))
         yield {
             "known": budget,
             "rows": len(y),
@@ -203,6 +217,7 @@ def _measure(at: Measurement, estimators: Mapping[str, Callable[[int], Any]], bu
             "classes": None if values else len(np.unique(y)),
             "scores": scores,
             "calibration_error": float(np.mean(errors)) if errors else None,
+            "calibration_floor": float(np.mean(floors)) if floors else None,
             "seconds": time.perf_counter() - start,
         }
 
