@@ -6,7 +6,7 @@ from pathlib import Path
 import s2gnn
 
 ORDER = [
-    "deprecation", "errors", "file_lock", "files", "pictures", "provenance", "progress", "webpage", "render",
+    "deprecation", "errors", "devices", "file_lock", "files", "pictures", "provenance", "progress", "webpage", "render",
     "processes", "resources", "graphs", "operators", "nn", "pyg", "tables", "data", "learning", "links", "analysis",
     "estimator", "report", "experiments", "demo", "bench", "cli",
 ]  # fmt: skip

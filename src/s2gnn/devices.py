@@ -1,0 +1,41 @@
+"""Which devices compute here, and the one that a name stands for."""
+
+import torch
+
+from s2gnn.errors import InputError
+
+AUTO = "auto"
+
+
+def available_devices() -> tuple[str, ...]:
+    """The devices of this machine that torch can compute on: "cpu", then the GPUs."""
+    gpus = (f"cuda:{index}" for index in range(torch.cuda.device_count() if torch.cuda.is_available() else 0))
+    return ("cpu", *gpus, *(("mps",) if torch.backends.mps.is_available() else ()))
+
+
+def checked_device(name: str | torch.device) -> torch.device:
+    """The device called `name`, if it is there.
+
+    Args:
+        name: "cpu", "cuda", "cuda:1", "mps"; or "auto" for the first CUDA or ROCm GPU, or the CPU if there is none.
+            "auto" does not choose "mps", which has no float64.
+
+    Raises:
+        InputError: if `name` is no device, or one that this machine or this build of torch does not have.
+    """
+    available = available_devices()
+    if name == AUTO:
+        return torch.device("cuda" if "cuda:0" in available else "cpu")
+    try:
+        device = torch.device(name)
+    except (RuntimeError, TypeError):
+        raise InputError(f"device is {name!r}, which is no device: {_choose(available)}") from None
+    if device.type == "cpu" or str(device) in available or f"{device}:0" in available:
+        return device
+    has_cuda = device.type != "cuda" or torch.version.cuda or torch.version.hip
+    reason = "" if has_cuda else f"; torch {torch.__version__} is a build without CUDA"
+    raise InputError(f"device is {str(device)!r}, which is not available here{reason}: {_choose(available)}")
+
+
+def _choose(available: tuple[str, ...]) -> str:
+    return f"choose {AUTO!r} or one of {', '.join(available)}"
