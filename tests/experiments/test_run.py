@@ -216,6 +216,17 @@ def failing_with(error, fails, monkeypatch):
     monkeypatch.setattr("s2gnn.experiments.run.load_task", load)
 
 
+def test_hyperparameters_found_on_one_graph_are_tested_on_another(records, listener):
+    wanted = experiment("sign")
+    elsewhere = replace(wanted, k=5)
+    assert run_experiments([wanted], records, listener, budget=SEARCH, searched_on={wanted.key: elsewhere}) == []
+    trials, tested = search_records(records).read(), records.read()
+    assert {trial.experiment["k"] for trial in trials} == {5}
+    assert [(record.experiment["k"], record.seed) for record in tested] == [(10, seed) for seed in wanted.seeds]
+    best = max((trial for trial in trials if trial.seed == VALIDATION_SEEDS[1]), key=lambda trial: trial.finished)
+    assert tested[0].experiment["arguments"] == best.experiment["arguments"]
+
+
 def test_a_failed_trial_is_recorded_with_its_error_and_the_search_goes_on(records, listener, monkeypatch):
     wanted = experiment("sign")
     default = SearchQueue([wanted], records, SEARCH, 1, Listener()).next()

@@ -101,6 +101,26 @@ def test_a_budget_limits_the_heads():
     assert [each.hyperparameters.model["heads"] for each in made] == [1, 2, 4]
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "searched"),
+    [
+        ("table2-learned", "har", ("har", "knn")),
+        ("ablation-norm", "har", ("har", "knn")),
+        ("table3", "pubmed", ("cora", "diffusion")),
+    ],
+)
+def test_all_models_are_searched_alike_on_a_cheaper_graph(name, data, searched):
+    table, selection = load_table(name), Selection(data=(data,))
+    searches = table.searches(selection, BUDGETS["standard"])
+    wanted = {e.key: e for e in table.experiments(selection, BUDGETS["standard"]) if (e.data, e.graph) != searched}
+    assert searches.keys() == wanted.keys()
+    for key, on in searches.items():
+        assert (on.data, on.graph) == searched
+        assert (on.model, on.protocol) == (wanted[key].model, wanted[key].protocol)
+    assert table.searches(selection, BUDGETS["long"]) == {}
+    assert load_table("table2-knn").searches(Selection(), BUDGETS["standard"]) == {}
+
+
 def test_a_selection_of_a_table():
     table = load_table("table3").select(Selection(("cora", "pubmed"), ("gcn",), "fair-citation"))
     assert [(cell.data, cell.model) for cell in table.cells] == [("cora", "gcn"), ("pubmed", "gcn")]

@@ -189,7 +189,8 @@ def _run_trained(
     experiments = study.experiments(selection, budget)
     results.mkdir(parents=True, exist_ok=True)
     with _reporting() as report:
-        failures = run_experiments(experiments, records, report, jobs, minutes, budget)
+        searched_on = study.searches(selection, budget)
+        failures = run_experiments(experiments, records, report, jobs, minutes, budget, searched_on)
         written = study.draw(results, budget)
         if written:
             report(f"wrote {results / study.name} as {', '.join(written)}")

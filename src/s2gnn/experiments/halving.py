@@ -23,18 +23,25 @@ class Search:
     the known scores only, so that a search resumes from its records.
 
     Args:
-        experiment: its hyperparameters are replaced, except those that are not searched; its seeds test the best.
+        experiment: its hyperparameters are replaced; its seeds test the best.
         budget: has the rounds.
+        searched_on: what the trials are run on, such as the same model on another graph; default: `experiment`.
+
+    Attributes:
+        tested: the experiment with the default configuration.
+        configurations: of the first round.
     """
 
-    def __init__(self, experiment: Experiment, budget: Budget) -> None:
+    def __init__(self, experiment: Experiment, budget: Budget, searched_on: Experiment | None = None) -> None:
         self.budget = budget
+        trained = searched_on or experiment
         space = search_space(experiment.model, experiment.protocol.head, max_heads=budget.max_heads or 6)
         drawn = [draw_values(space, 0, number) for number in range(1, budget.rungs[0].configurations)]
         values = [nearest_values(space, default_hyperparameters(experiment.model)), *drawn]
         self.configurations = [
-            replace(experiment, hyperparameters=experiment.hyperparameters.with_values(each)) for each in values
+            replace(trained, hyperparameters=trained.hyperparameters.with_values(each)) for each in values
         ]
+        self.tested = replace(experiment, hyperparameters=self.configurations[0].hyperparameters)
 
     def rounds(self, scores: Scores) -> Iterator[list[Experiment]]:
         """The trials of every round, then the best configuration with its test seeds.
@@ -48,7 +55,7 @@ class Search:
             yield trials
             means = [np.mean([scores.get((trial.key, seed), 0.0) for seed in trial.seeds]) for trial in trials]
             ranked = [ranked[place] for place in np.argsort(-np.array(means), kind="stable")]
-        yield ranked[:1]
+        yield [replace(self.tested, hyperparameters=ranked[0].hyperparameters)]
 
 
 def _trial(experiment: Experiment, rung: Rung) -> Experiment:

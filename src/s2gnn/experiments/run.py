@@ -9,7 +9,7 @@ from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from operator import attrgetter
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from s2gnn import provenance
@@ -83,6 +83,7 @@ def run_experiments(
     jobs: int = 1,
     minutes: float | None = None,
     budget: Budget | None = None,
+    searched_on: Mapping[str, Experiment] = MappingProxyType({}),
 ) -> list[str]:
     """Train every run without a record, each experiment after a search if the budget has one.
 
@@ -93,6 +94,7 @@ def run_experiments(
         jobs: number of processes.
         minutes: start no run that would not finish by then.
         budget: of the study; `None` for single experiments.
+        searched_on: what the search of an experiment is run on, by its key; default: the experiment itself.
 
     Returns:
         Why runs failed, one line each.
@@ -102,7 +104,7 @@ def run_experiments(
     name = "" if budget is None else f"budget {budget.name}: "
     queue: Queue
     if budget is not None and budget.rungs:
-        queue = SearchQueue(wanted, records, budget, threads_per_run(jobs), report)
+        queue = SearchQueue(wanted, records, budget, threads_per_run(jobs), report, searched_on)
     else:
         queue = Queue(expected_seconds(missing_jobs(wanted, records), records.read(), threads_per_run(jobs), report))
     if not queue.total:
@@ -158,16 +160,24 @@ class SearchQueue(Queue):
     """Searches and the test seeds of what they find: an experiment starts when those before it wait for a result."""
 
     def __init__(
-        self, experiments: Iterable[Experiment], records: Records, budget: Budget, threads: int, report: Report
+        self,
+        experiments: Iterable[Experiment],
+        records: Records,
+        budget: Budget,
+        threads: int,
+        report: Report,
+        searched_on: Mapping[str, Experiment] = MappingProxyType({}),
     ) -> None:
-        self._searches = [search_module("halving").Search(experiment, budget) for experiment in experiments]
+        new_search = search_module("halving").Search
+        self._searches = [new_search(each, budget, searched_on.get(each.key)) for each in experiments]
         trials, tested = search_records(records).read(), records.read()
         known = [*trials, *(record for record in tested if record.search == budget.name)]
         self._scores = {(record.key, record.seed): record.metrics.get("validation", 0.0) for record in known}
         self._started: set[tuple[str, int]] = set()
-        defaults = [Job(search.configurations[0], search.configurations[0].seeds[0]) for search in self._searches]
-        timed = expected_seconds(defaults, [*trials, *tested], threads, report)
-        self._seconds_an_epoch = {job.run: job.seconds / job.epochs for job in timed}
+        defaults = (each for search in self._searches for each in (search.configurations[0], search.tested))
+        first = {each.key: Job(each, each.seeds[0]) for each in defaults}
+        timed = expected_seconds(list(first.values()), [*trials, *tested], threads, report)
+        self._seconds_an_epoch = {job.experiment.key: job.seconds / job.epochs for job in timed}
         planned = (self._job(search, *run) for search in self._searches for run in self._missing(search))
         super().__init__(list({job.run: job for job in planned}.values()))
 
@@ -181,9 +191,9 @@ class SearchQueue(Queue):
                 return
 
     def _job(self, search: "Search", experiment: Experiment, seed: int) -> Job:
-        default = search.configurations[0]
         job = Job(experiment, seed)
-        return replace(job, seconds=self._seconds_an_epoch[default.key, default.seeds[0]] * job.epochs)
+        default = search.configurations[0] if job.trial else search.tested
+        return replace(job, seconds=self._seconds_an_epoch[default.key] * job.epochs)
 
     def next(self) -> Job | None:
         """See `Queue`."""

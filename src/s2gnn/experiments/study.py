@@ -155,6 +155,8 @@ class TrainedStudy(Study):
         protocols: side by side, the released one first.
         alike: a model is trained under the first of these that does the same as the protocol.
         without_search: why the study has no hyperparameter search; `None` where it may have one.
+        searched_on: for a data set or a kind of graph, the data set or kind of graph that its searches are run on, for
+            all models alike: {"smooth": {"graph": "knn"}} tests on learned graphs what is found on k-NN graphs.
         metrics: the scores, the main one first.
         embedding: width of the embeddings in link prediction.
     """
@@ -166,6 +168,7 @@ class TrainedStudy(Study):
     protocols: tuple[Protocol, ...]
     alike: tuple[Protocol, ...]
     without_search: str | None = None
+    searched_on: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     metrics: tuple[str, ...] = ("test_accuracy",)
     embedding: int = 16
 
@@ -224,6 +227,20 @@ class TrainedStudy(Study):
             for cell in part.cells
             for protocol in part.protocols
         ]
+
+    def search_cell(self, cell: StudyCell) -> StudyCell:
+        """What the hyperparameters of a cell are searched on."""
+        changes = self.searched_on.get(cell.data, self.searched_on.get(cell.graph, {}))
+        return replace(cell, **changes) if changes else cell
+
+    def searches(self, selection: Selection, budget: Budget) -> dict[str, Experiment]:
+        """What the experiments of the selection are searched on, by their keys, where it is something else."""
+        if not (budget.rungs and self.searched_on):
+            return {}
+        part = self.select(selection)
+        searched = replace(part, cells=tuple(map(self.search_cell, part.cells)))
+        pairs = zip(*(each.experiments(ALL, budget) for each in (part, searched)), strict=True)
+        return {wanted.key: on for wanted, on in pairs if on != wanted}
 
     def budgets(self, selection: Selection) -> list[Budget]:
         """The selected budgets, by default all that are shown, without those that search where there is no search."""

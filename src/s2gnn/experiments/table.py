@@ -80,7 +80,7 @@ class TableStudy(TrainedStudy):
             (cell, protocol.name): [
                 trial
                 for budget in searches
-                for trial in failed_trials(trials, self.experiment(cell, protocol, budget), budget)
+                for trial in failed_trials(trials, self.experiment(self.search_cell(cell), protocol, budget), budget)
             ]
             for cell, protocol in (product(self.cells, self.protocols) if any(t.error for t in trials) else ())
         }

@@ -125,7 +125,7 @@ class TableResult(TableScores, Result):
             lead,
             _joined([str(len(of)) if of.records else None for of in runs]),
             _joined(budgets),
-            *(() if study.links else (_joined([_source(cell, budget) for budget in budgets]),)),
+            *(() if study.links else (_joined([self._source(cell, budget) for budget in budgets]),)),
         )
         # An MLP sees no graph.
         place = (DASH if cell.model == "mlp" else cell.graph, cell.decoder) if cell.decoder else ()
@@ -168,6 +168,12 @@ class TableResult(TableScores, Result):
                     known += [] if trial in known else [trial]
         searches = "; ".join(f"{place} {len(trials)}, {trials[0].error}" for place, trials in found.items())
         return f"Failed trials, which have the lowest score of their search: {searches}." if searches else ""
+
+    def _source(self, cell: StudyCell, budget: str | None) -> str:
+        """Where the hyperparameters of runs come from."""
+        if not (budget and BUDGETS[budget].rungs):
+            return cell.source
+        return "searched" if self.study.search_cell(cell) is cell else "transferred"
 
     def _legend(self) -> str:
         study, score = self.study, METRICS[self.study.metrics[0]]
@@ -292,11 +298,6 @@ def still_improving_text(found: Mapping[str, Sequence[str]]) -> str | None:
         return None
     places = "; ".join(f"{', '.join(models)} ({place})" for place, models in found.items())
     return f"Still improving at the last epoch in most runs, so that more epochs may raise their scores: {places}."
-
-
-def _source(cell: StudyCell, budget: str | None) -> str:
-    """Where the hyperparameters of runs come from."""
-    return "searched" if budget and BUDGETS[budget].rungs else cell.source
 
 
 def _joined(texts: Sequence[str | None]) -> str:
