@@ -24,7 +24,7 @@ SMALLEST_LIKELIHOOD = 1e-3
 TEMPERATURE_SPREAD = 0.25  # standard deviation of the logarithm of temperatures, before any label is seen
 LARGEST_LOG_TEMPERATURE = 2.5
 PSEUDO_LABELS = 2.0  # that each member of a blend explains, before any label is seen
-DOUBT = 10.0  # the evidence, (labels per class · skill)², at which estimated shares count half
+DOUBT = 1.5  # the evidence, labels per class · skill, at which estimated shares count half
 ITERATIONS = 200
 PARTS = 5  # of the hidden labels, each of which is predicted by a blend of the others
 
@@ -105,7 +105,7 @@ def class_shares(
 
     Saerens, Latinne and Decaestecker's expectation maximisation, shrunk towards the shares of the labels: in every step
 
-    .. math:: \pi \leftarrow (1 - r) \frac{1}{U} \sum_i q_i(\pi) + r\, \pi^0, \qquad r = 1 / (1 + (m \kappa)^2 / 10)
+    .. math:: \pi \leftarrow (1 - r) \frac{1}{U} \sum_i q_i(\pi) + r\, \pi^0, \qquad r = 1 / (1 + m \kappa / 1.5)
 
     where q is p reweighted by π/π⁰, m the number of labels per class and κ the hidden-label accuracy rescaled so that
     guessing is 0 and certainty 1. Few labels, or labels that the columns hardly predict, leave π close to π⁰.
@@ -120,7 +120,7 @@ def class_shares(
     if n_rows == 0 or n_classes < 2:
         return labelled
     skill = max(0.0, (n_classes * hidden_accuracy - 1) / (n_classes - 1))
-    evidence = (per_class * skill) ** 2 / DOUBT
+    evidence = per_class * skill / DOUBT
     shrinkage = 1 / (1 + evidence * n_rows / (n_rows + evidence * n_classes))  # few rows are evidence of little, too
     shares = labelled
     logs = log_probabilities(probabilities)
