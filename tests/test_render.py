@@ -38,6 +38,13 @@ def test_markdown_has_a_table_for_each_block():
     assert "| d | – |\n\n50 % of α\n" in text
 
 
+def test_markdown_folds_long_blocks():
+    text = render(Table("", ("model",), (Block("all & more", ((Cell("a"),),), folded=True),)), "markdown")
+    summary = "<details>\n<summary>all &amp; more</summary>\n\n| model |\n"
+    assert text.startswith(summary)
+    assert text.endswith("| a |\n\n</details>\n")
+
+
 def test_latex_escapes_what_has_a_meaning_there():
     text = render(LAYOUT, "latex")
     assert r"\caption{Scores \& more}" in text

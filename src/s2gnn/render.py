@@ -31,10 +31,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Block:
-    """Rows under a heading."""
+    """Rows under a heading; Markdown shows only the heading of `folded` ones, until it is clicked."""
 
     heading: str
     rows: tuple[tuple[Cell, ...], ...]
+    folded: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,14 +82,15 @@ def as_text(table: Table) -> str:
 def as_markdown(table: Table) -> str:
     """The best in bold, the second best in italics."""
     marks = {None: "", 1: "**", 2: "*"}
-    blocks = [
-        (f"**{block.heading}**\n\n" if block.heading else "")
-        + markdown_table(
-            table.header,
-            [[f"{marks[entry.rank]}{entry.text}{marks[entry.rank]}" for entry in row] for row in block.rows],
-        )
-        for block in table.blocks
-    ]
+    blocks = []
+    for block in table.blocks:
+        rows = [[f"{marks[entry.rank]}{entry.text}{marks[entry.rank]}" for entry in row] for row in block.rows]
+        text = markdown_table(table.header, rows)
+        if block.folded:
+            text = f"<details>\n<summary>{html.escape(block.heading)}</summary>\n\n{text}\n</details>\n"
+        elif block.heading:
+            text = f"**{block.heading}**\n\n{text}"
+        blocks.append(text)
     return "\n".join([*blocks, *(f"{note}\n" for note in table.notes)])
 
 

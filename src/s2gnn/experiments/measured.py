@@ -223,9 +223,10 @@ def grouped(rows: Iterable[Row], name: str) -> dict[str, list[Row]]:
     return groups
 
 
-def block(heading: str, rows: Iterable[Iterable[str | Cell]]) -> Block:
+def block(heading: str, rows: Iterable[Iterable[str | Cell]], *, folded: bool = False) -> Block:
     """Rows of texts and cells under a heading."""
-    return Block(heading, tuple(tuple(Cell(one) if isinstance(one, str) else one for one in row) for row in rows))
+    cells = tuple(tuple(Cell(one) if isinstance(one, str) else one for one in row) for row in rows)
+    return Block(heading, cells, folded)
 
 
 def made_record(command: str, content: Content) -> dict[str, Any]:

@@ -3,6 +3,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import r2_score
 
@@ -12,6 +13,7 @@ from s2gnn.experiments.figures.leaderboard import (
     CLASSIFIERS,
     REGRESSORS,
     answer,
+    calibration_floor,
     draw_known,
     expected_calibration_error,
     load_encoded,
@@ -54,6 +56,43 @@ def test_calibration_errors_of_known_cases():
     expected = (4 * abs(0.75 - 0.95) + 2 * abs(0.5 - 0.65)) / 6
     assert expected_calibration_error(confidence, correct) == pytest.approx(expected)
     assert expected_calibration_error(np.ones(3), np.ones(3, dtype=bool)) == 0
+
+
+def test_calibrated_probabilities_have_the_calibration_error_of_chance():
+    # 25 rows in one bin, each correct with probability 0.75: the mean of |binomial / 25 − 0.75|.
+    exact = binom(25, 0.75).expect(lambda hits: abs(hits / 25 - 0.75))
+    assert calibration_floor(np.full(25, 0.75)) == pytest.approx(exact, rel=0.35)
+    assert calibration_floor(np.full(25_000, 0.75)) < 0.005
+    assert calibration_floor(np.ones(25)) == 0
+
+
+def test_a_row_without_a_probability_is_a_guess():
+    X = np.array([0.0, 1.0, 0.1, 1e6])[:, None]  # no label reaches the last row by label spreading
+    with np.errstate(invalid="ignore"):
+        _, confidence = answer(CLASSIFIERS["label spreading"](0), leaderboard.Draw(X, np.array([0, 1, 0, 1]), 2))
+    assert confidence is not None
+    assert confidence[1] == 0.5
+
+
+def test_the_summary_counts_only_tables_that_all_methods_have():
+    def row(data, model, *scores):
+        own = {"known": 5, "calibration_error": None, "calibration_floor": None}
+        return {"data": data, "model": model, "scores": scores, **own}
+
+    methods = ("S2GNNClassifier", "logistic regression", "random forest")
+    scores = {"first": (0.80, 0.85, 0.70), "second": (0.90, 0.60, 0.60)}
+    rows = [row(data, model, score) for data, own in scores.items() for model, score in zip(methods, own, strict=True)]
+    rows.append(row("unfinished", "S2GNNClassifier", 0.1))
+    content = {"rows": rows, "draws": [0], "most_rows": 10}
+    shown = leaderboard.LEADERBOARD.tabulate
+    summary, details = shown(content, methods=methods).blocks
+    lines = {line[0].text: [cell.text for cell in line[1:]] for line in summary.rows}
+    assert lines["mean rank"] == ["1.50", "1.75", "2.75"]
+    assert lines["mean of 2 tables"] == ["85.0", "72.5", "65.0"]
+    assert lines["largest loss against the better of logistic regression and random forest"] == ["5.0", "0.0", "15.0"]
+    assert lines["tables with a loss of more than 3"] == ["1", "0", "1"]
+    assert [line[0].text for line in details.rows] == ["first", "second", "unfinished"]
+    assert details.folded
 
 
 def test_every_method_answers_for_the_unlabelled_rows():

@@ -47,6 +47,7 @@ KNOWN_VALUES = 50
 DRAWS = (0, 1, 2)
 MOST_ROWS = 2_000  # rows beyond the labelled ones, drawn anew with the labels
 BINS = 10  # of the expected calibration error
+LARGE_LOSS = 0.03  # of an accuracy or R²
 SIMULATIONS = 20  # of perfectly calibrated predictions
 REFERENCES = {"S2GNNClassifier": ("logistic regression", "random forest"), "S2GNNRegressor": ("ridge", "random forest")}
 
@@ -223,34 +224,40 @@ def _measure(at: Measurement, estimators: Mapping[str, Callable[[int], Any]], bu
 
 
 def _tabulate(content: Content, methods: Sequence[str], heading: str, factor: int, digits: int, note: str) -> Table:
-    """For each number of known targets: ranks, means, losses and calibration errors of tables that all methods have.
-
-    Then every table.
-    """
-    blocks = []
+    """For each number of known targets a summary of the tables that all methods have; then every table, folded."""
+    summaries, details = [], []
     for known, rows in grouped(content["rows"], "known").items():
         flat = pd.DataFrame([{**row, "score": factor * np.mean(row["scores"])} for row in rows])
-        frame = flat.pivot(index="data", columns="model", values="score").reindex(columns=list(methods))
-        complete, lines = frame.dropna(), list[list[str | Cell]]()
+        frames = {
+            field: flat.pivot(index="data", columns="model", values=field).reindex(columns=list(methods)).astype(float)
+            for field in ("score", "calibration_error", "calibration_floor")
+        }
+        complete = frames["score"].dropna()
         if len(complete):
-            reference = complete[list(REFERENCES[methods[0]])].max(axis=1)
-            losses = (-complete.sub(reference, axis=0).min()).clip(lower=0)
-            errors = flat.pivot(index="data", columns="model", values="calibration_error").reindex(
-                columns=list(methods)
-            )
-            lines = [
-                ["mean rank", *_marked(complete.rank(axis=1, ascending=False).mean(), 2, smallest=True)],
-                [f"mean of {len(complete)} tables", *_marked(complete.mean(), digits)],
-                [
-                    f"largest loss against the better of {' and '.join(REFERENCES[methods[0]])}",
-                    *(f"{loss:.{digits}f}" for loss in losses),
-                ],
-            ]
-            if errors.notna().any(axis=None):
-                lines.append(["calibration error", *_texts(errors.loc[complete.index].astype(float).mean(), 3)])
-        lines += [[str(name), *_marked(scores, digits)] for name, scores in frame.iterrows()]
-        blocks.append(block(heading.format(known), lines))
-    return Table("", ("", *methods), tuple(blocks), (note.format(len(content["draws"]), content["most_rows"]),))
+            lines = _summary(complete, REFERENCES[methods[0]], LARGE_LOSS * factor, digits)
+            calibration = {"calibration error": "calibration_error", "of it by chance": "calibration_floor"}
+            for name, field in calibration.items():
+                means = frames[field].loc[complete.index].mean()
+                lines += [[name, *_texts(means, 3)]] if means.notna().any() else []
+            summaries.append(block(heading.format(known), lines))
+        every = [[str(name), *_marked(scores, digits)] for name, scores in frames["score"].iterrows()]
+        details.append(block(f"{heading.format(known)}: every table", every, folded=True))
+    notes = (note.format(len(content["draws"]), content["most_rows"]),)
+    return Table("", ("", *methods), (*summaries, *details), notes)
+
+
+def _summary(scores: pd.DataFrame, references: tuple[str, str], large: float, digits: int) -> list[list[str | Cell]]:
+    """Mean ranks, mean scores, and losses against the better of two references, from scores (tables, methods)."""
+    losses = scores[list(references)].max(axis=1).to_numpy()[:, None] - scores
+    return [
+        ["mean rank", *_marked(scores.rank(axis=1, ascending=False).mean(), 2, smallest=True)],
+        [f"mean of {len(scores)} tables", *_marked(scores.mean(), digits)],
+        [
+            f"largest loss against the better of {' and '.join(references)}",
+            *_texts(losses.max().clip(lower=0) + 0.0, digits),  # no −0.0
+        ],
+        [f"tables with a loss of more than {large:.{digits}g}", *_texts((losses > large).sum(), 0)],
+    ]
 
 
 def _texts(numbers: "pd.Series[float]", digits: int) -> list[str]:
@@ -298,7 +305,8 @@ LEADERBOARD = _leaderboard(
     factor=100,
     digits=1,
     note="Mean over {} draws of the labels, on at most {:,} unlabelled rows of each table. Every method has its "
-    "defaults and the same encoded columns. Calibration error: expected, ten bins, mean over tables.",
+    "defaults and the same encoded columns. Calibration error: expected, ten bins, mean over tables; "
+    "perfectly calibrated probabilities would have the part by chance on as many rows.",
 )
 VALUES_LEADERBOARD = _leaderboard(
     "leaderboard-values",
