@@ -14,9 +14,11 @@ from s2gnn.data.splits import VALIDATION_SEEDS
 from s2gnn.errors import SeedError
 from s2gnn.experiments import BUDGETS, Records, load_task, make_experiment
 from s2gnn.experiments.experiment import canonical_json
+from s2gnn.experiments.jobs import Job, expected_seconds
 from s2gnn.experiments.protocols import FAIR, Rung
+from s2gnn.experiments.queue import Queue, SearchQueue, missing_jobs
 from s2gnn.experiments.records import RecordsFolder, search_records
-from s2gnn.experiments.run import Job, Queue, SearchQueue, expected_seconds, missing_jobs, run_experiments, run_jobs
+from s2gnn.experiments.run import run_experiments, run_jobs
 from s2gnn.experiments.tasks import Run
 from tests.experiments.made_records import append
 
@@ -143,7 +145,7 @@ def test_no_run_starts_that_would_not_finish_in_time(records, listener, monkeypa
 
 def test_a_run_that_took_longer_than_expected_sets_the_time_of_the_next(records, monkeypatch):
     slow = SimpleNamespace(run=lambda seed: Run(seed, {"test_accuracy": 0.9}, 100.0))
-    monkeypatch.setattr("s2gnn.experiments.run.load_task", lambda experiment: slow)
+    monkeypatch.setattr("s2gnn.experiments.jobs.load_task", lambda experiment: slow)
     queue = [replace(job, seconds=1.0) for job in missing_jobs([experiment(seeds=3)], records)]
     run_jobs(Queue(queue), records, end=time.time() + 50)
     assert len(records.read()) == 1
@@ -213,7 +215,7 @@ def failing_with(error, fails, monkeypatch):
         task.__class__ = type(kind.__name__, (kind,), {"fit": fit_or_fail})
         return task
 
-    monkeypatch.setattr("s2gnn.experiments.run.load_task", load)
+    monkeypatch.setattr("s2gnn.experiments.jobs.load_task", load)
 
 
 def test_hyperparameters_found_on_one_graph_are_tested_on_another(records, listener):
@@ -278,7 +280,7 @@ def test_data_that_cannot_be_loaded_fail_the_run_and_not_the_configuration(recor
     def load(experiment):
         raise ValueError(f"{experiment.data} is damaged")
 
-    monkeypatch.setattr("s2gnn.experiments.run.load_task", load)
+    monkeypatch.setattr("s2gnn.experiments.jobs.load_task", load)
     failures = run_experiments([experiment("mlp")], records, listener, budget=SEARCH)
     assert all(failure.endswith("ValueError: digits is damaged") for failure in failures)
     assert len(failures) == 4
@@ -307,7 +309,8 @@ def test_a_killed_process_leaves_no_record_of_its_trial(records):
 KILLED_RUNS = """
 import json, os, random, signal, sys, time
 from s2gnn.experiments.records import Records
-from s2gnn.experiments.run import Queue, missing_jobs, run_jobs
+from s2gnn.experiments.queue import Queue, missing_jobs
+from s2gnn.experiments.run import run_jobs
 from tests.experiments.test_run import KILLED
 
 def run(path):

@@ -18,7 +18,7 @@ from s2gnn.data.splits import VALIDATION_SEEDS, dataset_split
 from s2gnn.errors import NonFiniteLossError, SeedError
 from s2gnn.experiments import make_experiment
 from s2gnn.experiments.protocols import FAIR, TEN_FOLD
-from s2gnn.experiments.run import search_module
+from s2gnn.experiments.queue import search_module
 from s2gnn.experiments.search import MAX_RETRIES, SearchConfig, search, search_result
 from s2gnn.experiments.search_space import draw_values, search_space
 from s2gnn.experiments.search_storage import open_storage

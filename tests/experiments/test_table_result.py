@@ -7,9 +7,9 @@ import pytest
 
 from s2gnn.experiments import BUDGETS
 from s2gnn.experiments.halving import Search
+from s2gnn.experiments.queue import missing_jobs
 from s2gnn.experiments.records import Records, RecordsFolder
 from s2gnn.experiments.registry import find_study
-from s2gnn.experiments.run import missing_jobs
 from s2gnn.experiments.study import ALL, Selection
 from s2gnn.experiments.table import load_table
 from s2gnn.experiments.table_scores import Column

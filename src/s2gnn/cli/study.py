@@ -24,11 +24,13 @@ from s2gnn.errors import InputError
 from s2gnn.experiments.compare import KnownRuns
 from s2gnn.experiments.experiment import Experiment, make_experiment
 from s2gnn.experiments.figures.overview import OverviewStudy, headline, overview_text
+from s2gnn.experiments.jobs import Progress
 from s2gnn.experiments.measured import MeasuredStudy
 from s2gnn.experiments.protocols import BUDGETS, PROTOCOLS, Budget, named_budget, named_protocol
+from s2gnn.experiments.queue import search_module
 from s2gnn.experiments.records import Records, RecordsFolder
 from s2gnn.experiments.registry import find_study, studies
-from s2gnn.experiments.run import Progress, run_experiments, search_module, search_progress
+from s2gnn.experiments.run import run_experiments, search_progress
 from s2gnn.experiments.study import Selection, TrainedStudy
 from s2gnn.experiments.summary import HEADER, runs_of_experiments, summary_json, summary_row, summary_table
 from s2gnn.experiments.table import TableStudy

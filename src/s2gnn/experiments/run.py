@@ -1,79 +1,25 @@
-"""Run experiments: a resumable queue of seeds with a time budget, in one process or several."""
+"""Run experiments: resumable, with a time limit, in one process or several."""
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property
-from importlib import import_module
-from importlib.util import find_spec
 from operator import attrgetter
-from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from s2gnn import provenance
-from s2gnn.data.splits import VALIDATION_SEEDS
-from s2gnn.errors import InputError
-from s2gnn.experiments.experiment import Experiment, canonical_json
+from s2gnn.experiments.experiment import Experiment
+from s2gnn.experiments.jobs import Job, Outcome, Progress, Report, Worker, expected_seconds
 from s2gnn.experiments.protocols import Budget
+from s2gnn.experiments.queue import Queue, SearchQueue, missing_jobs
 from s2gnn.experiments.records import Record, Records, search_records
-from s2gnn.experiments.tasks import Run, Task, load_task
-from s2gnn.learning.classical import CLASSICAL
 from s2gnn.learning.many import computing_with, threads_per_run
 from s2gnn.learning.pool import in_processes
 from s2gnn.progress import duration
 
 if TYPE_CHECKING:
-    from s2gnn.experiments.halving import Search
     from s2gnn.experiments.search import SearchResult
-
-# The first seeds of every experiment run before the next ones of any, so that an unfinished study covers all cells.
-_SEEDS_A_ROUND = 5
-_TIMED_EPOCHS = 5
-
-
-@dataclass(frozen=True)
-class Job:
-    """One seed of an experiment, and the seconds that it is expected to take."""
-
-    experiment: Experiment
-    seed: int
-    seconds: float = 0.0
-
-    @cached_property
-    def run(self) -> tuple[str, int]:
-        """Identifies the run: the key of the experiment and the seed."""
-        return self.experiment.key, self.seed
-
-    @property
-    def trial(self) -> bool:
-        """Whether the run is a trial of a search, which is not tested."""
-        return self.seed in VALIDATION_SEEDS
-
-    @property
-    def epochs(self) -> int:
-        """Maximum number of epochs; a classical baseline counts as one."""
-        return _most_epochs(self.experiment.describe())
-
-    @property
-    def title(self) -> str:
-        """The job in a few words."""
-        return f"{self.experiment.title}, {self.experiment.protocol.run} {self.seed}"
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What is in progress, and how many runs or trials of how many are finished."""
-
-    description: str
-    finished: int
-    total: int
-    seconds_left: float = 0.0
-
-
-# Receives a sentence, such as an estimate, or the progress when something has started or ended.
-Report = Callable[[str | Progress], None]
 
 
 def run_experiments(
@@ -128,115 +74,6 @@ def run_experiments(
             )
             for failed in queue.failed_trials:
                 report(failed)
-
-
-class Queue:
-    """Runs in the order in which they start.
-
-    Attributes:
-        total: number of runs.
-        seconds: that all of them are expected to take.
-        recorded: number of runs that have a record by now.
-        failed_trials: why trials failed, one line each.
-    """
-
-    def __init__(self, jobs: Sequence[Job]) -> None:
-        self.total, self.seconds, self.recorded = len(jobs), sum(job.seconds for job in jobs), 0
-        self.failed_trials: list[str] = []
-        self._jobs = iter(jobs)
-
-    def next(self) -> Job | None:
-        """The run to start now; `None` if there is none before another one ends."""
-        return next(self._jobs, None)
-
-    def take(self, job: Job, record: Record) -> None:
-        """Learn the result of a run."""
-        self.recorded += 1
-        if record.error is not None:
-            self.failed_trials.append(f"{job.title}: {record.error}")
-
-
-class SearchQueue(Queue):
-    """Searches and the test seeds of what they find: an experiment starts when those before it wait for a result."""
-
-    def __init__(
-        self,
-        experiments: Iterable[Experiment],
-        records: Records,
-        budget: Budget,
-        threads: int,
-        report: Report,
-        searched_on: Mapping[str, Experiment] = MappingProxyType({}),
-    ) -> None:
-        new_search = search_module("halving").Search
-        self._searches = [new_search(each, budget, searched_on.get(each.key)) for each in experiments]
-        trials, tested = search_records(records).read(), records.read()
-        known = [*trials, *(record for record in tested if record.search == budget.name)]
-        self._scores = {(record.key, record.seed): record.metrics.get("validation", 0.0) for record in known}
-        self._started: set[tuple[str, int]] = set()
-        defaults = (each for search in self._searches for each in (search.configurations[0], search.tested))
-        first = {each.key: Job(each, each.seeds[0]) for each in defaults}
-        timed = expected_seconds(list(first.values()), [*trials, *tested], threads, report)
-        self._seconds_an_epoch = {job.experiment.key: job.seconds / job.epochs for job in timed}
-        planned = (self._job(search, *run) for search in self._searches for run in self._missing(search))
-        super().__init__(list({job.run: job for job in planned}.values()))
-
-    def _missing(self, search: "Search", *, now: bool = False) -> Iterator[tuple[Experiment, int]]:
-        """The runs of a search and of its test without a score; only those that can start `now`, or all."""
-        for experiments in search.rounds(self._scores):
-            runs = [(each, seed) for each in experiments for seed in each.seeds]
-            missing = [(each, seed) for each, seed in runs if (each.key, seed) not in self._scores]
-            yield from missing
-            if missing and now:
-                return
-
-    def _job(self, search: "Search", experiment: Experiment, seed: int) -> Job:
-        job = Job(experiment, seed)
-        default = search.configurations[0] if job.trial else search.tested
-        return replace(job, seconds=self._seconds_an_epoch[default.key] * job.epochs)
-
-    def next(self) -> Job | None:
-        """See `Queue`."""
-        for search in list(self._searches):
-            missing = list(self._missing(search, now=True))
-            if not missing:
-                self._searches.remove(search)
-            for experiment, seed in missing:
-                if (experiment.key, seed) not in self._started:
-                    self._started.add((experiment.key, seed))
-                    return self._job(search, experiment, seed)
-        return None
-
-    def take(self, job: Job, record: Record) -> None:
-        """See `Queue`."""
-        super().take(job, record)
-        self._scores[record.key, record.seed] = record.metrics.get("validation", 0.0)
-
-
-def search_module(name: str) -> ModuleType:
-    """A module of `s2gnn.experiments` that needs Optuna."""
-    if find_spec("optuna") is None:
-        raise InputError("a search needs Optuna, which is not installed: pip install 's2gnn[search]'")
-    return import_module(f"s2gnn.experiments.{name}")
-
-
-def search_progress(result: "SearchResult") -> Progress:
-    """The state of a search."""
-    best = "" if result.score is None else f", best {100 * result.score:.2f} %"
-    description = f"{result.experiment.title}: {result.running} running{best}"
-    return Progress(description, result.finished, result.trials)
-
-
-def missing_jobs(experiments: Iterable[Experiment], records: Records) -> list[Job]:
-    """The runs without a record, each once, the first seeds of every experiment first."""
-    known = {(record.key, record.seed) for record in records.read() if record.search is None}
-    queue: list[tuple[int, Job]] = []
-    for experiment in experiments:
-        key = experiment.key
-        missing = [seed for seed in experiment.seeds if (key, seed) not in known]
-        known.update((key, seed) for seed in missing)
-        queue += [(place // _SEEDS_A_ROUND, Job(experiment, seed)) for place, seed in enumerate(missing)]
-    return [job for _, job in sorted(queue, key=lambda found: found[0])]
 
 
 def run_jobs(
@@ -325,11 +162,8 @@ def run_jobs(
     return list(failures.values())
 
 
-Outcome = tuple[Job, Run | str]
-
-
 def _outcomes(next_job: Callable[[], Job | None], jobs: int, threads: int) -> Generator[Outcome, None, None]:
-    work = _Worker()
+    work = Worker()
     if jobs > 1:
         with closing(in_processes(work, next_job, jobs, threads, title=attrgetter("title"))) as outcomes:
             yield from outcomes
@@ -340,86 +174,8 @@ def _outcomes(next_job: Callable[[], Job | None], jobs: int, threads: int) -> Ge
         yield outcome
 
 
-class _Worker:
-    """Runs jobs one after the other, and keeps the data of the last one."""
-
-    def __init__(self) -> None:
-        self._loaded: Task[Any] | None = None
-
-    def task(self, experiment: Experiment) -> Task[Any]:
-        """The task of an experiment, on the data that is loaded if it is the same."""
-        if self._loaded is None or _data_of(self._loaded.experiment) != _data_of(experiment):
-            self._loaded = None  # frees the data before other data is loaded
-            self._loaded = load_task(experiment)
-        elif self._loaded.experiment != experiment:
-            self._loaded = self._loaded.with_experiment(experiment)
-        return self._loaded
-
-    def __call__(self, job: Job) -> Outcome:
-        try:
-            task = self.task(job.experiment)
-            return job, task.trial(job.seed) if job.trial else task.run(job.seed)
-        except Exception as error:  # noqa: BLE001  one failure must not cost the other experiments their time
-            return job, f"{job.title}: {type(error).__name__}: {error}"
-
-
-def _data_of(experiment: Experiment) -> tuple[object, ...]:
-    return experiment.task, experiment.data, experiment.graph, experiment.k, experiment.model in CLASSICAL
-
-
-def expected_seconds(
-    queue: Sequence[Job], records: Iterable[Record], threads: int, report: Report = lambda _: None
-) -> list[Job]:
-    """The jobs with the time that each may take, by records of the same model and graph, or by timing a few epochs."""
-    known: dict[str, list[float]] = {}
-    for record in records:
-        if record.error is None and record.budget.get("threads") == threads:
-            known.setdefault(_costs_like(record.experiment), []).append(record.seconds / _trained_epochs(record))
-    likes = [_costs_like(job.experiment.describe()) for job in queue]
-    unknown = len(set(likes) - known.keys())
-    if unknown:
-        report(f"timing a few epochs of {unknown} configuration{'s' if unknown > 1 else ''} without records")
-    timed, worker, alone = [], _Worker(), len({job.run[0] for job in queue}) == 1
-    for job, like in zip(queue, likes, strict=True):
-        if like not in known:
-            known[like] = [_seconds_an_epoch(worker, job, threads, alone=alone)]
-        an_epoch = sum(known[like]) / len(known[like])
-        timed.append(replace(job, seconds=an_epoch * job.epochs))
-    return timed
-
-
-def _costs_like(description: Mapping[str, Any]) -> str:
-    """The same for experiments whose epochs cost the same: all but what is trained how long and how fast."""
-    free, free_arguments = ("lr", "weight_decay", "protocol", "share"), ("dropout", "epsilon", "initial_epsilon")
-    return canonical_json(
-        {
-            **{name: value for name, value in description.items() if name not in free},
-            "arguments": {name: v for name, v in description["arguments"].items() if name not in free_arguments},
-            "batches": [description["protocol"].get(name) for name in ("batch_size", "folds")],
-        }
-    )
-
-
-def _most_epochs(description: dict[str, Any]) -> int:
-    return 1 if description["model"] in CLASSICAL else int(description["protocol"]["epochs"])
-
-
-def _trained_epochs(record: Record) -> int:
-    most, patience = _most_epochs(record.experiment), record.experiment["protocol"].get("patience")
-    return most if patience is None else min(most, int(record.metrics["epoch"]) + 1 + patience)
-
-
-def _seconds_an_epoch(worker: _Worker, job: Job, threads: int, *, alone: bool) -> float:
-    """By a few epochs; an experiment that cannot be run is bad input if `alone`, else it fails when its turn comes."""
-    short = replace(job.experiment.protocol, epochs=_TIMED_EPOCHS, patience=None)
-    experiment = replace(job.experiment, protocol=short)
-    with computing_with(threads):
-        try:
-            task = worker.task(experiment)
-            task.run(job.seed)  # warms up
-            timed = task.run(job.seed)
-        except Exception as error:
-            if alone and isinstance(error, InputError):
-                raise
-            return 0.0  # the run itself reports its failure, and the others must not wait for that
-    return timed.seconds / Job(experiment, job.seed).epochs
+def search_progress(result: "SearchResult") -> Progress:
+    """The state of a search."""
+    best = "" if result.score is None else f", best {100 * result.score:.2f} %"
+    description = f"{result.experiment.title}: {result.running} running{best}"
+    return Progress(description, result.finished, result.trials)
