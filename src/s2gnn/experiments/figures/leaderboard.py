@@ -240,7 +240,7 @@ def _tabulate(content: Content, methods: Sequence[str], heading: str, factor: in
                 means = frames[field].loc[complete.index].mean()
                 lines += [[name, *_texts(means, 3)]] if means.notna().any() else []
             summaries.append(block(heading.format(known), lines))
-        every = [[str(name), *_marked(scores, digits)] for name, scores in frames["score"].iterrows()]
+        every: list[list[str | Cell]] = [[str(name), *_marked(row, digits)] for name, row in frames["score"].iterrows()]
         details.append(block(f"{heading.format(known)}: every table", every, folded=True))
     notes = (note.format(len(content["draws"]), content["most_rows"]),)
     return Table("", ("", *methods), (*summaries, *details), notes)
