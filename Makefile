@@ -13,15 +13,16 @@ ifeq ($(origin S2GNN_DATA), undefined)
   endif
 endif
 
-.PHONY: help demo test test-gpu lint format types docs clean
+.PHONY: help demo test test-gpu test-loaders lint format types docs clean
 
 help:
-	@echo "make demo      compare S2-GNN with four other methods on handwritten digits, and draw the result"
-	@echo "make test      lint, types and tests"
-	@echo "make test-gpu  test the GPU kernels: on a GPU if there is one, else in Triton's interpreter"
-	@echo "make docs      build the documentation site: build/site/index.html"
-	@echo "make format    rewrite the code in the project's style"
-	@echo "make clean     remove the environment and caches"
+	@echo "make demo         compare S2-GNN with four other methods on handwritten digits, and draw the result"
+	@echo "make test         lint, types and tests"
+	@echo "make test-gpu     test the GPU kernels: on a GPU if there is one, else in Triton's interpreter"
+	@echo "make test-loaders test PyG's neighbour samplers, which need torch-sparse: compiling it takes 10 to 20 minutes"
+	@echo "make docs         build the documentation site: build/site/index.html"
+	@echo "make format       rewrite the code in the project's style"
+	@echo "make clean        remove the environment and caches"
 
 $(READY): pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/s2gnn/operators/native/*)
 	$(PYTHON) -m venv $(VENV)
@@ -40,6 +41,11 @@ test-gpu: $(READY)
 	$(BIN)/python -c "import triton" 2>/dev/null || $(BIN)/pip install --quiet --constraint constraints.txt --no-deps triton
 	$(if $(shell command -v nvidia-smi),,TRITON_INTERPRET=1) OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 tests/operators/test_gpu.py
 	$(BIN)/pytest tests/bench/test_compiled.py
+
+# Compiled against the installed PyTorch; there are no wheels for every release of it.
+test-loaders: $(READY)
+	$(BIN)/python -c "import torch_sparse" 2>/dev/null || $(BIN)/pip install --quiet --constraint constraints.txt --no-deps --no-build-isolation torch-scatter torch-sparse
+	OMP_NUM_THREADS=1 $(BIN)/pytest tests/pyg
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -59,6 +59,13 @@ def test_one_graph_of_code_serves_both_ways_and_changing_sizes(layer, epsilon, w
     assert not torch._dynamo.utils.counters["graph_break"]
 
 
+def test_code_without_constants():
+    conv = PyGS2Conv(5, 4, 3, 0.7, "mlp")
+    compiled = torch.compile(conv, fullgraph=True, backend="aot_eager", dynamic=True)  # epsilon is a symbol as well
+    for arguments in calls("edges", 0.7):
+        torch.testing.assert_close(compiled(*arguments), conv(*arguments))
+
+
 def test_an_index_out_of_range_is_an_error_in_compiled_code_too():
     compiled = torch.compile(S2Conv(5, 4, 3, 0.7), fullgraph=True, backend="aot_eager")
     with pytest.raises((IndexError, RuntimeError), match="out of (range|bounds)"):

@@ -103,14 +103,6 @@ def test_sparse_matrices_are_transposed_adjacency_matrices():
         torch.testing.assert_close(conv(X, form(index.flip(0), weight, N)), expected)
 
 
-def test_a_sparse_tensor_is_a_transposed_adjacency_matrix():
-    sparse = pytest.importorskip("torch_sparse")
-    conv, (index, weight) = make(), DIRECTED
-    expected = conv(X, index, weight)
-    adjacency = sparse.SparseTensor(row=index[1], col=index[0], value=weight, sparse_sizes=(N, N))
-    torch.testing.assert_close(conv(X, adjacency), expected)
-
-
 def test_flow_turns_every_edge_around():
     conv, turned = make(), make(flow="target_to_source")
     turned.load_state_dict(conv.state_dict())
@@ -213,6 +205,23 @@ def test_the_width_of_the_input_can_be_left_open(residual):
     assert make(-1, IN, residual=True)(X, INDEX, WEIGHT).shape == (N, IN)
 
 
+@pytest.mark.parametrize("residual", [False, True])
+def test_the_state_of_a_layer_that_waits_for_input(residual):
+    waiting = make(-1, OUT, residual=residual)
+    with torch.no_grad():
+        waiting.fusion.mu.fill_(7.0)
+    other = make(-1, OUT, residual=residual)
+    other.load_state_dict(waiting.state_dict())
+    assert other.in_channels == -1
+    assert torch.equal(other.fusion.mu, torch.full((ALPHA + 1,), 7.0))
+    assert other(X, INDEX, WEIGHT).shape == (N, OUT)
+    assert all(not tensor.requires_grad for tensor in other.state_dict().values())
+    with pytest.raises(InputError, match="epsilon=0.8, but this one has epsilon=1"):
+        S2Conv(-1, OUT, ALPHA, residual=residual).load_state_dict(waiting.state_dict())
+    with pytest.raises(RuntimeError, match="load an uninitialized parameter into an initialized one"):
+        make(residual=residual).load_state_dict(waiting.state_dict())
+
+
 def test_a_cached_layer_builds_its_operator_once():
     conv, fresh = make(cached=True), make()
     fresh.load_state_dict(conv.state_dict())
@@ -305,6 +314,16 @@ def test_to_hetero_with_bases_weighs_messages_by_relation():
         assert all(weight.grad.abs().max() > 0 for weight in weights)
     ours, reference = ({key: value.shape for key, value in out.items()} for out in found)
     assert ours == reference
+
+
+def test_to_hetero_with_bases_takes_edge_weights_as_columns():
+    torch.manual_seed(0)
+    model = to_hetero_with_bases(TwoLayers(), (NODE_TYPES, RELATIONS), num_bases=2, in_channels={"x": IN})
+    columns = {relation: weight[:, None] for relation, weight in WEIGHTS.items()}  # PyG joins them by dimension -2
+    out = model({"paper": X}, EDGES, columns)["paper"]
+    assert out.shape == (N, 3)
+    doubled = model({"paper": X}, EDGES, columns | {RELATIONS[0]: 2 * columns[RELATIONS[0]]})["paper"]
+    assert (doubled - out).abs().max() > 0.01
 
 
 class OneLayer(torch.nn.Module):
@@ -425,49 +444,3 @@ class S2Model(BasicGNN):
 def test_a_basic_gnn_of_these_layers_has_the_shapes_of_a_gcn():
     ours, reference = S2Model(IN, 8, 2, OUT, dropout=0.1), GCN(IN, 8, 2, OUT, dropout=0.1)
     assert ours(X, INDEX, WEIGHT).shape == reference(X, INDEX, WEIGHT).shape
-
-
-try:
-    import torch_sparse  # noqa: F401
-
-    SAMPLES = True
-except ImportError:
-    SAMPLES = False
-needs_samplers = pytest.mark.skipif(not SAMPLES, reason="sampling neighbours needs torch-sparse or pyg-lib")
-
-
-@needs_samplers
-@pytest.mark.parametrize("options", [{}, {"subgraph_type": "induced"}, {"subgraph_type": "bidirectional"}])
-def test_neighbours_that_pyg_samples(options):
-    from torch_geometric.loader import NeighborLoader
-
-    model, data = TwoLayers().eval(), Data(X, INDEX, edge_weight=WEIGHT)
-    seen = 0
-    for batch in NeighborLoader(data, num_neighbors=[2, 2], batch_size=5, **options):
-        assert model(batch.x, batch.edge_index, batch.edge_weight).shape == (batch.num_nodes, 3)
-        seen += batch.batch_size
-    assert seen == N
-
-
-@needs_samplers
-def test_all_neighbours_of_a_seed_in_one_layer_give_its_output_on_the_graph():
-    """The edges into the seeds are all sampled; their sources get the degrees of the batch, one hop needs two."""
-    from torch_geometric.loader import LinkNeighborLoader, NeighborLoader
-
-    conv, data = make(), Data(X, INDEX, edge_weight=WEIGHT)
-    expected = conv(X, INDEX, WEIGHT)
-    for batch in NeighborLoader(data, num_neighbors=[-1, -1], batch_size=4):
-        out = conv(batch.x, batch.edge_index, batch.edge_weight)[: batch.batch_size]
-        torch.testing.assert_close(out, expected[batch.n_id[: batch.batch_size]])
-    for batch in LinkNeighborLoader(data, num_neighbors=[-1, -1], batch_size=4, edge_label_index=INDEX):
-        assert conv(batch.x, batch.edge_index, batch.edge_weight).shape == (batch.num_nodes, OUT)
-
-
-@needs_samplers
-def test_inference_layer_by_layer():
-    from torch_geometric.loader import NeighborLoader
-
-    model, data = S2Model(IN, 8, 2, OUT).eval(), Data(X, INDEX)
-    loader = NeighborLoader(data, num_neighbors=[-1], batch_size=5)
-    with torch.no_grad():
-        assert model.inference(loader).shape == (N, OUT)

@@ -192,7 +192,7 @@ def check_alpha(alpha: int) -> None:
 
 def check_epsilon(epsilon: float) -> None:
     """Raise unless `epsilon` is finite and not negative."""
-    if not (isinstance(epsilon, int | float | np.number) and math.isfinite(epsilon) and epsilon >= 0):
+    if not (isinstance(epsilon, int | float | np.number) and 0 <= epsilon < math.inf):
         raise InputError(f"epsilon is {epsilon!r}, but it must be a finite number >= 0")
 
 

@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.parameter import UninitializedParameter
+from torch.nn.parameter import UninitializedParameter, is_lazy
 from torch_geometric import EdgeIndex
 from torch_geometric.nn import MessagePassing
 from torch_geometric.utils import is_sparse, to_edge_index
@@ -198,6 +198,10 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
             _materialize(self.skip, in_channels, self.out_channels)
         self.reset_parameters()
 
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        # A parameter without a shape cannot be detached.
+        super()._save_to_state_dict(destination, prefix, keep_vars or self.in_channels == -1)
+
     def __repr__(self) -> str:
         return nn.Module.__repr__(self)
 
@@ -212,8 +216,9 @@ def _materialize(parameter: Any, *shape: int) -> None:
 
 
 def _fill_from(conv: S2Conv, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
-    if f"{prefix}weight" in state_dict:
-        conv._fill(state_dict[f"{prefix}weight"].shape[1])
+    weight = state_dict.get(f"{prefix}weight")
+    if weight is not None and not is_lazy(weight):
+        conv._fill(weight.shape[1])
 
 
 def edge_list(
