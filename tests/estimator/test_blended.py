@@ -27,7 +27,7 @@ def regressor():
 
 def test_members_are_blended_into_the_answers(classifier):
     assert classifier.predictions_.shape == (3, 178, 3)
-    np.testing.assert_array_equal(classifier.predictions_[0], classifier.base_predictions_)
+    np.testing.assert_array_equal(classifier.predictions_[0], classifier.members_.base.predictions)
     np.testing.assert_array_equal(classifier.label_distributions_, classifier.blend_.apply(classifier.predictions_))
     np.testing.assert_allclose(classifier.label_distributions_.sum(axis=1), 1)
     assert np.mean((classifier.transduction_ == Y)[LABELS < 0]) > 0.9

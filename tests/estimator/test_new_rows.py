@@ -88,7 +88,7 @@ def test_an_answer_does_not_depend_on_the_other_rows(tables, monkeypatch):
     mixed = classifier.predict_proba(np.vstack([X[:3], new[::-1], X[3:5]]))
     np.testing.assert_allclose(mixed[3:-2], together[::-1], atol=1e-12)
     np.testing.assert_array_equal(mixed[:3], classifier.label_distributions_[:3])
-    monkeypatch.setattr("s2gnn.estimator.transductive.VALUES_AT_ONCE", 1)
+    monkeypatch.setattr("s2gnn.estimator.members.VALUES_AT_ONCE", 1)
     np.testing.assert_allclose(classifier.predict_proba(new), together, atol=1e-12)
 
 
@@ -163,4 +163,4 @@ def test_states_are_those_of_the_trained_network(tables):
     inputs, op = network.prepare(classifier.features_, classifier.graph_)
     with torch.no_grad():
         hidden = network.convs[0](inputs, op)
-    np.testing.assert_array_equal(classifier.frozen_networks_[1].hidden[0], hidden.numpy())
+    np.testing.assert_array_equal(classifier.members_.frozen[1].hidden[0], hidden.numpy())

@@ -4,8 +4,8 @@ import sys
 from typing import Any
 
 from s2gnn.estimator import TableModel
+from s2gnn.estimator.members import VALUES_AT_ONCE
 from s2gnn.estimator.training import number_of_networks
-from s2gnn.estimator.transductive import VALUES_AT_ONCE
 from s2gnn.resources import available_bytes, peak_bytes
 
 # Bytes: libraries not loaded yet, and memory that they do not return.

@@ -12,6 +12,7 @@ from s2gnn.estimator.base_predictor import BasePredictor
 from s2gnn.estimator.blending import Blend, ClassBlend, ValueBlend
 from s2gnn.estimator.classifier import S2GNNClassifier
 from s2gnn.estimator.features import NormalScores
+from s2gnn.estimator.members import BaseMember
 from s2gnn.estimator.regressor import S2GNNRegressor
 
 LEARNER = "learner."  # prefix of the arrays of the base predictor
@@ -27,32 +28,38 @@ def described_blends(estimator: S2GNNClassifier | S2GNNRegressor) -> dict[str, A
 
 def blended_arrays(estimator: S2GNNClassifier | S2GNNRegressor) -> dict[str, NDArray[Any]]:
     """The arrays by name."""
-    assert estimator.base_ is not None
-    assert estimator.normal_scores_ is not None
+    base, smoothed = estimator.members_.base, estimator.smoothed_
+    assert base is not None
+    assert smoothed is not None
     return {
         "predictions": estimator.predictions_,
-        "smoothed": estimator.smoothed_,
-        "smoothing_rows": estimator.smoothing_rows_,
-        "smoothing_known": estimator.smoothing_known_,
-        "base_inputs": estimator.base_inputs_,
-        "column_weights": estimator.column_weights_,
-        "score_values": estimator.normal_scores_.values,
-        "score_scores": estimator.normal_scores_.scores,
-        **{f"{LEARNER}{name}": array for name, array in estimator.base_.arrays().items()},
+        "smoothed": smoothed,
+        "smoothing_rows": base.labelled,
+        "smoothing_known": base.known,
+        "base_inputs": base.inputs,
+        "column_weights": base.column_weights,
+        "score_values": base.normal_scores.values,
+        "score_scores": base.normal_scores.scores,
+        **{f"{LEARNER}{name}": array for name, array in base.predictor.arrays().items()},
     }
 
 
-def restore_blended(
-    estimator: S2GNNClassifier | S2GNNRegressor, blends: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
-) -> None:
-    """Give the estimator, which has its features and classes, what the two functions above stored.
+def restored_blended(
+    shape: tuple[int, int], n_classes: int | None, blends: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> tuple[BaseMember, NDArray[np.float64], NDArray[np.float64], Blend]:
+    """What the two functions above stored: base member, smoothed signal, predictions of all members, their blend.
+
+    Args:
+        shape: of the features, (N, M).
+        n_classes: C; `None` for values.
+        blends: of `described_blends`.
+        arrays: of `blended_arrays`.
 
     Raises:
         InputError: if the arrays do not fit together; damaged content may also raise other errors, see `DAMAGE`.
     """
-    n, columns = estimator.features_.shape
-    classifies = isinstance(estimator, S2GNNClassifier)
-    outputs = len(estimator.classes_) if isinstance(estimator, S2GNNClassifier) else 1
+    n, columns = shape
+    outputs = n_classes or 1
     rows, n_knots = arrays["smoothing_rows"].astype(np.int64), len(arrays["score_values"])
     shapes = {
         "predictions": (N_MEMBERS, n, outputs),
@@ -64,36 +71,38 @@ def restore_blended(
         "score_scores": (n_knots, columns),
     }
     found = {name: arrays[name].astype(np.float64) for name in shapes}
-    for name, shape in shapes.items():
-        if found[name].shape != shape or not np.isfinite(found[name]).all():
+    for name, expected in shapes.items():
+        if found[name].shape != expected or not np.isfinite(found[name]).all():
             raise InputError(f"it has {name} of shape {found[name].shape}, or not finite")
     if not len(rows) or not ((np.diff(rows) > 0).all() and rows[0] >= 0 and rows[-1] < n):
         raise InputError(f"it has labelled rows outside 0..{n - 1}")
-    members, learners = (_blend(blends[name], outputs, classifies) for name in ("members", "learners"))
+    members, learners = (_blend(blends[name], n_classes) for name in ("members", "learners"))
     if members is None or len(members.weights) != N_MEMBERS:
         raise InputError(f"it has a blend that is not of {N_MEMBERS} members")
     own = {name.removeprefix(LEARNER): array for name, array in arrays.items() if name.startswith(LEARNER)}
-    estimator.base_ = BasePredictor.from_arrays(own, learners, columns, outputs)
-    estimator.blend_ = members
-    estimator.normal_scores_ = NormalScores(found["score_values"], found["score_scores"])
-    estimator.predictions_, estimator.base_predictions_ = found["predictions"], found["predictions"][0]
-    estimator.smoothed_, estimator.base_inputs_ = found["smoothed"], found["base_inputs"]
-    estimator.smoothing_rows_, estimator.smoothing_known_ = rows, found["smoothing_known"]
-    estimator.column_weights_ = found["column_weights"]
-    estimator.network_input_ = estimator._network_input(estimator.features_, estimator.base_inputs_)
+    base = BaseMember(
+        BasePredictor.from_arrays(own, learners, columns, outputs),
+        NormalScores(found["score_values"], found["score_scores"]),
+        found["column_weights"],
+        found["predictions"][0],
+        found["base_inputs"],
+        rows,
+        found["smoothing_known"],
+    )
+    return base, found["smoothed"], found["predictions"], members
 
 
-def _blend(stored: Mapping[str, Any] | None, outputs: int, classifies: bool) -> Blend | None:
+def _blend(stored: Mapping[str, Any] | None, n_classes: int | None) -> Blend | None:
     """A blend with positive numbers, as many weights as temperatures, and odds for every class."""
     if stored is None:
         return None
     numbers = {name: tuple(map(float, np.atleast_1d(value))) for name, value in stored.items()}
     if not all(0 < number < np.inf for of_name in numbers.values() for number in of_name):
         raise InputError(f"it has a blend with numbers that are not positive: {dict(stored)}")
-    if not classifies:
+    if n_classes is None:
         return ValueBlend(**numbers)
     (temperature,) = numbers.pop("temperature")
     blend = ClassBlend(temperature=temperature, **numbers)
-    if len(blend.temperatures) != len(blend.weights) or len(blend.odds) != outputs:
+    if len(blend.temperatures) != len(blend.weights) or len(blend.odds) != n_classes:
         raise InputError(f"it has a blend of other members or classes: {dict(stored)}")
     return blend

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
@@ -15,13 +14,11 @@ from sklearn.utils.validation import column_or_1d
 from s2gnn.errors import InputError
 from s2gnn.estimator.blending import ClassBlend, class_shares
 from s2gnn.estimator.evaluation import HiddenPredictions
-from s2gnn.estimator.learners import KnownTargets
-from s2gnn.estimator.training import Objective
+from s2gnn.estimator.outputs import ClassOutputs
 from s2gnn.estimator.transductive import MEMBER_PRIOR, TransductiveEstimator
 from s2gnn.tables.labels import is_unlabelled, known_labels
 
 SMALLEST_WEIGHT = 1e-9
-SMALLEST_INPUT = 0.01  # added to probabilities before the networks see their logarithms
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -77,7 +74,6 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         features_: the scaled columns of the training rows, dense or CSR, (N, M).
         scaling_: how the columns were scaled: `centre` and `width`, (M,) each.
         base_: the `BasePredictor`; `None` for the networks alone.
-        base_predictions_: its predictions for the training rows, (N, C).
         column_weights_: square roots of the importance of the columns, 1 in the mean of squares, (M,).
         graph_: the `Graph` of the training rows.
         network_input_: the training rows as the networks see them, (N, M + C), or `features_` for networks alone.
@@ -147,12 +143,9 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         self.classes_, codes = np.unique(labels, return_inverse=True)
         return rows, codes
 
-    def _objective(self, rows: NDArray[np.int64], targets: NDArray[Any]) -> Objective:
-        present, codes = np.unique(targets, return_inverse=True)  # evaluation may hide all labels of a class
-        y = np.zeros(self.features_.shape[0], dtype=np.int64)
-        y[rows] = codes
+    def _outputs(self, targets: NDArray[Any]) -> ClassOutputs:
         weights = self._class_weights(targets) if self.network == "s2gnn" else None  # else `_weighted_classes`
-        return Objective(y, rows, len(present), class_weight=weights)
+        return ClassOutputs(len(self.classes_), np.unique(targets), weights)
 
     def _class_weights(self, targets: NDArray[Any]) -> NDArray[np.float64] | None:
         """The weights of the classes that are present among `targets`; `None` if all count the same."""
@@ -165,36 +158,6 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
             weight = {label: value for label, value in weight.items() if label not in hidden}
         weights = compute_class_weight(weight, classes=self.classes_[present], y=self.classes_[targets])
         return np.asarray(np.maximum(weights, SMALLEST_WEIGHT))
-
-    def _learner_targets(self, targets: NDArray[Any]) -> KnownTargets:
-        present, codes = np.unique(targets, return_inverse=True)
-        return KnownTargets(codes, len(present))
-
-    def _base_inputs(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
-        logs = np.log(base + SMALLEST_INPUT)
-        centred: NDArray[np.float64] = logs - logs.mean(axis=1, keepdims=True)
-        return centred
-
-    def _smoothing_start(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
-        return base
-
-    def _smoothing_known(self, held_out: NDArray[np.float64], known: KnownTargets) -> NDArray[np.float64]:
-        return np.asarray(np.eye(held_out.shape[1])[known.values])
-
-    def _from_smoothed(self, signal: NDArray[np.float64], base: NDArray[np.float64]) -> NDArray[np.float64]:
-        total = signal.sum(axis=1, keepdims=True)  # zero at a row that no signal reaches
-        return np.where(total > 0, signal / np.where(total > 0, total, 1.0), base)
-
-    def _from_networks(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
-        probabilities: NDArray[np.float64] = softmax(logits, axis=2).mean(axis=0)
-        return probabilities
-
-    def _all_classes(self, predictions: NDArray[np.float64]) -> NDArray[np.float64]:
-        if predictions.shape[1] == len(self.classes_):
-            return predictions
-        answers = np.zeros((len(predictions), len(self.classes_)))
-        answers[:, np.unique(np.asarray(self.targets_))] = predictions
-        return answers
 
     def _weighted_classes(self, answers: NDArray[np.float64]) -> NDArray[np.float64]:
         weights = self._class_weights(np.asarray(self.targets_))
@@ -217,6 +180,6 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         predicted = blend.apply(hidden.members).argmax(axis=1)
         accuracy = float(np.mean([np.mean(predicted[hidden.targets == c] == c) for c in np.unique(hidden.targets)]))
         shares = np.bincount(np.asarray(self.targets_)) / self.n_labelled_
-        unlabelled = np.delete(blend.apply(self.predictions_), self.smoothing_rows_, axis=0)
+        unlabelled = np.delete(blend.apply(self.predictions_), np.asarray(self.labelled_), axis=0)
         found = class_shares(unlabelled, shares, accuracy, self.n_labelled_ / len(shares))
         return replace(blend, odds=tuple((found / shares).tolist()))

@@ -16,14 +16,16 @@ from safetensors.torch import load, save
 from sklearn.utils.validation import check_is_fitted
 
 from s2gnn.errors import InputError
-from s2gnn.estimator.blended_content import blended_arrays, described_blends, restore_blended
+from s2gnn.estimator.blended_content import blended_arrays, described_blends, restored_blended
 from s2gnn.estimator.blending import GraphGain, Measure
 from s2gnn.estimator.card import Estimator, ModelCard
 from s2gnn.estimator.classifier import S2GNNClassifier
 from s2gnn.estimator.evaluation import Evaluation
 from s2gnn.estimator.features import DIGEST_SIZE, Scaling, SeenRows
-from s2gnn.estimator.new_rows import freeze
+from s2gnn.estimator.members import Members
+from s2gnn.estimator.outputs import ClassOutputs, Outputs, ValueOutputs
 from s2gnn.estimator.regressor import S2GNNRegressor
+from s2gnn.estimator.training import Ensemble
 from s2gnn.estimator.training_graph import Attachment, GaussianAttachment, LearnedAttachment
 from s2gnn.graphs import Graph
 from s2gnn.learning import History
@@ -129,32 +131,30 @@ def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
     scaling = Scaling(*(arrays[name].astype(np.float64).reshape(columns) for name in ("centre", "width")))
     finite = all(np.isfinite(numbers).all() for numbers in (logits, scaling.centre, scaling.width))
     _require(finite and bool((scaling.width > 0).all()), "logits or scales that are not finite")
-    estimator.graph_, estimator.features_, estimator.scaling_, estimator.seen_rows_ = graph, features, scaling, seen
-    estimator.attachment_ = _attachment(description["attachment"])
-    estimator.networks_ = _networks(content.weights, config, n_networks)
-    estimator.history_ = tuple(History(**history) for history in description["histories"])
-    estimator.kept_epochs_ = tuple(description["kept_epochs"])
-    _require(len(estimator.history_) == len(estimator.kept_epochs_) == n_networks, "histories of other networks")
+    estimator.features_, estimator.scaling_, estimator.seen_rows_ = features, scaling, seen
+    histories, kept_epochs = description["histories"], description["kept_epochs"]
+    _require(len(histories) == len(kept_epochs) == n_networks, "histories of other networks")
+    networks = _networks(content.weights, config, n_networks)
+    trained = Ensemble(networks, logits, tuple(History(**one) for one in histories), tuple(kept_epochs))
     estimator.n_labelled_ = int(description["n_labelled"])
-    if isinstance(estimator, S2GNNClassifier):
-        classes = arrays["classes"]
-        estimator.classes_ = classes.astype(object) if "classes_were_objects" in arrays else classes
-        _require(classes.shape == (config.out_channels,), f"{len(classes)} classes")
-    else:
-        estimator.target_mean_, estimator.target_scale_ = arrays["target"].astype(np.float64).tolist()
-    estimator.logits_, estimator.network_input_ = logits, features
+    outputs, n_classes = _outputs(estimator, arrays, config)
     estimator.labelled_ = estimator.targets_ = estimator.evaluation_ = estimator.graph_gain_ = None
-    estimator.base_ = estimator.blend_ = estimator.normal_scores_ = estimator.hidden_ = None
-    estimator.column_weights_ = np.ones(columns)
+    estimator.blend_ = estimator.normal_scores_ = estimator.hidden_ = None
+    joined = (graph, _attachment(description["attachment"]))
     if estimator.network == "blended":
         own = {name.removeprefix(BLENDED): array for name, array in arrays.items() if name.startswith(BLENDED)}
-        restore_blended(estimator, description["blends"], own)
+        base, signal, predictions, estimator.blend_ = restored_blended(
+            features.shape, n_classes, description["blends"], own
+        )
+        estimator.normal_scores_ = base.normal_scores
+        inputs = base.network_input(features, base.inputs)
     else:
-        estimator.predictions_ = estimator._from_networks(logits)[None]
-    inputs = estimator.network_input_
+        base, signal, predictions, inputs = None, None, outputs.from_networks(logits)[None], features
     _require(inputs.shape == (n, config.in_channels), f"inputs of shape {inputs.shape}")
-    estimator.frozen_networks_, _ = freeze(estimator.networks_, inputs, graph)
-    estimator.answers_ = estimator._answers(estimator.predictions_)
+    epsilon = estimator.smoothing_epsilon
+    estimator.members_ = Members(outputs, base, features, *joined, inputs, trained, epsilon, signal, predictions)
+    _require(len(estimator.members_.frozen) == n_networks, "networks of another graph")
+    estimator.answers_ = estimator._answers(predictions)
     if description.get("graph_gain") is not None:
         gain = GraphGain(**description["graph_gain"])
         _require(
@@ -163,6 +163,19 @@ def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
         _require(gain.measure in get_args(Measure), f"a graph gain in {gain.measure!r}")
         estimator.graph_gain_ = gain
     return estimator, None if content.evidence is None else _restore_evidence(estimator, content.evidence)
+
+
+def _outputs(
+    estimator: Estimator, arrays: Mapping[str, NDArray[Any]], config: S2GNNConfig
+) -> tuple[Outputs, int | None]:
+    """What the estimator predicts, and the number of classes, which it is given."""
+    if not isinstance(estimator, S2GNNClassifier):
+        mean, scale = arrays["target"].astype(np.float64).tolist()
+        return ValueOutputs(mean, scale, config.out_channels), None
+    classes = arrays["classes"]
+    estimator.classes_ = classes.astype(object) if "classes_were_objects" in arrays else classes
+    _require(classes.shape == (config.out_channels,), f"{len(classes)} classes")
+    return ClassOutputs(len(classes), np.arange(len(classes))), len(classes)
 
 
 def _networks(weights: bytes, config: S2GNNConfig, n_networks: int) -> tuple[S2GNN, ...]:

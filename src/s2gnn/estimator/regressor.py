@@ -10,8 +10,8 @@ from sklearn.metrics import r2_score
 
 from s2gnn.estimator.blending import ValueBlend
 from s2gnn.estimator.evaluation import HiddenPredictions
-from s2gnn.estimator.learners import KnownTargets
-from s2gnn.estimator.training import Objective, WeightDecay
+from s2gnn.estimator.outputs import ValueOutputs
+from s2gnn.estimator.training import WeightDecay
 from s2gnn.estimator.transductive import MEMBER_PRIOR, TransductiveEstimator
 from s2gnn.nn.arguments import positive_integer
 from s2gnn.tables.labels import known_values
@@ -43,6 +43,22 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
         """The value for each training row, (N,)."""
         return self.answers_[:, 0]
 
+    @property
+    def target_mean_(self) -> float:
+        """The mean of the known values."""
+        return self._value_outputs.mean
+
+    @property
+    def target_scale_(self) -> float:
+        """The standard deviation of the known values."""
+        return self._value_outputs.scale
+
+    @property
+    def _value_outputs(self) -> ValueOutputs:
+        outputs = self.members_.outputs
+        assert isinstance(outputs, ValueOutputs)
+        return outputs
+
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The value for each row of `X` (Q, M), (Q,); training rows and new ones as in `S2GNNClassifier`."""
         return self._predicted(X)[:, 0]
@@ -56,36 +72,9 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
     def _known_targets(self, y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
         return known_values(y)
 
-    def _objective(self, rows: NDArray[np.int64], targets: NDArray[Any]) -> Objective:
-        self.target_mean_, self.target_scale_ = float(targets.mean()), float(targets.std()) or 1.0
-        values = np.zeros(self.features_.shape[0])
-        values[rows] = (targets - self.target_mean_) / self.target_scale_
+    def _outputs(self, targets: NDArray[Any]) -> ValueOutputs:
         outputs = positive_integer(self.hidden_channels, "hidden_channels")
-        return Objective(np.broadcast_to(values[:, None], (len(values), outputs)), rows, outputs, "squared-error")
-
-    def _learner_targets(self, targets: NDArray[Any]) -> KnownTargets:
-        return KnownTargets(targets, None)
-
-    def _base_inputs(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
-        scaled: NDArray[np.float64] = (base - self.target_mean_) / self.target_scale_
-        return scaled
-
-    def _smoothing_start(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.zeros_like(base)  # errors are smoothed, and unknown ones start at zero
-
-    def _smoothing_known(self, held_out: NDArray[np.float64], known: KnownTargets) -> NDArray[np.float64]:
-        errors: NDArray[np.float64] = known.values[:, None] - held_out
-        return errors
-
-    def _from_smoothed(self, signal: NDArray[np.float64], base: NDArray[np.float64]) -> NDArray[np.float64]:
-        return base + signal
-
-    def _from_networks(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
-        means: NDArray[np.float64] = self.target_mean_ + self.target_scale_ * logits.mean(axis=(0, 2))
-        return means[:, None]
-
-    def _all_classes(self, predictions: NDArray[np.float64]) -> NDArray[np.float64]:
-        return predictions
+        return ValueOutputs(float(targets.mean()), float(targets.std()) or 1.0, outputs)
 
     def _blend_for(self, hidden: HiddenPredictions | None) -> ValueBlend | None:
         if self.network == "s2gnn":

@@ -12,7 +12,6 @@ from s2gnn.analysis import EdgeNoise, NoiseStability, edge_noise_stability, edge
 from s2gnn.analysis.noise_picture import TITLES, Curve, draw_noise_row
 from s2gnn.errors import InputError
 from s2gnn.estimator.classifier import S2GNNClassifier
-from s2gnn.estimator.new_rows import freeze
 from s2gnn.estimator.regressor import S2GNNRegressor
 from s2gnn.graphs import Graph
 from s2gnn.render import Block, Cell, Table
@@ -39,9 +38,7 @@ def on_graph(estimator: Estimator, graph: Graph) -> Estimator:
             f"the graph has {graph.n_nodes} nodes, but the estimator was trained on {estimator.graph_.n_nodes} rows"
         )
     other = copy.copy(estimator)
-    other.graph_ = graph
-    other.frozen_networks_, logits = freeze(other.networks_, other.network_input_, graph)
-    other._combine(logits)
+    other.members_ = estimator.members_.on_graph(graph)
     other.answers_ = other._answers(other.predictions_)
     return other
 

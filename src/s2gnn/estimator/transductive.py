@@ -5,12 +5,12 @@ predictor, graph, smoothing, networks), blend by what the hidden labels showed.
 """
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
@@ -21,9 +21,8 @@ from s2gnn.estimator.base_predictor import BasePredictor
 from s2gnn.estimator.blending import Blend, GraphGain, cross_blended
 from s2gnn.estimator.evaluation import Evaluation, HiddenPredictions, hidden_folds, number_of_folds
 from s2gnn.estimator.features import NormalScores, Scaling, SeenRows, in_form_of, varies
-from s2gnn.estimator.learners import KnownTargets
-from s2gnn.estimator.new_rows import FrozenDegrees, freeze, logits_of_new
-from s2gnn.estimator.smoothing import smoothed, smoothed_new
+from s2gnn.estimator.members import BaseMember, Members
+from s2gnn.estimator.outputs import Outputs
 from s2gnn.estimator.training import (
     Ensemble,
     Fraction,
@@ -36,9 +35,10 @@ from s2gnn.estimator.training import (
     train_ensemble,
     weight_decay_for,
 )
-from s2gnn.estimator.training_graph import check_graph_arguments, training_graph
+from s2gnn.estimator.training_graph import Attachment, check_graph_arguments, training_graph
+from s2gnn.graphs import Graph
 from s2gnn.graphs.features import checked_features
-from s2gnn.learning import FitConfig
+from s2gnn.learning import FitConfig, History
 from s2gnn.nn import S2GNN, S2GNNConfig
 from s2gnn.nn.conv import NormName
 from s2gnn.nn.epsilon import EpsilonName
@@ -47,10 +47,7 @@ from s2gnn.nn.inputs import NetworkInput
 from s2gnn.operators import GraphOperator
 from s2gnn.progress import progress_bar
 
-VALUES_AT_ONCE = 2**21  # of intermediate results for new rows
 FOLDS = 5
-# The columns of the network's input, together, in units of one standardised column.
-INPUT_SCALE = 2.0
 
 # The number of labels that each member explains before any is seen, see `blend_weights`: base, smoothed, networks.
 # Smoothed predictions are the best of the three on most tables, and networks vary most.
@@ -60,7 +57,7 @@ NetworkName = Literal["blended", "s2gnn"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)  # writes the constructor, from which scikit-learn reads the parameters
-class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
+class TransductiveEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """Predictions from the columns, then from the graph of all rows of a table, learned from the rows with a target.
 
     See `S2GNNClassifier` for parameters and attributes. A subclass defines what targets and outputs mean.
@@ -112,12 +109,12 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         self.scaling_ = Scaling.of(X, standardise=bool(self.scale))
         self.features_ = self.scaling_.apply(X)  # (N, M)
         self.normal_scores_ = NormalScores.of(self.features_) if self.network == "blended" else None
-        self.column_weights_ = np.ones(X.shape[1])
-        if not self._graph_depends_on_labels:
-            self._build_graph(adjacency)
-        self.hidden_ = self._predict_hidden(rows, targets) if self.network == "blended" else None
-        self._learn(rows, targets)
-        self.frozen_networks_, _ = freeze(self.networks_, self.network_input_, self.graph_)
+        joined = None if self._graph_depends_on_labels else self._joined(self._columns(), adjacency)
+        self.hidden_ = self._predict_hidden(rows, targets, joined) if self.network == "blended" else None
+        self.labelled_: NDArray[np.int64] | None = rows
+        self.targets_: NDArray[Any] | None = targets
+        self.n_labelled_ = len(rows)
+        self.members_ = self._learn(rows, targets, joined)
         self.blend_ = self._blend_for(self.hidden_)
         self.answers_ = self._answers(self.predictions_)
         self.evaluation_: Evaluation | None = None
@@ -126,25 +123,30 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
             self.evaluation_, self.graph_gain_ = self._evaluated(self.hidden_)
         return self
 
-    def _learn(self, rows: NDArray[np.int64], targets: NDArray[Any]) -> None:
-        """Learn from the `targets` (n,) of `rows` (n,), and predict every row of the graph by every member.
+    def _learn(
+        self, rows: NDArray[np.int64], targets: NDArray[Any], joined: tuple[Graph, Attachment | None] | None
+    ) -> Members:
+        """The members learned from the `targets` (n,) of `rows` (n,).
 
-        The members are the base predictor, its predictions smoothed over the graph, and the networks; or the networks
-        alone.
+        They are the base predictor, its predictions smoothed over the graph, and the networks; or the networks alone.
+        `joined` is the graph and how new rows are joined to it; `None` if it depends on the labels.
         """
-        self.labelled_: NDArray[np.int64] | None = rows
-        self.targets_: NDArray[Any] | None = targets
-        self.n_labelled_ = len(rows)
-        objective = self._objective(rows, targets)
-        self.base_: BasePredictor | None = None
-        if self.network == "blended":
-            self._predict_from_columns(rows, targets)
-        if self._graph_depends_on_labels:
-            self._build_graph()
-        blended = self.network == "blended"
-        self.network_input_ = self._network_input(self.features_, self.base_inputs_) if blended else self.features_
+        outputs = self._outputs(targets)
+        base, network_input = None, self.features_
+        if self.normal_scores_ is not None:
+            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+            base = BaseMember.fit(self.features_, self.normal_scores_, rows, targets, outputs, seed)
+            network_input = base.network_input(self.features_, base.inputs)
+        if joined is None:
+            assert base is not None
+            joined = self._joined(base.weighted_columns(self.features_))
+        objective = outputs.objective(targets, rows, self.features_.shape[0])
+        trained = self._train_s2gnn(network_input, joined[0], objective)
+        return Members.of(outputs, base, self.features_, joined, network_input, trained, self.smoothing_epsilon)
+
+    def _train_s2gnn(self, network_input: Any, graph: Graph, objective: Objective) -> Ensemble[S2GNN]:
         config = S2GNNConfig(
-            in_channels=self.network_input_.shape[1],
+            in_channels=network_input.shape[1],
             hidden_channels=self.hidden_channels,
             out_channels=objective.n_outputs,
             num_layers=self.num_layers,
@@ -155,57 +157,16 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
             norm=self.norm,
             residual=self.residual,
         )
-        trained = self.train_networks(
+        return self.train_networks(
             lambda: S2GNN.from_config(config),
-            lambda network: network.prepare(self.network_input_, self.graph_),
+            lambda network: network.prepare(network_input, graph),
             objective,
-            number_of_networks(self.n_networks, self.graph_.n_nodes, alone=self.network == "s2gnn"),
+            number_of_networks(self.n_networks, graph.n_nodes, alone=self.network == "s2gnn"),
         )
-        self.networks_ = trained.networks
-        self.history_ = trained.histories
-        self.kept_epochs_ = trained.kept_epochs
-        self._combine(trained.logits)
-
-    def _predict_from_columns(self, rows: NDArray[np.int64], targets: NDArray[Any]) -> None:
-        """Fit the base predictor, and predict every row; labelled rows also while their own target is hidden."""
-        assert self.normal_scores_ is not None
-        known = self._learner_targets(targets)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        scores = self.normal_scores_.apply(self.features_)
-        self.base_, held_out, importance = BasePredictor.fit(self.features_[rows], scores[rows], known, seed)
-        self.base_predictions_ = self.base_.predict(self.features_, scores)  # (N, outputs)
-        self.column_weights_ = np.sqrt(importance)  # (M,)
-        # A network that sees how well the base predictor remembers a label would trust it too much elsewhere.
-        unbiased = self.base_predictions_.copy()
-        unbiased[rows] = held_out
-        self.base_inputs_ = self._base_inputs(unbiased)  # (N, outputs)
-        self.smoothing_rows_ = rows
-        self.smoothing_known_ = self._smoothing_known(held_out, known)  # (n, outputs)
-
-    def _build_graph(self, adjacency: Any = None) -> None:
-        columns = self._graph_columns(self.features_)
-        self.graph_, self.attachment_ = training_graph(
-            self.graph, columns, self.k, adjacency, progress=bool(self.verbose)
-        )
-
-    def _combine(self, logits: NDArray[np.float64]) -> None:
-        """Keep the networks' outputs, and the predictions of all members for all rows on the present graph."""
-        self.logits_ = logits  # (number of networks, N, outputs)
-        members = [self._from_networks(logits)]
-        if self.base_ is not None:
-            self.smoothed_ = smoothed(
-                self._smoothing_start(self.base_predictions_),
-                self.graph_,
-                self.smoothing_rows_,
-                self.smoothing_known_,
-                alpha=self.alpha,
-                epsilon=self._smoothing_epsilon,
-            )  # (N, outputs)
-            members = [self.base_predictions_, self._from_smoothed(self.smoothed_, self.base_predictions_), *members]
-        self.predictions_ = np.stack([self._all_classes(member) for member in members])  # (members, N, answers)
 
     @property
-    def _smoothing_epsilon(self) -> float:
+    def smoothing_epsilon(self) -> float:
+        """The weight of a row itself in smoothing."""
         return 1.0 if self.epsilon == "learn" else float(self.epsilon)
 
     @property
@@ -213,59 +174,80 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         """Whether distances weight the columns by their importance: in k-NN graphs, unless the networks are alone."""
         return self.graph == "knn" and self.network == "blended"
 
-    def _graph_columns(self, features: Any) -> Any:
-        """The columns (Q, M) that distances are measured on."""
-        if self.normal_scores_ is None:
-            return features
-        return _weighted(self.normal_scores_.apply(features), self.column_weights_)
+    def _columns(self) -> Any:
+        """The columns (N, M) that graphs which do not depend on labels are made of."""
+        return self.features_ if self.normal_scores_ is None else self.normal_scores_.apply(self.features_)
 
-    def _network_input(self, features: Any, base_inputs: NDArray[np.float64]) -> Any:
-        """Weighted columns and base predictions, (Q, M + outputs)."""
-        scale = INPUT_SCALE / np.sqrt(features.shape[1])
-        columns = _weighted(self._graph_columns(features), scale)
-        if sp.issparse(columns):
-            return sp.csr_array(sp.hstack([columns, base_inputs]))
-        return np.hstack([columns, base_inputs])
+    def _joined(self, columns: Any, adjacency: Any = None) -> tuple[Graph, Attachment | None]:
+        """The graph of the rows of `columns` (N, M), and how new rows are joined to it."""
+        return training_graph(self.graph, columns, self.k, adjacency, progress=bool(self.verbose))
 
+    @property
+    def graph_(self) -> Graph:
+        """The graph of the training rows."""
+        return self.members_.graph
+
+    @property
+    def attachment_(self) -> Attachment | None:
+        """How new rows are joined to the graph; `None` if they cannot be."""
+        return self.members_.attachment
+
+    @property
+    def base_(self) -> BasePredictor | None:
+        """The base predictor; `None` for networks alone."""
+        return None if self.members_.base is None else self.members_.base.predictor
+
+    @property
+    def column_weights_(self) -> NDArray[np.float64]:
+        """Square roots of the importance of the columns, (M,); ones for networks alone."""
+        return np.ones(self.n_features_in_) if self.members_.base is None else self.members_.base.column_weights
+
+    @property
+    def network_input_(self) -> Any:
+        """The training rows as the networks see them, (N, inputs)."""
+        return self.members_.network_input
+
+    @property
+    def networks_(self) -> tuple[S2GNN, ...]:
+        """The trained networks."""
+        return self.members_.trained.networks
+
+    @property
+    def history_(self) -> tuple[History, ...]:
+        """How the training of each network went."""
+        return self.members_.trained.histories
+
+    @property
+    def kept_epochs_(self) -> tuple[int, ...]:
+        """The epoch, counted from 0, whose weights each network has."""
+        return self.members_.trained.kept_epochs
+
+    @property
+    def logits_(self) -> NDArray[np.float64]:
+        """The networks' outputs for the training rows, (number of networks, N, outputs)."""
+        return self.members_.trained.logits
+
+    @property
+    def smoothed_(self) -> NDArray[np.float64] | None:
+        """The signal smoothed over the graph, (N, outputs); `None` for networks alone."""
+        return self.members_.smoothed
+
+    @property
+    def predictions_(self) -> NDArray[np.float64]:
+        """The members' predictions for the training rows, (members, N, answers)."""
+        return self.members_.predictions
+
+    @abstractmethod
     def _known_targets(self, y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """The rows whose target is known, (n,), and their classes 0..C−1 or values, (n,)."""
-        raise NotImplementedError
 
-    def _learner_targets(self, targets: NDArray[Any]) -> KnownTargets:
-        """The targets (n,) as the base predictor learns them; classes without a target are left out."""
-        raise NotImplementedError
+    @abstractmethod
+    def _outputs(self, targets: NDArray[Any]) -> Outputs:
+        """What is predicted, given the known targets (n,)."""
 
-    def _objective(self, rows: NDArray[np.int64], targets: NDArray[Any]) -> Objective:
-        """What the networks learn from the targets (n,) of `rows` (n,)."""
-        raise NotImplementedError
-
-    def _base_inputs(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Base predictions (Q, outputs) as inputs of the networks."""
-        raise NotImplementedError
-
-    def _smoothing_start(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The signal to smooth, (Q, outputs), at rows without a label."""
-        raise NotImplementedError
-
-    def _smoothing_known(self, held_out: NDArray[np.float64], known: KnownTargets) -> NDArray[np.float64]:
-        """The signal at labelled rows, (n, outputs), given their targets and base predictions without them."""
-        raise NotImplementedError
-
-    def _from_smoothed(self, signal: NDArray[np.float64], base: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Predictions (Q, outputs) of a smoothed signal."""
-        raise NotImplementedError
-
-    def _from_networks(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Predictions (Q, outputs) of the networks' outputs (number of networks, Q, network outputs)."""
-        raise NotImplementedError
-
-    def _all_classes(self, predictions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Predictions with a column for every class, also those without a target."""
-        raise NotImplementedError
-
+    @abstractmethod
     def _blend_for(self, hidden: HiddenPredictions | None) -> Blend | None:
         """How the members' predictions become answers; `None` for the networks alone."""
-        raise NotImplementedError
 
     def _weighted_classes(self, answers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Answers (n, answers) with probabilities multiplied by the weights of the classes, if the user gave any."""
@@ -339,7 +321,8 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         assert self.targets_ is not None
         hidden = self.hidden_ if (folds, evaluated, seed) == (FOLDS, None, 0) else None
         if hidden is None:
-            hidden = self._predict_hidden(self.labelled_, self.targets_, folds, evaluated=evaluated, seed=seed)
+            joined = None if self._graph_depends_on_labels else (self.graph_, self.attachment_)
+            hidden = self._predict_hidden(self.labelled_, self.targets_, joined, folds, evaluated=evaluated, seed=seed)
         if hidden is None:
             return None
         self.evaluation_, self.graph_gain_ = self._evaluated(hidden)
@@ -349,6 +332,7 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         self,
         rows: NDArray[np.int64],
         targets: NDArray[Any],
+        joined: tuple[Graph, Attachment | None] | None,
         folds: int = FOLDS,
         *,
         evaluated: int | None = None,
@@ -364,8 +348,8 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
         with progress_bar("predicting hidden labels", shown=bool(self.verbose) and len(parts) > 1) as show:
             for fold, hidden in enumerate(parts):
                 other = copy.copy(self).set_params(verbose=bool(self.verbose) and len(parts) == 1)
-                other._learn(np.delete(rows, hidden), np.delete(targets, hidden))
-                predicted.append(other.predictions_[:, rows[hidden]])
+                members = other._learn(np.delete(rows, hidden), np.delete(targets, hidden), joined)
+                predicted.append(members.predictions[:, rows[hidden]])
                 fold_of[hidden] = fold
                 show((fold + 1) / len(parts))
         done = np.flatnonzero(fold_of >= 0)
@@ -412,32 +396,11 @@ class TransductiveEstimator(BaseEstimator):  # type: ignore[misc]
                 f"row {new[0]} of X was not in the training table, whose rows all have the same features, so that it "
                 "cannot be joined to the precomputed graph: fit again on a graph that has it as an unlabelled row"
             )
-        config = self.networks_[0].config
-        width = max(config.in_channels, config.hidden_channels, config.out_channels)
-        at_once = max(1, VALUES_AT_ONCE // ((config.alpha + 1) * width))
-        trained_columns = self._graph_columns(self.features_)
+        at_once = self.members_.rows_at_once
         with progress_bar("predicting", shown=bool(self.verbose)) as show:
             for start in range(0, len(new), at_once):
                 rows = new[start : start + at_once]
                 features = in_form_of(self.scaling_.apply(X[rows]), self.features_)
-                edges = self.attachment_.edges(trained_columns, self.graph_.degrees, self._graph_columns(features))
-                answers[rows] = self._answers(self._members_of_new(features, edges))
+                answers[rows] = self._answers(self.members_.predict_new(features))
                 show((start + len(rows)) / len(new))
         return answers
-
-    def _members_of_new(self, features: Any, edges: sp.csr_array) -> NDArray[np.float64]:
-        """The members' predictions (members, Q, answers) for new rows, joined to the training rows by `edges`."""
-        if self.base_ is None or self.normal_scores_ is None:
-            logits = logits_of_new(self.frozen_networks_, self.network_input_, features, edges)
-            return self._from_networks(logits)[None]
-        base = self.base_.predict(features, self.normal_scores_.apply(features))
-        network_input = self._network_input(features, self._base_inputs(base))
-        logits = logits_of_new(self.frozen_networks_, self.network_input_, network_input, edges)
-        degrees = FrozenDegrees.of(self.graph_, self.alpha, self._smoothing_epsilon)
-        signal = smoothed_new(self._smoothing_start(base), self.smoothed_, edges, degrees)
-        return np.stack([base, self._from_smoothed(signal, base), self._from_networks(logits)])
-
-
-def _weighted(columns: Any, weights: NDArray[np.float64] | float) -> Any:
-    """Columns (Q, M), dense or CSR, times their weights (M,) or one weight."""
-    return sp.csr_array(columns.multiply(weights)) if sp.issparse(columns) else columns * weights

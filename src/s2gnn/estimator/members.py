@@ -1,0 +1,183 @@
+"""The members of an estimator, as learned from one set of labels, and their predictions for training and new rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from s2gnn.estimator.base_predictor import BasePredictor
+from s2gnn.estimator.features import NormalScores
+from s2gnn.estimator.new_rows import FrozenDegrees, FrozenNetwork, freeze, logits_of_new
+from s2gnn.estimator.outputs import Outputs
+from s2gnn.estimator.smoothing import smoothed, smoothed_new
+from s2gnn.estimator.training import Ensemble
+from s2gnn.estimator.training_graph import Attachment
+from s2gnn.graphs import Graph
+from s2gnn.nn import S2GNN
+
+VALUES_AT_ONCE = 2**21  # of intermediate results for new rows
+# The columns of the network's input, together, in units of one standardised column.
+INPUT_SCALE = 2.0
+
+
+@dataclass(frozen=True)
+class BaseMember:
+    """The base predictor with what the graph and the networks take from it.
+
+    Attributes:
+        predictor: from the columns.
+        normal_scores: of the columns.
+        column_weights: square roots of the importance of the columns, (M,).
+        predictions: for the training rows, (N, outputs).
+        inputs: the same as the networks see them, labelled rows predicted while their own target was hidden: a network
+            that sees how well the base predictor remembers a label would trust it too much elsewhere, (N, outputs).
+        labelled: the labelled rows, (n,).
+        known: the signal that smoothing keeps at these rows, (n, outputs).
+    """
+
+    predictor: BasePredictor
+    normal_scores: NormalScores
+    column_weights: NDArray[np.float64]
+    predictions: NDArray[np.float64]
+    inputs: NDArray[np.float64]
+    labelled: NDArray[np.int64]
+    known: NDArray[np.float64]
+
+    @classmethod
+    def fit(
+        cls,
+        features: Any,
+        normal_scores: NormalScores,
+        rows: NDArray[np.int64],
+        targets: NDArray[Any],
+        outputs: Outputs,
+        seed: int,
+    ) -> BaseMember:
+        """Learn from the `targets` (n,) of `rows` (n,), and predict all rows of `features` (N, M)."""
+        known, scores = outputs.known(targets), normal_scores.apply(features)
+        predictor, held_out, importance = BasePredictor.fit(features[rows], scores[rows], known, seed)
+        predictions = predictor.predict(features, scores)
+        unbiased = predictions.copy()
+        unbiased[rows] = held_out
+        signal = outputs.smoothing_known(held_out, known)
+        inputs = outputs.network_inputs(unbiased)
+        return cls(predictor, normal_scores, np.sqrt(importance), predictions, inputs, rows, signal)
+
+    def predict(self, features: Any) -> NDArray[np.float64]:
+        """The predictions (Q, outputs) for new rows (Q, M)."""
+        return self.predictor.predict(features, self.normal_scores.apply(features))
+
+    def weighted_columns(self, features: Any) -> Any:
+        """The normal scores of rows (Q, M), weighted by the importance of the columns."""
+        return _weighted(self.normal_scores.apply(features), self.column_weights)
+
+    def network_input(self, features: Any, inputs: NDArray[np.float64]) -> Any:
+        """Weighted columns and base predictions, (Q, M + outputs)."""
+        scale = INPUT_SCALE / np.sqrt(features.shape[1])
+        columns = _weighted(self.weighted_columns(features), scale)
+        if sp.issparse(columns):
+            return sp.csr_array(sp.hstack([columns, inputs]))
+        return np.hstack([columns, inputs])
+
+
+def _weighted(columns: Any, weights: NDArray[np.float64] | float) -> Any:
+    """Columns (Q, M), dense or CSR, times their weights (M,) or one weight."""
+    return sp.csr_array(columns.multiply(weights)) if sp.issparse(columns) else columns * weights
+
+
+@dataclass(frozen=True)
+class Members:
+    """Base predictor, its predictions smoothed over the graph, and networks; or the networks alone.
+
+    Attributes:
+        outputs: what predictions are.
+        base: the first member; `None` for networks alone.
+        features: the scaled columns of the training rows, (N, M).
+        graph: of the training rows.
+        attachment: joins new rows to them; `None` if that is impossible.
+        network_input: the training rows as the networks see them, (N, inputs).
+        trained: the networks.
+        smoothing_epsilon: weight of a row itself in smoothing.
+        smoothed: the smoothed signal, (N, outputs); `None` for networks alone.
+        predictions: of all members for the training rows, (members, N, answers).
+    """
+
+    outputs: Outputs
+    base: BaseMember | None
+    features: Any
+    graph: Graph
+    attachment: Attachment | None
+    network_input: Any
+    trained: Ensemble[S2GNN]
+    smoothing_epsilon: float
+    smoothed: NDArray[np.float64] | None
+    predictions: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        outputs: Outputs,
+        base: BaseMember | None,
+        features: Any,
+        joined: tuple[Graph, Attachment | None],
+        network_input: Any,
+        trained: Ensemble[S2GNN],
+        epsilon: float,
+    ) -> Members:
+        """Smooth, and collect the predictions of all members."""
+        members, signal = [outputs.from_networks(trained.logits)], None
+        if base is not None:
+            alpha = trained.networks[0].config.alpha
+            start = outputs.smoothing_start(base.predictions)
+            signal = smoothed(start, joined[0], base.labelled, base.known, alpha=alpha, epsilon=epsilon)
+            members = [base.predictions, outputs.from_smoothed(signal, base.predictions), *members]
+        predictions = np.stack([outputs.complete(member) for member in members])
+        return cls(outputs, base, features, *joined, network_input, trained, epsilon, signal, predictions)
+
+    def on_graph(self, graph: Graph) -> Members:
+        """The same members on another graph of the same rows; nothing is trained again."""
+        _, logits = freeze(self.trained.networks, self.network_input, graph)
+        trained = replace(self.trained, logits=logits)
+        joined = (graph, self.attachment)
+        return Members.of(
+            self.outputs, self.base, self.features, joined, self.network_input, trained, self.smoothing_epsilon
+        )
+
+    @cached_property
+    def frozen(self) -> tuple[FrozenNetwork, ...]:
+        """The networks with what they need of the training rows to answer for new ones."""
+        return freeze(self.trained.networks, self.network_input, self.graph)[0]
+
+    def graph_columns(self, features: Any) -> Any:
+        """The columns (Q, M) of rows that distances are measured on."""
+        return features if self.base is None else self.base.weighted_columns(features)
+
+    @property
+    def rows_at_once(self) -> int:
+        """The number of new rows whose intermediate results fit into memory."""
+        config = self.trained.networks[0].config
+        width = max(config.in_channels, config.hidden_channels, config.out_channels)
+        return max(1, VALUES_AT_ONCE // ((config.alpha + 1) * width))
+
+    @cached_property
+    def _trained_columns(self) -> Any:
+        return self.graph_columns(self.features)
+
+    def predict_new(self, features: Any) -> NDArray[np.float64]:
+        """The predictions (members, Q, answers) for new rows (Q, M), at most `rows_at_once`."""
+        assert self.attachment is not None
+        edges = self.attachment.edges(self._trained_columns, self.graph.degrees, self.graph_columns(features))
+        if self.base is None or self.smoothed is None:
+            logits = logits_of_new(self.frozen, self.network_input, features, edges)
+            return self.outputs.from_networks(logits)[None]
+        base = self.base.predict(features)
+        network_input = self.base.network_input(features, self.outputs.network_inputs(base))
+        logits = logits_of_new(self.frozen, self.network_input, network_input, edges)
+        degrees = FrozenDegrees.of(self.graph, self.trained.networks[0].config.alpha, self.smoothing_epsilon)
+        signal = smoothed_new(self.outputs.smoothing_start(base), self.smoothed, edges, degrees)
+        return np.stack([base, self.outputs.from_smoothed(signal, base), self.outputs.from_networks(logits)])

@@ -1,0 +1,128 @@
+"""What targets are, classes or values: how they are learned, smoothed over the graph and predicted."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from s2gnn.estimator.learners import KnownTargets
+from s2gnn.estimator.training import Objective
+
+SMALLEST_INPUT = 0.01  # added to probabilities before the networks see their logarithms
+
+
+@dataclass(frozen=True)
+class ClassOutputs:
+    """Probabilities of the classes that have a target; hiding labels may leave a class without any.
+
+    Attributes:
+        n_classes: C, of the table.
+        present: the classes with a target, ascending, (outputs,).
+        loss_weights: of these classes in the loss of the networks, (outputs,); `None` for equal weights.
+    """
+
+    n_classes: int
+    present: NDArray[np.int64]
+    loss_weights: NDArray[np.float64] | None = None
+
+    def known(self, targets: NDArray[np.int64]) -> KnownTargets:
+        """The classes (n,) as the base predictor learns them."""
+        return KnownTargets(np.searchsorted(self.present, targets), len(self.present))
+
+    def objective(self, targets: NDArray[np.int64], rows: NDArray[np.int64], n_rows: int) -> Objective:
+        """What the networks learn from the classes (n,) of `rows` (n,) of a table."""
+        y = np.zeros(n_rows, dtype=np.int64)
+        y[rows] = np.searchsorted(self.present, targets)
+        return Objective(y, rows, len(self.present), class_weight=self.loss_weights)
+
+    def network_inputs(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Base predictions (Q, outputs) as the networks see them: centred logarithms."""
+        logs = np.log(base + SMALLEST_INPUT)
+        centred: NDArray[np.float64] = logs - logs.mean(axis=1, keepdims=True)
+        return centred
+
+    def smoothing_start(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The signal to smooth, (Q, outputs), at rows without a label."""
+        return base
+
+    def smoothing_known(self, held_out: NDArray[np.float64], known: KnownTargets) -> NDArray[np.float64]:
+        """The signal at labelled rows, (n, outputs), given their targets and base predictions without them."""
+        return np.asarray(np.eye(held_out.shape[1])[known.values])
+
+    def from_smoothed(self, signal: NDArray[np.float64], base: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Predictions (Q, outputs) of a smoothed signal."""
+        total = signal.sum(axis=1, keepdims=True)  # zero at a row that no signal reaches
+        return np.where(total > 0, signal / np.where(total > 0, total, 1.0), base)
+
+    def from_networks(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Predictions (Q, outputs) of the networks' outputs (number of networks, Q, outputs)."""
+        probabilities: NDArray[np.float64] = softmax(logits, axis=2).mean(axis=0)
+        return probabilities
+
+    def complete(self, predictions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Predictions (Q, outputs) with a column for every class of the table, (Q, C)."""
+        if len(self.present) == self.n_classes:
+            return predictions
+        answers = np.zeros((len(predictions), self.n_classes))
+        answers[:, self.present] = predictions
+        return answers
+
+
+@dataclass(frozen=True)
+class ValueOutputs:
+    """One value for each row; the methods are those of `ClassOutputs`.
+
+    The signal that is smoothed is the error of the base predictor. The networks learn standardised values, in several
+    outputs whose mean is the prediction.
+
+    Attributes:
+        mean: of the targets.
+        scale: their standard deviation.
+        network_outputs: width of the networks' output.
+    """
+
+    mean: float
+    scale: float
+    network_outputs: int
+
+    def known(self, targets: NDArray[np.float64]) -> KnownTargets:
+        """The values (n,) as the base predictor learns them."""
+        return KnownTargets(targets, None)
+
+    def objective(self, targets: NDArray[np.float64], rows: NDArray[np.int64], n_rows: int) -> Objective:
+        """What the networks learn from the values (n,) of `rows` (n,) of a table."""
+        values = np.zeros(n_rows)
+        values[rows] = (targets - self.mean) / self.scale
+        y = np.broadcast_to(values[:, None], (n_rows, self.network_outputs))
+        return Objective(y, rows, self.network_outputs, "squared-error")
+
+    def network_inputs(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Base predictions (Q, 1) as the networks see them: standardised."""
+        scaled: NDArray[np.float64] = (base - self.mean) / self.scale
+        return scaled
+
+    def smoothing_start(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Zeros (Q, 1): unknown errors."""
+        return np.zeros_like(base)
+
+    def smoothing_known(self, held_out: NDArray[np.float64], known: KnownTargets) -> NDArray[np.float64]:
+        """The errors (n, 1) of base predictions that were made without the row's own value."""
+        errors: NDArray[np.float64] = known.values[:, None] - held_out
+        return errors
+
+    def from_smoothed(self, signal: NDArray[np.float64], base: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Base predictions (Q, 1) corrected by smoothed errors."""
+        return base + signal
+
+    def from_networks(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Predictions (Q, 1) of the networks' outputs (number of networks, Q, network outputs)."""
+        means: NDArray[np.float64] = self.mean + self.scale * logits.mean(axis=(0, 2))
+        return means[:, None]
+
+    def complete(self, predictions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The predictions (Q, 1)."""
+        return predictions
+
+
+Outputs = ClassOutputs | ValueOutputs
