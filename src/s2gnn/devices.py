@@ -37,5 +37,10 @@ def checked_device(name: str | torch.device) -> torch.device:
     raise InputError(f"device is {str(device)!r}, which is not available here{reason}: {_choose(available)}")
 
 
+def widest_float(device: torch.device) -> torch.dtype:
+    """The type in which factors are formed on a device: float64 where it has it, else float32."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
 def _choose(available: tuple[str, ...]) -> str:
     return f"choose {AUTO!r} or one of {', '.join(available)}"

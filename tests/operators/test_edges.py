@@ -136,7 +136,7 @@ def test_identical_powers_are_noticed(weight, epsilon, shift, identical):
     index, weights = torch.tensor([[0, 1], [1, 2]]), torch.full((2,), weight)
     op = EdgeOperator(index, weights, 3, 3, epsilon, shift, dtype=torch.float64)
     first, *others = op.propagate(torch.eye(3, dtype=torch.float64))
-    assert op.has_identical_powers() == identical == all(torch.allclose(first, other) for other in others)
+    assert op.facts(torch.tensor(True)).identical == identical == all(torch.allclose(first, other) for other in others)
 
 
 def test_asymmetry_at_rounding_level_is_averaged():

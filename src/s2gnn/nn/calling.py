@@ -54,16 +54,16 @@ def as_operator(
         raise InputError(
             f"the graph is a {type(graph).__name__}, expected a SobolevOperator or a dense edge_index (2, E)"
         )
-    value, chosen = _value(epsilon), shift or "adjacency"
-    options: dict[str, Any] = {"dtype": product_dtype(x.dtype), "device": x.device}
-    if _traced(edge_weight):
+    if x.device.type != "cpu" or _traced(x, edge_weight):
         return edge_operator(x, graph, edge_weight, alpha, epsilon, shift, directed=directed)
     try:
         undirected, pairs = graph_of_edge_index(graph, edge_weight, x.shape[0], details=not directed)
     except AsymmetricGraphError:
         if not directed:
             raise
-        return _edge_operator(x, graph, edge_weight, alpha, value, chosen)
+        return edge_operator(x, graph, edge_weight, alpha, epsilon, shift)
+    value, chosen = _value(epsilon), shift or "adjacency"
+    options: dict[str, Any] = {"dtype": product_dtype(x.dtype), "device": x.device}
     if isinstance(epsilon, LearnedEpsilon) or getattr(edge_weight, "requires_grad", False):
         return SobolevFamily.from_pairs(undirected, pairs, graph, edge_weight, alpha, chosen, **options).at(value)
     return SobolevOperator(undirected, alpha, float(value), chosen, **options)
@@ -80,36 +80,45 @@ def edge_operator(
     directed: bool = True,
     normalize: bool = True,
 ) -> EdgeOperator:
-    """The operator of checked edges, each direction for itself, whether the graph is directed or not."""
-    if not _traced(edge_weight) and x.shape[0] > 0:
-        try:
-            graph_of_edge_index(edge_index, edge_weight, x.shape[0], details=not directed)
-        except AsymmetricGraphError:
-            if not directed:
-                raise
-    return _edge_operator(x, edge_index, edge_weight, alpha, _value(epsilon), shift or "adjacency", normalize)
+    """The operator of edges, built on the device of `x`, whether the graph is directed or not.
+
+    The edges stay on the device: what has to be known of their values is a few numbers. Only wrong edges are copied, to
+    name one in the error.
+    """
+    n_nodes, value, chosen = x.shape[0], _value(epsilon), shift or "adjacency"
+    options: dict[str, Any] = {"normalize": normalize, "dtype": product_dtype(x.dtype)}
+    if _traced(x, edge_weight) or n_nodes == 0:
+        return EdgeOperator(edge_index, edge_weight, n_nodes, alpha, value, chosen, **options)
+    weights = None if edge_weight is None else torch.as_tensor(edge_weight, device=x.device)
+    are_integers = edge_index.dtype in (torch.int32, torch.int64)
+    if not are_integers or edge_index.ndim != 2 or (weights is not None and weights.shape != edge_index.shape[1:]):
+        _check_values(edge_index, edge_weight, n_nodes, directed)
+    edges = edge_index.to(x.device)
+    inside = edges.clamp(0, n_nodes - 1)  # an index out of range would end all work on a GPU, not only this call
+    valid = (inside == edges).all()
+    if weights is not None:
+        valid = valid & (weights.detach() >= 0).all()
+    op = EdgeOperator(inside, weights, n_nodes, alpha, value, chosen, **options)
+    facts = op.facts(valid)
+    if not facts.valid or not (facts.symmetric or directed):
+        _check_values(edge_index, edge_weight, n_nodes, directed)
+    if facts.identical and normalize and not isinstance(value, Tensor):
+        warn_of_identical_branches(alpha, value, chosen)
+    return op.as_undirected() if facts.symmetric else op
 
 
-def _edge_operator(
-    x: Tensor,
-    edge_index: Tensor,
-    edge_weight: Tensor | None,
-    alpha: int,
-    epsilon: float | Tensor,
-    shift: Shift,
-    normalize: bool = True,
-) -> EdgeOperator:
-    weights = None if edge_weight is None else torch.as_tensor(edge_weight)
-    dtype = product_dtype(x.dtype)
-    op = EdgeOperator(edge_index, weights, x.shape[0], alpha, epsilon, shift, normalize=normalize, dtype=dtype)
-    if normalize and not isinstance(epsilon, Tensor) and not _traced(edge_weight) and op.has_identical_powers():
-        warn_of_identical_branches(alpha, epsilon, shift)
-    return op
+def _check_values(edge_index: Tensor, edge_weight: Tensor | None, n_nodes: int, directed: bool) -> None:
+    """Raise an error that names the edge that is wrong."""
+    try:
+        graph_of_edge_index(edge_index, edge_weight, n_nodes)
+    except AsymmetricGraphError:
+        if not directed:
+            raise
 
 
-def _traced(edge_weight: Tensor | None) -> bool:
-    """Whether edges have no values to look at, inside `torch.compile` or a transform of `torch.func`."""
-    return torch.compiler.is_compiling() or (edge_weight is not None and transforming())
+def _traced(x: Tensor, edge_weight: Tensor | None) -> bool:
+    """Whether edges have no values to look at: in `torch.compile`, a transform of `torch.func`, on the meta device."""
+    return torch.compiler.is_compiling() or x.is_meta or (edge_weight is not None and transforming())
 
 
 def _value(epsilon: float | LearnedEpsilon | None) -> float | Tensor:

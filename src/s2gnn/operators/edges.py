@@ -1,11 +1,14 @@
 """EdgeOperator: S_1, …, S_α of a list of directed edges."""
 
+import copy
+import math
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from s2gnn.devices import widest_float
 from s2gnn.errors import InputError
 from s2gnn.graphs.selection import Selection
 from s2gnn.graphs.validation import relative_rounding
@@ -16,6 +19,20 @@ from s2gnn.operators.shifts import ROUNDING, Shift, check_shift
 from s2gnn.operators.sobolev import check_alpha, check_dtype, epsilon_number
 
 _NUMPY = {torch.float16: np.float32, torch.bfloat16: np.float32, torch.float32: np.float32}
+
+
+class EdgeFacts(NamedTuple):
+    """What has to be known of the values of edges, see `EdgeOperator.facts`.
+
+    Attributes:
+        valid: whether the weights are not negative, and their sums over incoming edges finite.
+        symmetric: whether every edge has a reverse of the same weight, up to rounding.
+        identical: whether all S_ρ are the same, because every entry of A + εI is zero or the same number.
+    """
+
+    valid: bool
+    symmetric: bool
+    identical: bool
 
 
 class EdgeMessages(NamedTuple):
@@ -54,7 +71,8 @@ class EdgeOperator(HadamardOperator):
         epsilon: weight of the identity, a number or a scalar tensor, which may have a gradient.
         shift: see `SobolevOperator`.
         normalize: whether to divide by the degrees; otherwise S_ρ = (A + εI)^(ρ).
-        dtype: torch.float32 or torch.float64, in which products are computed; factors are formed in float64.
+        dtype: torch.float32 or torch.float64, in which products are computed; factors are formed in float64, on a
+            device that has it.
 
     Attributes:
         edge_index: (2, E), as given.
@@ -85,12 +103,16 @@ class EdgeOperator(HadamardOperator):
         reverse_key, reverse = torch.sort(self._columns * n_nodes + self._rows, stable=True)
         first = key.diff(prepend=key.new_full((1,), -1)) != 0  # of the edges that are listed repeatedly
         self._group = first.cumsum(0) - 1
-        weights = torch.ones(key.shape[0], dtype=torch.float64, device=self.device)
+        exact = widest_float(self.device)
+        weights = torch.ones(key.shape[0], dtype=exact, device=self.device)
         if edge_weight is not None:
-            weights = edge_weight.to(self.device, torch.float64).index_select(0, self._order)
+            weights = edge_weight.to(self.device, exact).index_select(0, self._order)
         self._listed = weights * (self._rows != self._columns)
         summed = self._of_group(self._listed) * first  # zero for the other edges of a group: none is dropped
-        self._weights = _symmetrised(summed, reverse, key == reverse_key, edge_weight)
+        self._symmetric = _is_symmetric(summed, reverse, key == reverse_key, edge_weight)
+        # The mean of both directions, so that an undirected graph has a symmetric gradient, as a `SobolevFamily` has.
+        mean = (summed + summed.index_select(0, reverse)) / 2
+        self._weights = torch.where(self._symmetric, mean, summed)
         self.powers = self._powers(self._weights, reverse, epsilon, normalize)
 
     def _of_group(self, values: Tensor) -> Tensor:
@@ -99,7 +121,7 @@ class EdgeOperator(HadamardOperator):
 
     def _powers(self, weights: Tensor, reverse: Tensor, epsilon: float | Tensor, normalize: bool) -> HadamardPowers:
         n, rows, columns, sign = self.n_nodes, self._rows, self._columns, sign_of(self.shift)
-        value = torch.as_tensor(epsilon, dtype=torch.float64, device=self.device)
+        value = torch.as_tensor(epsilon, dtype=weights.dtype, device=self.device)
         entries, diagonal = shift_entries(weights, rows, columns, n, self.shift)
         if normalize:
             b, q, largest = entry_factors(entries, rows, columns, n, self.alpha)
@@ -119,14 +141,38 @@ class EdgeOperator(HadamardOperator):
         """Whether neither ε nor the weights have derivatives."""
         return not self.powers.are_learned
 
-    def has_identical_powers(self) -> bool:
-        """Whether all S_ρ are the same, because every entry of A + εI is zero or the same number."""
-        weights = self._weights.detach()
-        used = weights[weights > 0]
-        if self.shift != "adjacency" or not len(used):
-            return False
-        smallest, largest = float(used.min()), float(used.max())
-        return largest - smallest <= ROUNDING * largest and min(self.epsilon, abs(self.epsilon - largest)) <= ROUNDING
+    def facts(self, valid: Tensor) -> EdgeFacts:
+        """What the values of the edges are, by one transfer of a few numbers from the device.
+
+        Args:
+            valid: whether indices and weights are, as far as is known before, a boolean tensor ().
+        """
+        weights, listed = self._weights.detach(), self._listed.detach()
+        if not len(weights):
+            return EdgeFacts(valid=True, symmetric=True, identical=False)
+        sums = weights.new_zeros(self.n_nodes).index_add(0, self._rows, listed)
+        extremes = weights.where(weights > 0, math.inf).amin(), weights.amax()
+        conditions = valid & sums.isfinite().all(), self._symmetric
+        found = torch.stack([*extremes, *(condition.to(weights.dtype) for condition in conditions)])
+        smallest, largest, are_valid, are_symmetric = found.tolist()
+        alike = largest > 0 and largest - smallest <= ROUNDING * largest
+        identical = alike and min(self.epsilon, abs(self.epsilon - largest)) <= ROUNDING
+        return EdgeFacts(bool(are_valid), bool(are_symmetric), identical and self.shift == "adjacency")
+
+    def as_undirected(self) -> "EdgeOperator":
+        """The same operator of symmetric edges without the pattern of the transposes, which is the same one."""
+        undirected, (indptr, indices) = copy.copy(self), self.powers.csr()
+        undirected.powers = self.powers._replace(indptr=indptr, indices=indices)
+        return undirected
+
+    def to(self, device: torch.device | str) -> "EdgeOperator":
+        """The same operator on another device; gradients of its weights flow back to this one."""
+        moved = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, Tensor | HadamardPowers):
+                setattr(moved, name, value.to(device))
+        moved.device = moved.powers.b.device
+        return moved
 
     def messages(self) -> EdgeMessages:
         """The entries of all S_ρ, one row for each edge of `edge_index`, differentiable."""
@@ -156,18 +202,16 @@ def _indptr(rows: Tensor, n: int) -> Tensor:
     return counts.cumsum(0)
 
 
-def _symmetrised(weights: Tensor, reverse: Tensor, mirrored: Tensor, given: Tensor | None) -> Tensor:
-    """The means of both directions of every edge if the graph is undirected up to rounding, else the weights (E,).
-
-    So an undirected graph has a symmetric gradient, as that of a `SobolevFamily`.
+def _is_symmetric(weights: Tensor, reverse: Tensor, mirrored: Tensor, given: Tensor | None) -> Tensor:
+    """Whether the graph is undirected up to rounding, a boolean tensor ().
 
     Args:
-        weights: of the edges sorted by row and column.
-        reverse: the order by column and row.
+        weights: of the edges sorted by row and column, (E,).
+        reverse: the order by column and row, (E,).
         mirrored: whether the entries at a place in both orders are those of the two directions of one edge, (E,).
         given: the weights as passed in, whose type says what rounding is.
     """
     other = weights.index_select(0, reverse)
     rounding = relative_rounding(_NUMPY.get(given.dtype, np.float64)) if given is not None else 0.0
     agree = (weights - other).abs() <= rounding * torch.maximum(weights, other)
-    return torch.where((mirrored & agree).all(), (weights + other) / 2, weights)
+    return (mirrored & agree).all()

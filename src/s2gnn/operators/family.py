@@ -9,6 +9,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from s2gnn.devices import widest_float
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 from s2gnn.graphs.selection import Selection
@@ -110,7 +111,7 @@ class SobolevFamily(GraphOperator):
         if not isinstance(edge_weight, Tensor) or not edge_weight.requires_grad:
             return cls(graph, alpha, shift, **options)
         n_nodes, device = graph.n_nodes, options["device"]
-        halves = edge_weight.to(device, torch.float64) / 2
+        halves = edge_weight.to(device, widest_float(torch.device(device))) / 2
         dropped = pairs < 0
         if dropped.any():
             not_loops = (edge_index[0] != edge_index[1]).cpu().numpy()
@@ -167,7 +168,7 @@ class SobolevFamily(GraphOperator):
                 f"weights[{position}] is {float(values[position]):g}, but weights are finite and not negative: learn "
                 "their logarithms and pass the exponentials"
             )
-        on_device = weights.to(self.device, torch.float64)
+        on_device = weights.to(self.device, widest_float(self.device))
         self._factors = edge_factors(self.pattern, on_device, self.alpha, self.shift, self.dtype)
 
     def at(self, epsilon: float | Tensor) -> "DifferentiableOperator":
@@ -175,7 +176,7 @@ class SobolevFamily(GraphOperator):
         if isinstance(epsilon, Tensor) and epsilon.ndim:
             raise InputError(f"epsilon has shape {tuple(epsilon.shape)}, but it must be one number, a scalar tensor")
         number = epsilon_number(epsilon)
-        value = torch.as_tensor(epsilon, dtype=torch.float64, device=self.device)
+        value = torch.as_tensor(epsilon, dtype=self._factors.q.dtype, device=self.device)
         c, p = (scale.to(self.dtype) for scale in scalings(self._factors, value))
         factors = self.pattern.indptr, self.pattern.indices, self._factors.b, c, p, self._factors.sign
         return DifferentiableOperator(self, number, HadamardPowers(*factors))

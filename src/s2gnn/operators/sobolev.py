@@ -197,8 +197,8 @@ def check_epsilon(epsilon: float) -> None:
 
 
 def epsilon_number(epsilon: float | Tensor) -> float:
-    """ε as a checked number; NaN for a tensor that the compiler or a transform of `torch.func` works on."""
-    if isinstance(epsilon, Tensor) and (torch.compiler.is_compiling() or transforming()):
+    """ε as a checked number; NaN for a tensor without a value, in the compiler, a transform or on the meta device."""
+    if isinstance(epsilon, Tensor) and (torch.compiler.is_compiling() or transforming() or epsilon.is_meta):
         return math.nan
     number = float(epsilon.detach()) if isinstance(epsilon, Tensor) else epsilon
     check_epsilon(number)

@@ -1,0 +1,141 @@
+"""Operators of `edge_index` built in torch, as on a GPU, against those of the CPU's graph builder."""
+
+import numpy as np
+import pytest
+import torch
+from torch.overrides import TorchFunctionMode
+
+from s2gnn import S2GNN, Graph, S2Conv, SobolevOperator
+from s2gnn.errors import IdenticalBranchesWarning, InputError
+from s2gnn.nn.calling import as_operator, edge_operator
+from s2gnn.operators import EdgeOperator, SobolevFamily
+
+N = 12
+KINDS = ["plain", "repeated", "loops", "zeros", "rounding", "directed"]
+
+
+def edges(kind, seed=0):
+    """Both directions of random edges among the first ten of twelve nodes, with weights in float32."""
+    rng = np.random.default_rng(seed)
+    low, high = np.triu_indices(10, 1)
+    chosen = rng.permutation(len(low))[:20]
+    index = torch.from_numpy(np.stack([low[chosen], high[chosen]]))
+    weight = torch.from_numpy(rng.uniform(0.05, 1.5, 20)).float()
+    if kind == "zeros":
+        weight[:4] = 0
+    index, weight = torch.cat([index, index.flip(0)], 1), torch.cat([weight, weight])
+    if kind == "repeated":
+        index, weight = torch.cat([index, index[:, [0, 20, 0, 20]]], 1), torch.cat([weight, weight[[3, 3, 4, 4]]])
+    if kind == "loops":
+        index, weight = torch.cat([index, torch.tensor([[0, 11], [0, 11]])], 1), torch.cat([weight, weight[:2]])
+    if kind == "rounding":
+        weight[:20] *= 1 + 5e-6
+    if kind == "directed":
+        index, weight = index[:, ::3], weight[::3]
+    order = torch.from_numpy(rng.permutation(len(weight)))
+    return index[:, order], weight[order]
+
+
+@pytest.mark.parametrize("shift", ["adjacency", "laplacian", "normalized_adjacency", "normalized_laplacian"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_torch_builds_the_operator_of_the_graph_builder(kind, shift):
+    for seed in range(5):
+        index, weight = edges(kind, seed)
+        x = torch.eye(N, dtype=torch.float64)
+        given = as_operator(x, index, weight, 3, 0.7, shift)
+        built = edge_operator(x, index, weight, 3, 0.7, shift)
+        assert isinstance(given, EdgeOperator) == built.powers.are_directed == (kind == "directed")
+        torch.testing.assert_close(built.propagate(x), given.propagate(x), rtol=0, atol=1e-12)
+        branches = torch.randn(N, 4, 2, dtype=torch.float64)
+        torch.testing.assert_close(built.propagate_branches(branches), given.propagate_branches(branches))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_are_those_of_the_graph_builder(kind):
+    index, weight = edges(kind)
+    found = []
+    for make in (as_operator, edge_operator):
+        leaves = [torch.linspace(-1, 1, 2 * N, dtype=torch.float64).view(N, 2), weight.double()]
+        if kind == "rounding":
+            leaves[1] = weight
+        leaves = [leaf.clone().requires_grad_() for leaf in leaves]
+        op = make(leaves[0], index, leaves[1], 3, 0.7, None)
+        found.append(torch.autograd.grad(op.propagate(leaves[0]).square().sum(), leaves))
+    for built, given in zip(*found, strict=True):
+        torch.testing.assert_close(built, given)
+
+
+class NoCopies(TorchFunctionMode):
+    """Refuses to bring tensors to the host, but for a few numbers at once."""
+
+    def __init__(self):
+        super().__init__()
+        self.read = []
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        name = getattr(function, "__name__", "")
+        assert name not in ("cpu", "numpy", "__array__", "nonzero", "__bool__", "__float__", "__int__", "item"), name
+        if name == "tolist":
+            self.read.append(args[0].numel())
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_edges_stay_on_the_device(kind):
+    index, weight = edges(kind)
+    with NoCopies() as mode:
+        edge_operator(torch.ones(N, 2), index, weight, 3, 0.7, None)
+    assert mode.read == [4]
+
+
+@pytest.mark.parametrize(
+    ("index", "weight", "message"),
+    [
+        ([[0, 3], [3, 0]], None, r"is 3, outside 0..2 for 3 nodes"),
+        ([[0, -1], [1, 0]], None, r"is -1, outside 0..2 for 3 nodes"),
+        ([[0, 1], [1, 0]], [1.0, -1.0], "is negative"),
+        ([[0, 0], [0, 1]], [-1.0, 1.0], "is negative"),
+        ([[0, 1], [1, 0]], [1.0, float("nan")], "is not finite"),
+        ([[0, 1], [1, 0]], [1.0], r"edge weights have shape \(1,\), but there are 2 edges"),
+        ([[0.0, 1.0], [1.0, 0.0]], None, "but indices are integers"),
+    ],
+)
+def test_wrong_edges_are_named(index, weight, message):
+    weights = None if weight is None else torch.tensor(weight)
+    for make in (as_operator, edge_operator):
+        with pytest.raises(InputError, match=message):
+            make(torch.ones(3, 2), torch.tensor(index), weights, 2, 0.5, None)
+
+
+def test_directed_edges_are_refused_on_request():
+    with pytest.raises(InputError, match=r"the graph is not symmetric: the weight of \(0, 1\)"):
+        edge_operator(torch.ones(3, 2), torch.tensor([[0], [1]]), None, 2, 0.5, None, directed=False)
+
+
+def test_identical_powers_are_warned_of():
+    with pytest.warns(IdenticalBranchesWarning):
+        edge_operator(torch.ones(3, 2), torch.tensor([[0, 1], [1, 0]]), None, 2, 1.0, None)
+
+
+def test_a_graph_without_edges():
+    op = edge_operator(torch.ones(3, 2), torch.empty(2, 0, dtype=torch.int64), None, 2, 0.5, None)
+    assert torch.equal(op.propagate(torch.ones(3, 2)), torch.ones(2, 3, 2))
+
+
+@pytest.mark.parametrize("epsilon", [0.5, "learn"])
+def test_layers_have_shapes_on_the_meta_device(epsilon):
+    index, weight = (tensor.to("meta") for tensor in edges("plain"))
+    x = torch.empty(N, 5, device="meta")
+    assert S2Conv(5, 4, epsilon=epsilon).to("meta")(x, index, weight).shape == (N, 4)
+    assert S2GNN(5, 8, 3, epsilon=epsilon).to("meta")(x, index).shape == (N, 3)
+
+
+def test_operators_move_to_the_meta_device():
+    graph = Graph.from_edge_list([(0, 1), (1, 2)], [0.5, 2.0])
+    x = torch.empty(3, 5, device="meta")
+    directed = EdgeOperator(torch.tensor([[0], [1]]), torch.ones(1), 3, 4)
+    for op in (SobolevOperator(graph), directed, SobolevFamily(graph).at(1.0).family):
+        moved = op.to("meta")
+        assert moved.device.type == "meta"
+        epsilon = "learn" if isinstance(op, SobolevFamily) else 1.0
+        assert S2Conv(5, 4, epsilon=epsilon).to("meta")(x, moved).shape == (3, 4)
