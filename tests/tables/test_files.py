@@ -1,3 +1,4 @@
+import gzip
 import re
 import tracemalloc
 
@@ -27,6 +28,30 @@ def test_delimiters_headers_and_empty_lines(tmp_path, name, text):
     assert table.column("kind").tolist() == ["x", ""]
     assert table.features(without=["kind"]).tolist() == [[1.0, 2.5], [-3.0, 400.0]]
     assert table.features(["b"]).tolist() == [[2.5], [400.0]]
+
+
+def test_gzipped_tables(tmp_path):
+    for name, text in [("t.csv.gz", "a;b\n1,5;x\n2;\n"), ("t.tsv.gz", "a\tb\n1.5\tx\n2\t\n")]:
+        (tmp_path / name).write_bytes(gzip.compress(text.encode()))
+        table = read_table(tmp_path / name)
+        assert table.features(["a"]).tolist() == [[1.5], [2.0]]
+        assert table.column("b").tolist() == ["x", ""]
+
+
+@pytest.mark.parametrize(
+    "content", [b"a,b\n1,2\n", gzip.compress(b"a,b\n1,2\n")[:-9], b""], ids=["plain", "cut", "empty"]
+)
+def test_damaged_gzipped_tables(tmp_path, content):
+    (tmp_path / "t.csv.gz").write_bytes(content)
+    with pytest.raises(InputError, match=r"not a gzipped table, or it is damaged|needs a header line"):
+        read_table(tmp_path / "t.csv.gz")
+
+
+def test_a_small_gzipped_file_does_not_fill_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr("s2gnn.tables.files.LONGEST_LINE", 1_000)
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n1," + b"2" * 100_000 + b"\n"))
+    with pytest.raises(InputError, match="it has a line of 1,000 characters or more"):
+        read_table(tmp_path / "t.csv.gz")
 
 
 def test_only_blank_lines_are_skipped(tmp_path):

@@ -42,7 +42,9 @@ ROW = "row"
 
 @app.command()
 def fit(
-    table: Annotated[Path, typer.Argument(help="A table: .csv or .tsv with a header, or .npz with X and y.")],
+    table: Annotated[
+        Path, typer.Argument(help="A table: .csv or .tsv with a header, also gzipped, or .npz with X and y.")
+    ],
     label: Annotated[str, typer.Option(help="Column to predict; rows where it is empty are unlabelled.")],
     out: Annotated[Path, typer.Option(help="Folder to write the model to.")],
     features: Annotated[
@@ -68,7 +70,8 @@ def fit(
         ),
     ] = None,
     identifier: Annotated[
-        str | None, typer.Option("--id", help="Column that identifies the rows; not used as a feature.")
+        str | None,
+        typer.Option("--id", help="Column that identifies the rows, in predictions and report; not used as a feature."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     folds: Annotated[
@@ -116,14 +119,15 @@ def fit(
     model.save(out, command_line())
     if predictions is not None:
         unlabelled = np.flatnonzero(pd.isna(encoded.y))
-        frame = with_predictions(data, model.transduction()).iloc[unlabelled]
-        if ROW not in frame:
+        frame = with_predictions(data, model.transduction(), model.identifiers).iloc[unlabelled]
+        if ROW not in frame and identifier is None:
             frame.insert(0, ROW, unlabelled + 1)
         write_frame(frame, predictions)
     if report is not None:
         write_report(out, report, progress=not as_json)
     summary = {
         "rows": data.n_rows,
+        "identifier": identifier,
         "labelled_rows": model.estimator.n_labelled_,
         "task": model.task,
         "labels": model.label_counts(),

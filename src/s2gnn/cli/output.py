@@ -20,7 +20,7 @@ from rich.table import Table as RichTable
 
 from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
-from s2gnn.tables import Table, Task, table_text
+from s2gnn.tables import Identifiers, Table, Task, table_text
 from s2gnn.tables.files import DELIMITERS
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -78,13 +78,16 @@ def check_names_free(table: Table, label: str, task: Task) -> None:
             raise InputError(f"{table.source} already has a column {name!r}, which predictions add: rename it")
 
 
-def with_predictions(table: Table, prediction: pd.DataFrame) -> pd.DataFrame:
-    """The columns of a table and those of a prediction, rounded: probabilities to six decimals."""
+def with_predictions(table: Table, prediction: pd.DataFrame, identifiers: Identifiers | None = None) -> pd.DataFrame:
+    """The columns of a table, the identifier first, and those of a prediction, rounded: probabilities to six decimals."""
     if "probability" in prediction:
         prediction = prediction.assign(probability=prediction["probability"].round(6))
     else:
         prediction = prediction.map(lambda quantity: float(f"{quantity:.{_DIGITS}g}"))
-    return table.to_frame().join(prediction)
+    columns = table.to_frame()
+    if identifiers is not None and identifiers.column in columns:
+        columns.insert(0, identifiers.column, columns.pop(identifiers.column))
+    return columns.join(prediction)
 
 
 def write_frame(frame: pd.DataFrame, path: Path | None) -> None:

@@ -59,7 +59,7 @@ def predict(
         data, prediction, f"the labelled rows of {table} that equal no training row", ~loaded.equal_to_training(data)
     )
     n_seen = sum(score.rows for score in scores[:1]) - sum(score.rows for score in others[:1])
-    write_frame(with_predictions(data, prediction), out)
+    write_frame(with_predictions(data, prediction, loaded.identifiers), out)
     seconds, peak = time.perf_counter() - start, measured_peak()
     if as_json:
         summary = {

@@ -9,6 +9,7 @@ from s2gnn.estimator.evaluation import CardScore, score_text
 from s2gnn.estimator.regressor import S2GNNRegressor
 from s2gnn.estimator.training_graph import GaussianAttachment, LearnedAttachment
 from s2gnn.render import markdown_table
+from s2gnn.tables import Identifiers
 
 Estimator = S2GNNClassifier | S2GNNRegressor
 
@@ -30,6 +31,7 @@ class ModelCard:
         source: name of the table, for the report.
         missing: the number of missing values of each feature, by name, for the report.
         left_out: the reason for each column of the table that is not learned from.
+        identifiers: what the rows of the table are called, for the report.
     """
 
     title: str = "An S2-GNN model"
@@ -44,6 +46,7 @@ class ModelCard:
     source: str = ""
     missing: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+    identifiers: Identifiers | None = None
 
 
 def card_page(card: ModelCard, estimator: Estimator) -> str:
@@ -62,7 +65,7 @@ def card_page(card: ModelCard, estimator: Estimator) -> str:
         parts.append(f"Commit {card.commit}.")
     parts.append(
         "The folder holds weights (safetensors), JSON and arrays without pickles: loading it executes no code. It "
-        "contains the features and labels of the training rows: share it only with those who may see them."
+        "contains the features, labels and identifiers of the training rows: share it only with those who may see them."
     )
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 

@@ -20,7 +20,7 @@ from s2gnn.estimator.blended_content import blended_arrays, described_blends, re
 from s2gnn.estimator.blending import GraphGain, Measure
 from s2gnn.estimator.card import Estimator, ModelCard
 from s2gnn.estimator.classifier import S2GNNClassifier
-from s2gnn.estimator.evaluation import Evaluation
+from s2gnn.estimator.evaluation import Evaluation, HiddenPredictions
 from s2gnn.estimator.features import DIGEST_SIZE, Scaling, SeenRows
 from s2gnn.estimator.members import Members
 from s2gnn.estimator.outputs import ClassOutputs, Outputs, ValueOutputs
@@ -30,6 +30,7 @@ from s2gnn.estimator.training_graph import Attachment, GaussianAttachment, Learn
 from s2gnn.graphs import Graph
 from s2gnn.learning import History
 from s2gnn.nn import S2GNN, S2GNNConfig
+from s2gnn.tables import Identifiers
 
 CLASSES: Mapping[str, type[Estimator]] = {"S2GNNClassifier": S2GNNClassifier, "S2GNNRegressor": S2GNNRegressor}
 ATTACHMENTS: Mapping[str, type[Attachment]] = {"gaussian": GaussianAttachment, "learned": LearnedAttachment}
@@ -39,7 +40,10 @@ ARRAYS = (
     "classes", "classes_were_objects", "target", "feature_names",
 )  # fmt: skip
 BLENDED = "blended."  # prefix of the arrays of base predictor, smoothing and blend
-EVIDENCE_ARRAYS = ("description", "labelled", "targets", "hidden", "folds", "answers")
+EVIDENCE_ARRAYS = (
+    "description", "labelled", "targets", "hidden", "folds", "answers", "identifiers",
+    "members", "member_rows", "member_folds",
+)  # fmt: skip
 EVIDENCE_VERSION = 1
 DAMAGE = (
     SafetensorError, KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, OverflowError,
@@ -214,6 +218,11 @@ def _stored_evidence(estimator: Estimator, card: ModelCard) -> bytes | None:
     hidden = estimator.evaluation_
     if hidden is not None:
         arrays |= {"hidden": hidden.rows, "folds": hidden.folds, "answers": hidden.answers}
+    predicted = estimator.hidden_
+    if predicted is not None:
+        arrays |= {"members": predicted.members, "member_rows": predicted.rows, "member_folds": predicted.folds}
+    if card.identifiers is not None:
+        arrays["identifiers"] = np.frombuffer(json.dumps(asdict(card.identifiers)).encode(), dtype=np.uint8)
     return _packed(arrays)
 
 
@@ -239,6 +248,13 @@ def _restore_evidence(estimator: Estimator, content: bytes) -> ModelCard:
         fits = shapes and bool(np.isin(rows, labelled).all() and np.isfinite(answers).all())
         _require(fits, "an evaluation of another model")
         estimator.evaluation_ = Evaluation(rows, folds, answers, targets[np.searchsorted(labelled, rows)])
+    if "members" in arrays:
+        rows, folds = _rows(arrays["member_rows"], n), arrays["member_folds"].astype(np.int64)
+        members = arrays["members"].astype(np.float64)
+        shapes = folds.shape == rows.shape and members.shape[1:] == (len(rows), estimator.answers_.shape[1])
+        fits = shapes and bool(np.isin(rows, labelled).all() and np.isfinite(members).all())
+        _require(fits and len(members) == len(estimator.predictions_), "hidden labels of another model")
+        estimator.hidden_ = HiddenPredictions(rows, folds, members, targets[np.searchsorted(labelled, rows)])
     return ModelCard(
         source=str(origin["source"]),
         missing={str(name): int(count) for name, count in origin["missing"].items()},
@@ -246,7 +262,16 @@ def _restore_evidence(estimator: Estimator, content: bytes) -> ModelCard:
         command=str(origin["command"]) or None,
         commit=None if origin["commit"] is None else str(origin["commit"]),
         versions={str(name): str(version) for name, version in origin["versions"].items()},
+        identifiers=_identifiers(arrays["identifiers"], n) if "identifiers" in arrays else None,
     )
+
+
+def _identifiers(stored: NDArray[Any], n: int) -> Identifiers:
+    _require(stored.ndim == 1 and stored.dtype == np.uint8, "identifiers that are not text")
+    found = json.loads(stored.tobytes())
+    values = [str(value) for value in found["values"]]
+    _require(len(values) == n, f"{len(values):,} identifiers for {n:,} rows")
+    return Identifiers(str(found["column"]), values)
 
 
 def _rows(stored: NDArray[Any], n: int) -> NDArray[np.int64]:

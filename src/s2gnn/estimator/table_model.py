@@ -18,7 +18,7 @@ from s2gnn.estimator.evaluation import CardScore, Evaluation, classification_sco
 from s2gnn.estimator.folder import read_folder, save_estimator
 from s2gnn.estimator.regressor import S2GNNRegressor
 from s2gnn.graphs import Graph
-from s2gnn.tables import EncodedTable, Table, TableEncoder, Task
+from s2gnn.tables import EncodedTable, Identifiers, Table, TableEncoder, Task
 from s2gnn.tables.labels import class_names
 
 EXTRA = "table"
@@ -38,6 +38,7 @@ class TableModel:
         source: name of the table it was fitted on; "" if unknown.
         missing: the number of missing values of each column that is learned from.
         left_out: the reason for each column that is not learned from.
+        identifiers: what the rows of the table are called; `None` if no column identifies them.
 
     Example:
         >>> from s2gnn.tables import encode_table
@@ -54,6 +55,7 @@ class TableModel:
     source: str = ""
     missing: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+    identifiers: Identifiers | None = None
 
     @classmethod
     def fit(cls, table: EncodedTable, adjacency: Graph | None = None, **parameters: Any) -> TableModel:
@@ -70,7 +72,9 @@ class TableModel:
         estimator = kind(scale=False, **parameters)  # the encoder has scaled the features
         estimator.fit(table.X, table.y, adjacency=adjacency)
         source, left_out = Path(table.source).name, table.columns.left_out
-        return cls(estimator, table.encoder, table.label, table.task, source, table.missing, left_out)
+        return cls(
+            estimator, table.encoder, table.label, table.task, source, table.missing, left_out, table.identifiers
+        )
 
     def evaluate(self, folds: int = 5, *, seed: int = 0) -> Evaluation | None:
         """Predict the known labels while they are hidden, see the estimator's `evaluate`."""
@@ -168,6 +172,7 @@ class TableModel:
             source=self.source,
             missing=self.missing,
             left_out=self.left_out,
+            identifiers=self.identifiers,
         )
 
     def save(self, folder: str | Path, command: str | None = None) -> None:
@@ -206,7 +211,7 @@ class TableModel:
         except (KeyError, TypeError, InputError) as error:
             raise InputError(f"{folder} is damaged: {error}") from error
         card = card or ModelCard()
-        return cls(estimator, encoder, label, task, card.source, card.missing, card.left_out)
+        return cls(estimator, encoder, label, task, card.source, card.missing, card.left_out, card.identifiers)
 
 
 def _listed(names: Sequence[str]) -> str:

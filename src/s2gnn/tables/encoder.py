@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from s2gnn.errors import InputError
 from s2gnn.tables.columns import Columns, as_categories, categories, choose_columns
+from s2gnn.tables.identifiers import Identifiers
 from s2gnn.tables.labels import Task, class_labels, quantities, task_of
 from s2gnn.tables.table import Table
 
@@ -150,6 +151,7 @@ class EncodedTable:
         X: features (N, M).
         y: classes (N,) as text with `None`, or numbers with NaN, for unlabelled rows.
         missing: the number of missing values of each column that is learned from, by name.
+        identifiers: what the rows are called; `None` if no column identifies them.
     """
 
     source: str
@@ -160,6 +162,7 @@ class EncodedTable:
     X: NDArray[np.float64]
     y: NDArray[Any]
     missing: dict[str, int]
+    identifiers: Identifiers | None = None
 
 
 def encode_table(
@@ -186,4 +189,5 @@ def encode_table(
     columns = choose_columns(table, features, label=label, without=[] if identifier is None else [identifier])
     encoder = TableEncoder.fit(table, columns)
     missing = {name: int(table.missing(name).sum()) for name in (*columns.numeric, *columns.categorical)}
-    return EncodedTable(table.source, label, task, columns, encoder, encoder.transform(table), y, missing)
+    named = None if identifier is None else Identifiers.of(table, identifier)
+    return EncodedTable(table.source, label, task, columns, encoder, encoder.transform(table), y, missing, named)

@@ -1,12 +1,14 @@
-"""Tables in files: CSV and TSV are read and written, NPZ is read."""
+"""Tables in files: CSV and TSV are read, also gzipped, and written; NPZ is read."""
 
 import csv
+import gzip
 import itertools
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 import numpy as np
 import pandas as pd
@@ -17,6 +19,8 @@ from s2gnn.tables.table import Column, Table, as_numbers, as_text
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 ROWS_AT_ONCE = 2_000
+GZIP = ".gz"
+LONGEST_LINE = 2**26  # characters; a small gzipped file may unpack to one line of any length
 LARGE_FILE = 2**22  # bytes, which take about a second
 
 
@@ -28,10 +32,10 @@ def table_text(frame: pd.DataFrame, suffix: str = ".csv") -> str:
 def read_table(path: str | Path, *, progress: bool = False) -> Table:
     """The table in a .csv, .tsv or .npz file.
 
-    A CSV or TSV file has a header line; the delimiter of a CSV is detected. An NPZ file holds `X` (N, M), whose columns
-    are called x0, x1, …, and optionally `y` (N,), which is missing where it is the integer -1.
+    A CSV or TSV file has a header line and may be gzipped; the delimiter of a CSV is detected. An NPZ file holds `X`
+    (N, M), whose columns are called x0, x1, …, and optionally `y` (N,), which is missing where it is the integer -1.
 
-    Reading takes about three times the file size in memory, and at least 16 bytes per value.
+    Reading takes about three times the size of the text in memory, and at least 16 bytes per value.
 
     Args:
         path: of the file.
@@ -49,7 +53,7 @@ def _read_text(path: Path, progress: bool) -> Table:
     try:
         size = path.stat().st_size
         bar = progress_bar("reading the table", shown=progress and size >= LARGE_FILE)
-        with path.open("rb") as file, TextIOWrapper(file, encoding="utf-8-sig", newline="") as stream, bar as show:
+        with path.open("rb") as file, _unpacked(path, file) as stream, bar as show:
             delimiter = _delimiter(path, stream)
             lines = csv.reader(_text_lines(path, stream), delimiter=delimiter)
             rows = (row for row in lines if row and not (len(row) == 1 and row[0].isspace()))  # skips blank lines only
@@ -63,9 +67,19 @@ def _read_text(path: Path, progress: bool) -> Table:
         raise InputError(
             f"{path} is not a table: line {lines.line_num} cannot be read ({error}): is a quotation mark left open?"
         ) from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(
+            f"{path} is not a gzipped table, or it is damaged ({error}): write or fetch it again"
+        ) from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     return Table(str(path), columns, "," if delimiter == ";" else ".")
+
+
+def _unpacked(path: Path, file: BinaryIO) -> TextIOWrapper:
+    """The text of a file, which is decompressed while it is read."""
+    content = gzip.GzipFile(fileobj=file) if path.suffix.lower() == GZIP else file
+    return TextIOWrapper(content, encoding="utf-8-sig", newline="")
 
 
 def _columns(
@@ -102,17 +116,20 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
 
 def _text_lines(path: Path, stream: TextIO) -> Iterator[str]:
     """The lines of a file; a zero byte, which is valid UTF-8, is an error."""
-    for line in stream:
+    for line in iter(lambda: stream.readline(LONGEST_LINE), ""):
         if "\0" in line:
             raise InputError(f"{path} is not a table: it is a binary file (from a spreadsheet, save as CSV)")
+        if len(line) == LONGEST_LINE:
+            raise InputError(f"{path} is not a table: it has a line of {LONGEST_LINE:,} characters or more")
         yield line
 
 
 def _delimiter(path: Path, stream: TextIO) -> str:
     """The delimiter; the stream is at its beginning before and after."""
-    header = next((line for line in stream if line.strip()), "")
+    header = next((line for line in _text_lines(path, stream) if line.strip()), "")
     stream.seek(0)
-    return DELIMITERS[".tsv"] if path.suffix.lower() == ".tsv" else max(",;\t", key=header.count)
+    tabs = ".tsv" in [suffix.lower() for suffix in path.suffixes[-2:]]
+    return DELIMITERS[".tsv"] if tabs else max(",;\t", key=header.count)
 
 
 def _read_npz(path: Path) -> Table:
