@@ -13,7 +13,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from s2gnn import knn_graph
-from s2gnn.estimator import learners, load_estimator
+from s2gnn.estimator import TableModel, learners, load_estimator
 from s2gnn.graphs import save_graph
 from tests.cli.interrupts import heed_interrupts
 from tests.cli.tables import IRIS, diabetes_table, iris_table
@@ -95,6 +95,30 @@ def test_quantities_and_a_learned_graph(s2gnn, tmp_path):
     assert lines[0].split("\t")[-2:] == ["progression", "predicted_progression"]
     predicted = np.array([float(line.split("\t")[-1]) for line in lines[1:]])
     assert np.corrcoef(predicted, truth[::2])[0, 1] > 0.4
+
+
+def test_rows_are_identified_in_predictions_folder_and_report(s2gnn, tmp_path):
+    iris_table(tmp_path / "iris.csv")
+    text = (tmp_path / "iris.csv").read_text()
+    (tmp_path / "iris.csv").write_text("flower" + text)
+    code, _, err = s2gnn(
+        "fit", tmp_path / "iris.csv", "--label", "species", "--id", "flower", "--out", tmp_path / "model",
+        "--folds", 0, "--predictions", tmp_path / "p.csv", "--report", tmp_path / "report.html", "--json",
+    )  # fmt: skip
+    assert code == 0, err
+    predicted = rows_of(tmp_path / "p.csv")
+    assert list(predicted[0])[0] == "flower"
+    assert "row" not in predicted[0]
+    assert predicted[0]["flower"] in (tmp_path / "report.html").read_text()
+    model = TableModel.load(tmp_path / "model")
+    assert model.identifiers.column == "flower"
+    assert list(model.identifiers.values) == [line.split(",")[0] for line in text.splitlines()[1:]]
+    lines = text.splitlines()
+    (tmp_path / "new.csv").write_text("\n".join(",".join(line.split(",")[1:] + line.split(",")[:1]) for line in lines))
+    (tmp_path / "new.csv").write_text((tmp_path / "new.csv").read_text().replace("species,\n", "species,flower\n", 1))
+    code, _, err = s2gnn("predict", tmp_path / "model", tmp_path / "new.csv", "--out", tmp_path / "q.csv")
+    assert code == 0, err
+    assert list(rows_of(tmp_path / "q.csv")[0])[0] == "flower"
 
 
 def test_names_of_columns_may_have_commas(s2gnn, tmp_path):

@@ -1,17 +1,10 @@
-import numpy as np
-import pytest
-from scipy.stats import binomtest
-from sklearn.calibration import calibration_curve
+import re
 
-from s2gnn.report.accuracy_sections import (
-    accuracy_section,
-    calibration_bins,
-    calibration_section,
-    comparison_section,
-    confusion_section,
-    residuals_section,
-)
-from s2gnn.report.baselines import CONSTANT, OURS, PERCEPTRON, SPREADING, Comparison, Method
+import numpy as np
+from scipy.stats import binomtest
+from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+
+from s2gnn.report.accuracy_sections import accuracy_section, class_table, confusion_section, residuals_section
 from tests.report.conftest import as_of_an_early_release, changed
 from tests.report.test_elements import plain
 
@@ -59,69 +52,18 @@ def test_why_the_accuracy_was_not_measured(classifier, regressor):
         assert why in section.finding
 
 
-@pytest.mark.parametrize(("n", "bins"), [(400, 10), (73, 3), (45, 2), (6, 1)])
-def test_calibration_is_scikit_learns(n, bins):
-    rng = np.random.default_rng(n)
-    confidence = rng.uniform(0.3, 1, n)
-    correct = rng.random(n) < confidence**2
-    found = calibration_bins(confidence, correct)
-    accuracies, confidences = calibration_curve(correct, confidence, n_bins=bins, strategy="quantile")
-    np.testing.assert_allclose([bin.confidence for bin in found], confidences)
-    np.testing.assert_allclose([bin.accuracy for bin in found], accuracies)
-    assert sum(bin.n for bin in found) == n
-    interval = binomtest(round(accuracies[0] * found[0].n), found[0].n).proportion_ci(method="wilson")
-    assert found[0][2:4] == pytest.approx((interval.low, interval.high))
+def test_precision_and_recall_are_scikit_learns():
+    rng = np.random.default_rng(0)
+    truth, predicted = rng.integers(0, 3, 60), rng.integers(0, 3, 60)
+    precision, recall, _, support = precision_recall_fscore_support(truth, predicted)
+    rows = plain(class_table(SPECIES, confusion_matrix(truth, predicted))).split("<tr>")[2:]
+    for name, row, *scores, n in zip(SPECIES, rows, precision, recall, support, strict=True):
+        cells = re.findall(r"<td>(.*?)</td>", row)
+        assert f'<th scope="row">{name}</th>' in row
+        assert [cell.split(" %")[0] for cell in cells] == [*(f"{100 * score:.0f}" for score in scores), str(n)]
+    interval = binomtest(round(recall[0] * support[0]), int(support[0])).proportion_ci(method="wilson")
+    assert f"({100 * interval.low:.0f} to {100 * interval.high:.0f})" in re.findall(r"<td>(.*?)</td>", rows[0])[1]
 
 
-def calibrated(confidence, accuracy, n):
-    """The section on n labels that are predicted with one confidence."""
-    return calibration_section(calibration_bins(np.full(n, confidence), np.arange(n) < accuracy * n))
-
-
-@pytest.mark.parametrize(
-    ("confidence", "accuracy", "n", "key"),
-    [
-        (0.9, 0.92, 200, "yes"),
-        (0.9, 0.6, 200, "overconfident"),
-        (0.6, 0.9, 200, "underconfident"),
-        (0.99, 0.95, 200, "slightly overconfident"),
-        (0.9, 0.75, 4, "too few labels to tell"),
-        (0.75, 0.75, 4, "too few labels to tell"),
-    ],
-)
-def test_confidence_is_judged_by_accuracy_and_by_chance(confidence, accuracy, n, key):
-    assert calibrated(confidence, accuracy, n).key == key
-
-
-def test_calibrated_on_average_only():
-    confidence = np.repeat([0.8, 0.9999], 100)
-    correct = np.concatenate([np.arange(100) < 95, np.arange(100) < 85])
-    section = calibration_section(calibration_bins(confidence, correct))
-    assert section.key == "on average, yes"
-    assert "Where its confidence is over 99.9 %, its accuracy is 85 %; chance does not" in plain(section.finding)
-
-
-def test_bins_that_read_alike_are_merged():
-    confidence = np.repeat([0.8, 0.9995, 0.99999], 20)
-    correct = np.concatenate([np.arange(20) < 16, np.arange(20) < 19, np.arange(20) < 20])
-    section = calibration_section(calibration_bins(confidence, correct))
-    assert "Where its confidence is over 99.9 %, its accuracy is 98 %" in plain(section.finding)
-
-
-def methods(ours, mlp, spreading, *, p):
-    parts = zip((OURS, PERCEPTRON, SPREADING, CONSTANT), (ours, mlp, spreading, 0.3), (None, *p, 0.0), strict=True)
-    return tuple(Method(name, score, score - 0.1, score + 0.1, chance) for name, score, chance in parts)
-
-
-@pytest.mark.parametrize(
-    ("found", "classifies", "key"),
-    [
-        (methods(0.9, 0.7, 0.6, p=(0.01, 0.01)), True, "beats both"),
-        (methods(0.9, 0.7, 0.8, p=(0.01, 0.3)), True, "better than the MLP, level with label spreading"),
-        (methods(0.9, 0.8, 0.8, p=(0.2, 0.3)), True, "no clear difference"),
-        (methods(0.7, 0.9, 0.6, p=(0.01, 0.3)), True, "a simpler method wins"),
-        (methods(0.7, 0.9, 0.8, p=(0.01, 0.01)), False, "beats both"),
-    ],
-)
-def test_a_difference_counts_if_chance_does_not_explain_it(found, classifies, key):
-    assert comparison_section(Comparison(found, 50, classifies)).key == key
+def test_a_class_that_is_never_predicted_has_no_precision():
+    assert "<td>–</td><td>0 % (0 to 49)</td><td>4</td>" in plain(class_table(("a", "b"), np.array([[5, 0], [4, 0]])))

@@ -7,7 +7,7 @@ from sklearn.semi_supervised import LabelSpreading
 
 from s2gnn import Graph
 from s2gnn.report import baselines
-from s2gnn.report.baselines import CONSTANT, OURS, PERCEPTRON, SPREADING, compare
+from s2gnn.report.baselines import CONSTANT, FOREST, LINEAR, NEIGHBOURS, OURS, SPREADING, compare
 from tests.report.conftest import changed
 
 
@@ -15,14 +15,16 @@ def test_every_method_on_the_same_hidden_labels(classifier):
     progress = []
     found = compare(classifier.model, progress.append)
     assert progress == pytest.approx([1 / 3, 2 / 3, 1])
-    assert [method.name for method in found.methods] == [OURS, PERCEPTRON, SPREADING, CONSTANT]
+    assert [method.name for method in found.methods] == [
+        OURS, LINEAR, FOREST, NEIGHBOURS, SPREADING, CONSTANT,
+    ]  # fmt: skip
     estimator = classifier.model.estimator
     truth = estimator.evaluation_.targets
     ours, *_, constant = found.methods
     assert found.n == 30
     assert ours.score == pytest.approx(np.mean(estimator.evaluation_.answers.argmax(axis=1) == truth))
     assert all(method.low <= method.score <= method.high for method in found.methods)
-    assert all(method.score > 0.6 for method in found.methods[:3])
+    assert all(method.score > 0.6 for method in found.methods[:-1])
     assert constant.score == np.mean(truth == np.bincount(estimator.targets_).argmax()) < 0.5
     assert constant.p < 0.05
 
@@ -36,19 +38,36 @@ def test_errors_of_values(regressor):
     assert ours.score < constant.score
 
 
+class Recorder:
+    """A model that records what it learns from and predicts for."""
+
+    def __init__(self, seen):
+        self.seen = seen
+
+    def fit(self, features, targets):
+        self.seen.append([features, targets])
+        return self
+
+    def predict(self, features):
+        self.seen[-1].append(features)
+        return np.zeros(len(features), dtype=int)
+
+
 def test_hidden_labels_play_no_part(classifier, monkeypatch):
     """The baselines see a fold's rows without its labels."""
-    model, seen = classifier.model, []
-    monkeypatch.setattr(baselines, "_mlp", lambda model, known, targets, rows: seen.append((known, rows)) or 0)
+    model, seen, spread_from = classifier.model, [], []
+    features, labelled = model.estimator.features_, model.estimator.labelled_
+    monkeypatch.setattr(baselines, "simple_models", lambda *_, **__: {LINEAR: Recorder(seen)})
     monkeypatch.setattr(
-        baselines, "_spread", lambda model, known, targets: seen.append((known, None)) or np.zeros(model.n_rows, int)
+        baselines, "_spread", lambda model, known, targets: spread_from.append(known) or np.zeros(model.n_rows, int)
     )
     compare(model)
-    hidden = [rows for _, rows in seen if rows is not None]
-    np.testing.assert_array_equal(np.sort(np.concatenate(hidden)), model.estimator.evaluation_.rows)
-    for (known, rows), (spread_from, _) in zip(seen[::2], seen[1::2], strict=True):
-        np.testing.assert_array_equal(known, np.setdiff1d(model.estimator.labelled_, rows))
-        np.testing.assert_array_equal(known, spread_from)
+    hidden = model.estimator.evaluation_
+    for fold, ((known, _, rows), spread) in enumerate(zip(seen, spread_from, strict=True)):
+        in_fold = hidden.rows[hidden.folds == fold]
+        np.testing.assert_array_equal(rows, features[in_fold])
+        np.testing.assert_array_equal(spread, np.setdiff1d(labelled, in_fold))
+        np.testing.assert_array_equal(known, features[spread])
 
 
 def test_label_spreading_is_scikit_learns(classifier):

@@ -1,5 +1,7 @@
 """The report in a real browser."""
 
+import numpy as np
+import pandas as pd
 import pytest
 
 CONTRAST = """
@@ -45,6 +47,7 @@ def test_it_renders_without_errors_or_requests(browser, page, width, dark):
     assert browser.run(CONTRAST) > 4.5
     bright = browser.run("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
     assert bright != dark
+    browser.run("document.querySelector('details.specialist').open = true")
     for name in ("graph", "calibration", "comparison", "noise", "branches", "curves"):
         box = browser.run(f"{BOX}(document.querySelector('svg.{name}'))")
         assert width / 3 < box[0] <= width
@@ -106,6 +109,46 @@ def test_an_uncertain_row_links_to_its_point(browser, page):
     assert browser.run(ACTIVE)[1] == target.removeprefix("#")
     number = target.removeprefix("#row-")
     assert browser.run("document.getElementById('row-shown').innerText").startswith(f"Row {number}")
+
+
+COLUMN = "[...document.querySelectorAll('#predictions-table tbody tr')].map((row) => row.cells[{}].textContent)"
+PLACE = "document.getElementById('predictions-place').textContent"
+
+
+def test_predictions_are_paged_sorted_and_searched(browser, page, classifier):
+    browser.open(page)
+    assert browser.run(COLUMN.format(0)) == [str(row) for row in range(1, 26)]
+    assert browser.run(PLACE) == "1 to 25 of 150"
+    browser.run("document.getElementById('predictions-next').click()")
+    assert browser.run(COLUMN.format(0))[0] == "26"
+    heading = "document.querySelectorAll('#predictions-table th button')[2].click()"
+    confidence = np.sort(classifier.model.predictions.max(axis=1))
+    for expected in (confidence[:25], confidence[::-1][:25]):
+        browser.run(heading)
+        shown = [float(text.rstrip("%")) for text in browser.run(COLUMN.format(2))]
+        np.testing.assert_allclose(shown, 100 * expected, atol=0.051)
+    assert browser.run("document.querySelectorAll('#predictions-table th')[2].ariaSort") == "descending"
+    search = "const box = document.getElementById('predictions-search'); box.value = {!r};"
+    browser.run("{" + search.format("SETOSA") + "box.dispatchEvent(new Event('input')); }")
+    assert set(browser.run(COLUMN.format(1))) == {"setosa"}
+    browser.run("{" + search.format("row 17") + "box.dispatchEvent(new Event('input')); }")
+    assert browser.run(COLUMN.format(0)) == ["17"]
+    assert browser.complaints() == []
+
+
+def test_predictions_download_as_csv(browser, page, classifier, tmp_path):
+    browser.open(page)
+    browser.send("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    browser.run("document.getElementById('predictions-download').click()")
+    path = tmp_path / "species.csv"
+    for _ in range(100):
+        if path.exists():
+            break
+        browser.run("new Promise((done) => setTimeout(done, 50))")
+    rows = pd.read_csv(path)
+    assert rows["predicted"].tolist() == classifier.model.estimator.transduction_.tolist()
+    np.testing.assert_allclose(rows["probability"], classifier.model.predictions.max(axis=1), atol=1e-6)
+    assert rows["label"].notna().sum() == 30
 
 
 def test_every_part_has_a_name_for_screen_readers(browser, page):

@@ -10,10 +10,11 @@ from s2gnn.estimator import Evaluation, ModelCard
 from s2gnn.report.columns import Column
 from s2gnn.report.model import ReportedModel
 from s2gnn.report.page import model_layout, report_page, report_sections
+from s2gnn.tables import Identifiers
 from tests.pages import Outline
 from tests.report.conftest import as_of_an_early_release
 
-SECTIONS = ["data", "graph", "accuracy", "calibration", "comparison", "next", "noise", "branches", "training"]
+SECTIONS = ["data", "graph", "accuracy", "calibration", "comparison", "next", "rows", "noise", "branches", "training"]
 
 
 def check_self_contained(text):
@@ -59,12 +60,13 @@ def test_an_older_folder(classifier):
 def test_texts_of_the_table_are_escaped(classifier):
     evil = '</title><script>alert("x")</script><img src=x onerror=alert(1)>\n&'
     columns = tuple(replace(column, name=evil) for column in classifier.model.columns)
-    card = ModelCard(source=evil, command=evil, left_out={evil: evil}, missing={evil: 1})
+    named = Identifiers(evil, [evil] * 150)
+    card = ModelCard(source=evil, command=evil, left_out={evil: evil}, missing={evil: 1}, identifiers=named)
     model = replace(classifier.model, label=evil, columns=columns, card=card)
     model.__dict__["classes"] = (evil, "b", "c")
     sections = report_sections(model, classifier.layout, classifier.comparison, classifier.stability)
     page = Outline(report_page(model, classifier.layout, sections))
-    assert [tag for tag, _ in page.seen].count("script") == 1
+    assert [attrs.get("type") for tag, attrs in page.seen if tag == "script"] == ["application/json", None]
     assert "img" not in [tag for tag, _ in page.seen]
     assert not page.values("onerror")
 

@@ -79,7 +79,7 @@ def check_names_free(table: Table, label: str, task: Task) -> None:
 
 
 def with_predictions(table: Table, prediction: pd.DataFrame, identifiers: Identifiers | None = None) -> pd.DataFrame:
-    """The columns of a table, the identifier first, and those of a prediction, rounded: probabilities to six decimals."""
+    """The columns of a table, the identifier first, and those of a prediction; probabilities have six decimals."""
     if "probability" in prediction:
         prediction = prediction.assign(probability=prediction["probability"].round(6))
     else:

@@ -1,4 +1,4 @@
-"""Simpler methods on the same hidden labels, to judge what the network on the graph is worth."""
+"""Simpler methods on the same hidden labels, to judge what the model is worth."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 from scipy.stats import binomtest, wilcoxon
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from s2gnn.estimator.evaluation import wilson_interval
-from s2gnn.estimator.training import Objective
 from s2gnn.learning.classical import LabelSpreading
 from s2gnn.learning.metrics import bootstrap_confidence
-from s2gnn.nn import MLP
 from s2gnn.report.model import ReportedModel
 
-OURS, PERCEPTRON, SPREADING, CONSTANT = "S2-GNN", "MLP", "label spreading", "constant prediction"
+OURS, SPREADING, CONSTANT = "S2-GNN", "label spreading", "constant prediction"
+LINEAR, RIDGE, FOREST, NEIGHBOURS = "logistic regression", "ridge regression", "random forest", "k-NN"
 
 
 @dataclass(frozen=True)
@@ -42,24 +43,26 @@ class Comparison:
 def compare(model: ReportedModel, on_progress: Callable[[float], None] = lambda _: None) -> Comparison | None:
     """Predict the labels that were hidden from S2-GNN by simpler methods, from the labels that it was given.
 
-    The MLP has the width, depth (at least two layers), training and number of the model's networks and sees only the
-    features. Label spreading sees only the graph; for values it gives the mean of the known ones, weighted by what
-    reaches a row from each. The constant is the most frequent class, or the median, of all labels, because hiding a
-    label makes its class rarer among the others. The result is `None` if no labels were hidden.
+    Linear model, random forest and k-NN see only the features. Label spreading sees only the graph; for values it gives
+    the mean of the known ones, weighted by what reaches a row from each. The constant is the most frequent class, or
+    the median, of all labels, because hiding a label makes its class rarer among the others. The result is `None` if no
+    labels were hidden.
     """
     hidden, labelled, all_targets = model.estimator.evaluation_, model.estimator.labelled_, model.estimator.targets_
     if hidden is None or labelled is None or all_targets is None:
         return None
     truth, classifies = hidden.targets, model.classes is not None
     constant = np.full(len(truth), _constant(all_targets, classifies))
-    predicted = {OURS: hidden.predicted, PERCEPTRON: constant.copy(), SPREADING: constant.copy()}
-    folds = np.unique(hidden.folds)
+    names = (*simple_models(1, classifies=classifies), SPREADING)
+    predicted = {OURS: hidden.predicted} | {name: constant.copy() for name in names}
+    features, folds = model.estimator.features_, np.unique(hidden.folds)
     for number, fold in enumerate(folds):
         members = hidden.folds == fold
         rows = hidden.rows[members]
         given = ~np.isin(labelled, rows)
         known, targets = labelled[given], all_targets[given]
-        predicted[PERCEPTRON][members] = _mlp(model, known, targets, rows)
+        for name, simple in simple_models(len(known), classifies=classifies).items():
+            predicted[name][members] = simple.fit(features[known], targets).predict(features[rows])
         predicted[SPREADING][members] = _spread(model, known, targets)[rows]
         on_progress((number + 1) / len(folds))
     score = _accuracy if classifies else _mean_error
@@ -75,25 +78,20 @@ def _constant(targets: NDArray[Any], classifies: bool) -> float | int:
     return int(np.bincount(targets).argmax()) if classifies else float(np.median(targets))
 
 
-def _mlp(
-    model: ReportedModel, known: NDArray[np.int64], targets: NDArray[Any], rows: NDArray[np.int64]
-) -> NDArray[Any]:
-    """Predictions of an MLP for `rows` (n,), trained like the model's networks on the `targets` of `known`."""
-    estimator, classifies = model.estimator, model.classes is not None
-    centre, width = (0, 1) if classifies else (float(targets.mean()), float(targets.std()) or 1.0)
-    y = np.concatenate([targets if classifies else (targets - centre) / width, np.zeros(len(rows), targets.dtype)])
-    config = estimator.networks_[0].config
-    n_outputs, n_layers = len(model.classes or (1,)), max(2, config.num_layers)  # a single layer would be linear
-    trained = estimator.train_networks(
-        lambda: MLP(estimator.features_.shape[1], config.hidden_channels, n_outputs, n_layers, dropout=config.dropout),
-        lambda network: network.prepare(estimator.features_[np.concatenate([known, rows])]),  # it needs no other rows
-        Objective(y, np.arange(len(known)), n_outputs, "cross-entropy" if classifies else "squared-error"),
-        len(estimator.networks_),
-    )
-    logits = trained.logits[:, len(known) :]
+def simple_models(n_known: int, *, classifies: bool) -> dict[str, Any]:
+    """The methods of scikit-learn that see the columns only, with their default parameters, by name."""
+    neighbours = min(5, n_known)
     if classifies:
-        return np.asarray(softmax(logits, axis=2).mean(axis=0).argmax(axis=1))
-    return np.asarray(centre + width * logits.mean(axis=0)[:, 0])
+        return {
+            LINEAR: LogisticRegression(max_iter=1_000),
+            FOREST: RandomForestClassifier(random_state=0),
+            NEIGHBOURS: KNeighborsClassifier(neighbours),
+        }
+    return {
+        RIDGE: Ridge(),
+        FOREST: RandomForestRegressor(random_state=0),
+        NEIGHBOURS: KNeighborsRegressor(neighbours),
+    }
 
 
 def _spread(model: ReportedModel, known: NDArray[np.int64], targets: NDArray[Any]) -> NDArray[Any]:

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from s2gnn.estimator.blending import GraphGain
 from s2gnn.graphs import edge_homophily
 from s2gnn.report import elements
 from s2gnn.report.columns import quantile_groups
@@ -118,6 +119,7 @@ def graph_section(model: ReportedModel, layout: GraphLayout) -> Section:
     """Neighbours, homophily, connected components, and the drawing of the graph."""
     graph = model.estimator.graph_
     neighbours = f"{2 * graph.n_edges / graph.n_nodes:.1f} neighbours"
+    key = f"{neighbours} per row"
     finding = f"Each row has {neighbours} on average ({counted(graph.n_edges, 'edge')} in total)"
     if graph.n_edges and model.classes is not None:
         same = percent(edge_homophily(graph, model.groups))
@@ -127,6 +129,7 @@ def graph_section(model: ReportedModel, layout: GraphLayout) -> Section:
         finding += f". The graph has {components:,} connected components, between which no information flows"
     if model.estimator.graph_gain_ is not None:
         finding += f". {model.estimator.graph_gain_.sentence.removesuffix('.')}"
+        key = _gain_key(model.estimator.graph_gain_)
     shown = "Colour shows the predicted value" if model.classes is None else "Colour and shape show the predicted class"
     ringed = "" if model.estimator.labelled_ is None else "; points with a ring are labelled"
     reading = f"Each point is a row, close to the rows it is connected to. {shown}{ringed}."
@@ -138,7 +141,19 @@ def graph_section(model: ReportedModel, layout: GraphLayout) -> Section:
     elif not layout.complete:
         reading += " Only the strongest edges of each row are drawn."
     figure = _graph_drawing(model, layout)
-    return Section("graph", "The graph", f"{neighbours} per row", f"{finding}.", reading, figure, wide=True)
+    return Section("graph", "The graph", key, f"{finding}.", reading, figure, wide=True)
+
+
+def _gain_key(gain: GraphGain) -> str:
+    """Whether the graph helps, in a few words; not sure if the interval includes no effect."""
+    if gain.low <= 0 <= gain.high:
+        return "no clear effect on hidden labels"
+    unit = f"{abs(100 * gain.value):.1f} points" if gain.measure == "accuracy" else f"an error of {abs(gain.value):.3g}"
+    return (
+        f"{'gains' if gain.value > 0 else 'loses'} {unit}"
+        if gain.measure == "accuracy"
+        else (f"{'saves' if gain.value > 0 else 'adds'} {unit}")
+    )
 
 
 def _graph_drawing(model: ReportedModel, layout: GraphLayout) -> str:
@@ -169,7 +184,7 @@ def row_values(model: ReportedModel, rows: NDArray[np.int64]) -> tuple[tuple[str
 def row_texts(model: ReportedModel, rows: NDArray[np.int64]) -> list[str]:
     """What the graph shows of each of `rows` (n,): number, prediction, label and values, a line each."""
     names, values = row_values(model, rows)
-    texts = {row: [f"Row {row + 1:,}", f"predicted: {_prediction(model, row)}"] for row in rows.tolist()}
+    texts = {row: [_heading(model, row), f"predicted: {_prediction(model, row)}"] for row in rows.tolist()}
     known: dict[str, tuple[NDArray[np.int64], NDArray[Any]]] = {}
     if model.estimator.labelled_ is not None and model.estimator.targets_ is not None:
         known["label"] = (model.estimator.labelled_, model.estimator.targets_)
@@ -183,6 +198,12 @@ def row_texts(model: ReportedModel, rows: NDArray[np.int64]) -> list[str]:
     for row, line in zip(rows.tolist(), values, strict=True):
         texts[row] += [f"{name}: {value}" for name, value in zip(names, line, strict=True)]
     return ["\n".join(texts[row]) for row in rows.tolist()]
+
+
+def _heading(model: ReportedModel, row: int) -> str:
+    """The name of a row with a capital letter, and its number if that is not its name."""
+    name, number = model.row_name(row), f"row {row + 1:,}"
+    return number.capitalize() if name == number else f"{name} ({number})"
 
 
 def _prediction(model: ReportedModel, row: int) -> str:
@@ -202,7 +223,7 @@ def labelling_section(model: ReportedModel, drawn: NDArray[np.int64]) -> Section
             why = "Every row is labelled."
         return Section(*name, "nothing", why, "Otherwise the rows most worth labelling would be listed here.")
     row = int(model.rows_to_label[0])
-    finding = f"The model is least certain about row {row + 1:,}: "
+    finding = f"The model is least certain about {model.row_name(row)}: "
     if model.classes is None:
         finding += (
             f"it predicts {model.predictions[row, 0]:.4g}, the mean of estimates with a standard deviation of "
@@ -220,8 +241,8 @@ def labelling_section(model: ReportedModel, drawn: NDArray[np.int64]) -> Section
             "The unlabelled rows with the lowest confidence. Labelling one of these usually helps the model more than "
             "labelling a row it is certain about."
         )
-    reading += " The row numbers link to the graph."
-    return Section(*name, f"row {row + 1:,}", finding, reading, _rows_to_label_table(model, drawn), wide=True)
+    reading += f" The {'row numbers' if model.identifiers is None else 'identifiers'} link to the graph."
+    return Section(*name, model.row_name(row), finding, reading, _rows_to_label_table(model, drawn), wide=True)
 
 
 def _uncertain_share(model: ReportedModel) -> str:
@@ -239,7 +260,8 @@ def _rows_to_label_table(model: ReportedModel, drawn: NDArray[np.int64]) -> str:
     columns, values = row_values(model, model.rows_to_label)
     rows = []
     for row, line in zip(model.rows_to_label.tolist(), values, strict=True):
-        link = Html(f'<a href="#row-{row + 1}">{row + 1:,}</a>') if row in drawn else f"{row + 1:,}"
+        cell = shortened(model.row_cell(row))
+        link = Html(f'<a href="#row-{row + 1}">{escaped(cell)}</a>') if row in drawn else cell
         if model.classes is None:
             rows.append((link, _prediction(model, row), f"{model.uncertainty[row]:.3g}", *line))
         else:
@@ -247,4 +269,4 @@ def _rows_to_label_table(model: ReportedModel, drawn: NDArray[np.int64]) -> str:
             rows.append((link, best, share_bar(probability), f"{second} ({percent(other)})", *line))
     header = ("standard deviation",) if model.classes is None else ("confidence", "second choice")
     kind = "uncertain" if model.classes is None else "uncertain classes"
-    return table("The rows to label next", ("row", "prediction", *header, *columns), rows, kind=kind)
+    return table("The rows to label next", (model.row_header, "prediction", *header, *columns), rows, kind=kind)

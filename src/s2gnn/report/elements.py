@@ -25,6 +25,7 @@ class Section:
     reading: str  # how to read the figure
     figure: str = ""  # HTML
     wide: bool = False  # the figure takes the full width of the page
+    specialist: bool = False  # folded away, and not among the links at the top
 
 
 def percent(share: float) -> str:

@@ -72,18 +72,33 @@ def loss_figure(histories: Sequence[History], kept_epochs: Sequence[int]) -> Fig
     return _with_legend(figure) if validated else figure
 
 
-def calibration_figure(confidence: Values, accuracy: Values, low: Values, high: Values) -> Figure:
-    """Accuracy over confidence in B bins, with the intervals of the accuracy, all (B,); the diagonal is perfect."""
-    figure, axes = _chart("confidence (%)", "accuracy (%)")
+def calibration_figure(
+    confidence: Values, accuracy: Values, low: Values, high: Values, *, before: Values | None = None
+) -> Figure:
+    """Accuracy over confidence in B bins, with the intervals of the accuracy, all (B,); the diagonal is perfect.
+
+    `before` has confidence and accuracy before calibration, (2, bins).
+    """
+    figure, axes = _chart("confidence (%)", "accuracy (%)", 3.7)
     axes.plot([0, 100], [0, 100], color=QUIET, linewidth=1, linestyle="--", label="perfectly calibrated")
     reach = np.maximum([accuracy - low, high - accuracy], 0.0)
     axes.errorbar(
         100 * confidence, 100 * accuracy, yerr=100 * reach, fmt="o", color=LIGHT[0], markersize=5, elinewidth=1.2,
         label="this model, with 95 % interval",
     )  # fmt: skip
-    start = max(0.0, 10 * np.floor(10 * min(confidence.min(), low.min())) - 2)
+    lowest = min(confidence.min(), low.min())
+    if before is not None:
+        lowest = min(lowest, before.min())
+        axes.plot(
+            *(100 * before), "o", color=LIGHT[2], markerfacecolor="none", markersize=6, linestyle="none",
+            label="before calibration",
+        )  # fmt: skip
+    start = max(0.0, 10 * np.floor(10 * lowest) - 2)
     axes.set(xlim=(start, 102), ylim=(start, 102))
-    return _with_legend(figure)
+    axes.legend(  # above the chart, because points may lie anywhere in it
+        frameon=False, labelcolor=INK, fontsize=9, handlelength=1.6, loc="lower left", bbox_to_anchor=(0, 1)
+    )
+    return figure
 
 
 def residuals_figure(truth: Values, predicted: Values) -> Figure:
@@ -115,7 +130,7 @@ def values_figure(known: Values | None, predicted: Values) -> Figure:
 def comparison_figure(found: Comparison) -> Figure:
     """The score of every method with its interval."""
     score = "accuracy on hidden labels (%)" if found.classifies else "mean absolute error (lower is better)"
-    figure, axes = _chart(score, "", 2.3)
+    figure, axes = _chart(score, "", 2.9)
     factor = 100 if found.classifies else 1
     heights = np.arange(len(found.methods))[::-1]
     for height, method in zip(heights, found.methods, strict=True):

@@ -12,6 +12,8 @@ from s2gnn.estimator.card import Estimator
 from s2gnn.estimator.folder import read_folder
 from s2gnn.estimator.table_model import EXTRA
 from s2gnn.report.columns import Column, columns_of, quantile_groups, variance_explained
+from s2gnn.report.elements import shortened
+from s2gnn.tables import Identifiers, row_name
 
 QUANTILES = 5  # intervals of predicted values that stand in for classes
 ROWS_TO_LABEL = 12
@@ -26,6 +28,25 @@ class ReportedModel:
     label: str | None  # the predicted column; `None` if the model was not fitted on a table
     columns: tuple[Column, ...]  # that it is predicted from
     card: ModelCard | None  # the origin of the model; `None` for folders of early releases
+
+    @property
+    def identifiers(self) -> Identifiers | None:
+        """What the rows are called; `None` if no column identifies them."""
+        return None if self.card is None else self.card.identifiers
+
+    def row_name(self, row: int) -> str:
+        """What a row, counted from 0, is called, such as "patient 1017" or "row 3"."""
+        return shortened(row_name(self.identifiers, row))
+
+    @property
+    def row_header(self) -> str:
+        """The heading of a column of `row_cell`."""
+        return "row" if self.identifiers is None else self.identifiers.column
+
+    def row_cell(self, row: int) -> str:
+        """The identifier of a row, counted from 0, or else its number, for a table."""
+        value = "" if self.identifiers is None else self.identifiers.values[row]
+        return value or (f"{row + 1:,}" if self.identifiers is None else f"(row {row + 1:,})")
 
     @property
     def n_rows(self) -> int:

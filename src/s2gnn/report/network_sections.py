@@ -22,7 +22,7 @@ def noise_section(found: NoiseStability | None) -> Section:
     if found is None:
         why = "The graph has no edges, or all predictions are equal."
         reading = "Otherwise this section would show how predictions change when edges are wrong."
-        return Section(*name, "not measured", why, reading)
+        return Section(*name, "not measured", why, reading, specialist=True)
     reading = (
         "The trained model is kept while edges are removed, random edges are added, or weights are changed. Lower "
         "lines are better; the shaded areas show the range over several random draws."
@@ -34,7 +34,7 @@ def noise_section(found: NoiseStability | None) -> Section:
         for noise, effect in effects(found).items()
     ]
     figure = chart(noise_figure(found), "noise", description, header, rows)
-    return Section(*name, robustness(found)[0], verdict(found), reading, figure)
+    return Section(*name, robustness(found)[0], verdict(found), reading, figure, specialist=True)
 
 
 def branches_section(shares: NDArray[np.float64], *, equal_weights: bool) -> Section:
@@ -53,7 +53,7 @@ def branches_section(shares: NDArray[np.float64], *, equal_weights: bool) -> Sec
     header = ("branch", *(f"layer {layer + 1}" for layer in range(len(shares))))
     rows = [(str(branch), *map(percent, by_layer)) for branch, by_layer in enumerate(shares.T.tolist())]
     figure = chart(branches_figure(shares), "branches", description, header, rows)
-    return Section("branches", "How much does it use the graph?", key, finding, reading, figure)
+    return Section("branches", "Which branches do its networks use?", key, finding, reading, figure, specialist=True)
 
 
 def _branch_texts(shares: list[float], equal_weights: bool) -> tuple[str, str, str]:
@@ -104,7 +104,8 @@ def training_section(model: ReportedModel) -> Section:
         if model.estimator.networks_[0].config.dropout > 0:
             reading += " Dropout makes them noisy."
     figure = inline_svg(loss_figure(histories, kept_epochs), "curves", "Chart of the loss over the epochs of training")
-    return Section("training", "How was it trained?", f"{epochs} epochs", finding, reading, figure)
+    name = ("training", "How were its networks trained?")
+    return Section(*name, f"{epochs} epochs", finding, reading, figure, specialist=True)
 
 
 def _late_decrease(losses: Sequence[float]) -> float:

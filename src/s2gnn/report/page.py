@@ -9,13 +9,16 @@ from s2gnn.analysis import NoiseStability, branch_shares
 from s2gnn.estimator.stability import estimator_stability
 from s2gnn.files import write_atomically
 from s2gnn.progress import progress_bar
-from s2gnn.report.accuracy_sections import accuracy_section, calibration_bins, calibration_section, comparison_section
+from s2gnn.report.accuracy_sections import accuracy_section
 from s2gnn.report.baselines import Comparison, compare
+from s2gnn.report.calibration_section import calibration_bins, calibration_section, uncalibrated_bins
+from s2gnn.report.comparison_section import comparison_section
 from s2gnn.report.data_sections import data_section, graph_section, labelling_section, row_values, summary
 from s2gnn.report.elements import Section, counted, escaped, listed
 from s2gnn.report.graph_layout import GraphLayout, lay_out
 from s2gnn.report.model import ReportedModel, load_model
 from s2gnn.report.network_sections import branches_section, noise_section, training_section
+from s2gnn.report.predictions_section import listed_rows, predictions_section
 from s2gnn.report.svg import palette_css
 from s2gnn.webpage import webpage
 
@@ -76,7 +79,7 @@ def report_sections(
     on_hidden_labels = []
     if hidden is not None and model.classes is not None:
         bins = calibration_bins(hidden.answers.max(axis=1), hidden.predicted == hidden.targets)
-        on_hidden_labels.append(calibration_section(bins))
+        on_hidden_labels.append(calibration_section(bins, uncalibrated_bins(model)))
     if comparison is not None:
         on_hidden_labels.append(comparison_section(comparison))
     weights = estimator.graph_.to_scipy().data
@@ -86,6 +89,7 @@ def report_sections(
         accuracy_section(model),
         *on_hidden_labels,
         labelling_section(model, layout.rows),
+        predictions_section(model),
         noise_section(stability),
         branches_section(branch_shares(estimator), equal_weights=len(weights) > 0 and np.ptp(weights) == 0),
         training_section(model),
@@ -98,20 +102,24 @@ def report_page(model: ReportedModel, layout: GraphLayout, sections: Sequence[Se
     if model.label is not None:
         source = model.card.source if model.card is not None else ""
         title = f"Predicting {model.label}" + (f" in {source}" if source else "")
+    main = [section for section in sections if not section.specialist]
+    folded = [section for section in sections if section.specialist]
     links = "\n".join(
         f'<li><a href="#{section.anchor}"><b>{escaped(section.title)}</b> {escaped(section.key)}</a></li>'
-        for section in sections
+        for section in main
     )
-    columns = 3 if len(sections) == 9 else 4  # no row of links is left half empty
     body = (
         '<a class="skip" href="#data">Skip to the data</a>\n'
         f"<header>\n<h1>{escaped(title)}</h1>\n<p>{escaped(summary(model))}</p>\n</header>\n"
-        f'<nav aria-label="Sections of this report">\n<ul style="--across:{columns}">\n{links}\n</ul>\n</nav>\n<main>\n'
-        + "\n".join(map(_section, sections))
-        + f"\n</main>\n<footer>\n{_footer(model, layout)}\n</footer>"
+        f'<nav aria-label="Sections of this report">\n<ul>\n{links}\n</ul>\n</nav>\n<main>\n'
+        + "\n".join(map(_section, main))
+        + '\n<details class="specialist">\n<summary>For specialists: wrong edges, branches and training</summary>\n'
+        + "\n".join(map(_section, folded))
+        + f"\n</details>\n</main>\n<footer>\n{_footer(model, layout)}\n</footer>"
     )
     style = palette_css() + (_HERE / "report.css").read_text(encoding="utf-8")
-    return webpage(title, body, style=style, script=(_HERE / "report.js").read_text(encoding="utf-8"))
+    script = "".join((_HERE / name).read_text(encoding="utf-8") for name in ("report.js", "predictions.js"))
+    return webpage(title, body, style=style, script=script)
 
 
 def _section(section: Section) -> str:
@@ -126,10 +134,11 @@ def _section(section: Section) -> str:
 def _footer(model: ReportedModel, layout: GraphLayout) -> str:
     rows, card = layout.rows, model.card
     names = listed([f"“{name}”" for name in row_values(model, rows[:1])[0]])
+    named = "numbers" if model.identifiers is None else "identifiers"
     paragraphs = [
-        f"This page contains {counted(len(rows), 'row')} of the table: their numbers (1 is the first row below the "
-        f"header), their labels, and their values of {names}. Share it only with people who may see these. It works "
-        "offline and loads nothing.",
+        f"This page contains the {named}, labels and predictions of {counted(len(listed_rows(model)), 'row')} of the "
+        f"table, and for {counted(len(rows), 'row')} the values of {names}. Row 1 is the first below the header. Share "
+        "the page only with people who may see these. It works offline and loads nothing.",
         "Hidden labels were predicted by models trained without them. The saved model was trained on all labels.",
     ]
     if card is not None:
