@@ -107,7 +107,7 @@ def test_rows_are_identified_in_predictions_folder_and_report(s2gnn, tmp_path):
     )  # fmt: skip
     assert code == 0, err
     predicted = rows_of(tmp_path / "p.csv")
-    assert list(predicted[0])[0] == "flower"
+    assert next(iter(predicted[0])) == "flower"
     assert "row" not in predicted[0]
     assert predicted[0]["flower"] in (tmp_path / "report.html").read_text()
     model = TableModel.load(tmp_path / "model")
@@ -118,7 +118,7 @@ def test_rows_are_identified_in_predictions_folder_and_report(s2gnn, tmp_path):
     (tmp_path / "new.csv").write_text((tmp_path / "new.csv").read_text().replace("species,\n", "species,flower\n", 1))
     code, _, err = s2gnn("predict", tmp_path / "model", tmp_path / "new.csv", "--out", tmp_path / "q.csv")
     assert code == 0, err
-    assert list(rows_of(tmp_path / "q.csv")[0])[0] == "flower"
+    assert next(iter(rows_of(tmp_path / "q.csv")[0])) == "flower"
 
 
 def test_names_of_columns_may_have_commas(s2gnn, tmp_path):
