@@ -239,3 +239,25 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path, fitted):
     assert out == b""
     assert b"Traceback" not in err
     assert [path.name for path in tmp_path.iterdir()] == ["large.csv"]
+
+
+def test_explanations_are_written(s2gnn, tmp_path, fitted):
+    folder, _ = fitted
+    given = list(csv.DictReader(io.StringIO((folder / "new.csv").read_text())))[:3]
+    with (tmp_path / "three.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, [*IRIS, "size"], extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(given)
+    arguments = ["predict", folder / "model", tmp_path / "three.csv", "--out", tmp_path / "p.csv"]
+    code, _, err = s2gnn(*arguments, "--explain", tmp_path / "why.csv")
+    assert code == 0, err
+    lines = list(csv.DictReader(io.StringIO((tmp_path / "why.csv").read_text())))
+    predicted = list(csv.DictReader(io.StringIO((tmp_path / "p.csv").read_text())))
+    assert {line["row"] for line in lines} == {"1", "2", "3"}
+    for number, line in enumerate(predicted, start=1):
+        parts = [one for one in lines if (one["row"], one["kind"]) == (str(number), "member")]
+        assert {one["predicted_species"] for one in parts} == {line["predicted_species"]}
+        assert sum(float(one["value"]) for one in parts) == pytest.approx(float(line["probability"]))
+    code, _, err = s2gnn(*arguments, "--explain", tmp_path / "p.csv")
+    assert code == 2
+    assert "--out and --explain are both" in err

@@ -3,7 +3,7 @@ import pytest
 
 from s2gnn import SobolevOperator, knn_graph
 from s2gnn.estimator.new_rows import FrozenDegrees
-from s2gnn.estimator.smoothing import AMOUNT, smoothed, smoothed_new
+from s2gnn.estimator.smoothing import AMOUNT, new_row_weights, smoothed, smoothed_new, smoothing_weights
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -37,3 +37,25 @@ def test_a_new_row_with_the_edges_of_a_training_row_gets_its_signal():
     edges = GRAPH.to_scipy().tocsr()[rows]
     found = smoothed_new(SIGNAL[rows], trained, edges, FrozenDegrees.of(GRAPH, 3, 1.0))
     np.testing.assert_allclose(found, trained[rows], atol=1e-4)
+
+
+@pytest.mark.parametrize("row", [5, 11])  # unlabelled, labelled
+def test_weights_say_what_another_label_would_change(row):
+    unit = np.eye(40)[row]
+    of_known, of_signal = smoothing_weights(unit, GRAPH, LABELLED, alpha=3, epsilon=0.5)
+    before = smoothed(SIGNAL, GRAPH, LABELLED, KNOWN, alpha=3, epsilon=0.5)[row]
+    np.testing.assert_allclose(of_known @ KNOWN + of_signal @ SIGNAL, before, rtol=1e-12)
+    for place in range(len(LABELLED)):
+        changed = KNOWN.copy()
+        changed[place] = [0.3, 0.2]
+        after = smoothed(SIGNAL, GRAPH, LABELLED, changed, alpha=3, epsilon=0.5)[row]
+        np.testing.assert_allclose(after - before, of_known[place] * (changed - KNOWN)[place], atol=1e-14)
+
+
+def test_weights_of_new_rows():
+    trained = smoothed(SIGNAL, GRAPH, LABELLED, KNOWN, alpha=3, epsilon=1.0)
+    degrees = FrozenDegrees.of(GRAPH, 3, 1.0)
+    edges = GRAPH.to_scipy().tocsr()[[1, 7]]
+    rows, own = new_row_weights(edges, degrees)
+    expected = smoothed_new(SIGNAL[[1, 7]], trained, edges, degrees)
+    np.testing.assert_allclose(rows @ trained + own[:, None] * SIGNAL[[1, 7]], expected, rtol=1e-12)

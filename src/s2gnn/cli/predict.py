@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
+import pandas as pd
 import typer
 
 from s2gnn.cli.memory import expected_text, measured_peak, prediction_bytes, size_text
@@ -30,6 +31,9 @@ def predict(
     out: Annotated[
         Path | None, typer.Option(help="Where to write the predictions (.csv or .tsv). Default: standard output.")
     ] = None,
+    explain: Annotated[
+        Path | None, typer.Option(help="Where to write why each row is predicted as it is (.csv or .tsv).")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict the label of every row of a table.
@@ -38,12 +42,19 @@ def predict(
     columns may be in any order, and extra columns are allowed. If the table has the label column, scores are printed,
     also without the rows that equal a labelled training row.
 
+    With --explain, a second file lists for every row how much of the prediction is due to each member, and the ten most
+    influential labelled rows and columns.
+
     Example: [bold]s2gnn predict model/ new.csv --out predictions.csv[/bold]
     """
     start = time.perf_counter()
     if out is not None:
         check_predictions_file(out, table, model)
-    elif as_json:
+    if explain is not None:
+        check_predictions_file(explain, table, model)
+        if explain == out:
+            raise InputError(f"--out and --explain are both {out}: write the explanations into another file")
+    if out is None and as_json:
         raise InputError("--json describes the predictions, which take standard output: set --out for them")
     loaded = TableModel.load(model)
     data = read_table(table, progress=not as_json)
@@ -60,11 +71,14 @@ def predict(
     )
     n_seen = sum(score.rows for score in scores[:1]) - sum(score.rows for score in others[:1])
     write_frame(with_predictions(data, prediction, loaded.identifiers), out)
+    if explain is not None:
+        write_frame(pd.concat(loaded.explain(data)), explain)
     seconds, peak = time.perf_counter() - start, measured_peak()
     if as_json:
         summary = {
             "rows": data.n_rows,
             "predictions": str(out),
+            "explanations": None if explain is None else str(explain),
             "scores": [asdict(score) for score in scores],
             "learned_rows": n_seen,
             "other_scores": [asdict(score) for score in others],

@@ -154,6 +154,15 @@ class ClassBlend:
         temperature = fit_temperature(np.tensordot(weights, calm, 1), targets)
         return cls(temperatures, tuple(weights.tolist()), temperature, (1.0,) * members.shape[2])
 
+    def shares(self, members: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The part of each probability of `apply` that is due to each member, (K, Q, C): they add up to it.
+
+        The mean of the tempered members is a sum; each member has the same share of the result as of that mean.
+        """
+        calm = np.stack([tempered(member, t) for member, t in zip(members, self.temperatures, strict=True)])
+        parts = np.array(self.weights)[:, None, None] * calm
+        return np.asarray(self.apply(members) * parts / parts.sum(axis=0))
+
     def apply(self, members: NDArray[np.float64]) -> NDArray[np.float64]:
         """The probabilities (Q, C) from those of the members (K, Q, C)."""
         calm = np.stack([tempered(member, t) for member, t in zip(members, self.temperatures, strict=True)])
@@ -177,6 +186,10 @@ class ValueBlend:
     def fit(cls, members: NDArray[np.float64], targets: NDArray[np.float64], prior: Sequence[float]) -> ValueBlend:
         """From the predictions (K, n, 1) of rows whose value (n,) was hidden; `prior` as in `blend_weights`."""
         return cls(tuple(blend_weights(value_likelihoods(members[:, :, 0], targets), prior).tolist()))
+
+    def shares(self, members: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The part of each value of `apply` that is due to each member, (K, Q, 1): they add up to it."""
+        return np.asarray(np.array(self.weights)[:, None, None] * members)
 
     def apply(self, members: NDArray[np.float64]) -> NDArray[np.float64]:
         """The values (Q, 1) from those of the members (K, Q, 1)."""

@@ -143,6 +143,9 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         self.classes_, codes = np.unique(labels, return_inverse=True)
         return rows, codes
 
+    def _named_answer(self, answers: NDArray[np.float64]) -> Any:
+        return self.classes_[answers.argmax()]
+
     def _outputs(self, targets: NDArray[Any]) -> ClassOutputs:
         weights = self._class_weights(targets) if self.network == "s2gnn" else None  # else `_weighted_classes`
         return ClassOutputs(len(self.classes_), np.unique(targets), weights)

@@ -51,7 +51,7 @@ class Forest:
         predicted = np.empty((X.shape[0], self.value.shape[1]))
         at_once = max(1, VALUES_AT_ONCE // len(self.roots))
         for start in range(0, X.shape[0], at_once):
-            leaves = self._leaves(X[start : start + at_once])
+            leaves = self.leaves(X[start : start + at_once])
             predicted[start : start + at_once] = sum(self.value[of_tree] for of_tree in leaves) / len(self.roots)
         return predicted
 
@@ -66,14 +66,14 @@ class Forest:
         unseen = ~drawn  # (trees, n)
         counts = unseen.sum(axis=0)
         total = np.zeros((X.shape[0], self.value.shape[1]))
-        for of_tree, out in zip(self._leaves(X), unseen, strict=True):
+        for of_tree, out in zip(self.leaves(X), unseen, strict=True):
             total[out] += self.value[of_tree[out]]
         means: NDArray[np.float64] = total / np.maximum(counts, 1)[:, None]
         if (counts == 0).any():
             means[counts == 0] = means[counts > 0].mean(axis=0) if (counts > 0).any() else 1 / means.shape[1]
         return means
 
-    def _leaves(self, X: Any) -> NDArray[np.int64]:
+    def leaves(self, X: Any) -> NDArray[np.int64]:
         """The node at which each row ends in each tree, (trees, Q)."""
         # scikit-learn grows trees on float32, so that a threshold may lie between a number and its rounding.
         columns = np.ascontiguousarray((X.toarray() if sp.issparse(X) else X).astype(np.float32).T)  # (M, Q)
@@ -88,6 +88,18 @@ class Forest:
                 node[active] = np.where(goes_left, self.left[here], self.right[here])
             at[tree] = node
         return at
+
+    def label_weights(self, X: Any, weights: NDArray[np.float64], labelled: Any) -> NDArray[np.float64]:
+        """How much the labels of the rows `labelled` (n, M) count in the `weights` (Q,) times predictions for X (Q, M).
+
+        A leaf predicts about the mean of the labelled rows in it; the trees drew these rows at random.
+        """
+        total = np.zeros(labelled.shape[0])
+        for of_rows, of_labelled in zip(self.leaves(X), self.leaves(labelled), strict=True):
+            mass = np.bincount(of_rows, weights, minlength=len(self.feature))
+            total += (mass / np.maximum(np.bincount(of_labelled, minlength=len(self.feature)), 1))[of_labelled]
+        result: NDArray[np.float64] = total / len(self.roots)
+        return result
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by name, for a model folder."""

@@ -168,10 +168,14 @@ class Members:
     def _trained_columns(self) -> Any:
         return self.graph_columns(self.features)
 
+    def edges(self, features: Any) -> sp.csr_array:
+        """The one-way edges (Q, N) that join new rows (Q, M) to the training rows."""
+        assert self.attachment is not None
+        return self.attachment.edges(self._trained_columns, self.graph.degrees, self.graph_columns(features))
+
     def predict_new(self, features: Any) -> NDArray[np.float64]:
         """The predictions (members, Q, answers) for new rows (Q, M), at most `rows_at_once`."""
-        assert self.attachment is not None
-        edges = self.attachment.edges(self._trained_columns, self.graph.degrees, self.graph_columns(features))
+        edges = self.edges(features)
         if self.base is None or self.smoothed is None:
             logits = logits_of_new(self.frozen, self.network_input, features, edges)
             return self.outputs.from_networks(logits)[None]

@@ -72,6 +72,9 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
     def _known_targets(self, y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
         return known_values(y)
 
+    def _named_answer(self, answers: NDArray[np.float64]) -> float:
+        return float(answers[0])
+
     def _outputs(self, targets: NDArray[Any]) -> ValueOutputs:
         outputs = positive_integer(self.hidden_channels, "hidden_channels")
         return ValueOutputs(float(targets.mean()), float(targets.std()) or 1.0, outputs)

@@ -44,6 +44,45 @@ def smoothed(
     return np.asarray(f.numpy())
 
 
+def smoothing_weights(
+    row: NDArray[np.float64], graph: Graph, labelled: NDArray[np.int64], *, alpha: int, epsilon: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    r"""The weights of known values and signal in a combination of smoothed rows: `smoothed` read backwards.
+
+    The smoothed signal is linear: for weights r of rows, :math:`r^\top F = k^\top Y + z^\top Z`. S is symmetric, so
+    the steps of `smoothed` in reverse order give k and z exactly, in as many products with the graph.
+
+    Args:
+        row: r, (N,); 1 at one row for the weights of its own smoothed signal.
+        graph: of the rows.
+        labelled: the rows that keep their values, (n,).
+        alpha: highest Hadamard power.
+        epsilon: weight of a row itself.
+
+    Returns:
+        k (n,) and z (N,).
+    """
+    operator = SobolevOperator(graph, alpha=alpha, epsilon=epsilon, dtype=torch.float64)
+    rows, g = torch.from_numpy(labelled), torch.from_numpy(row)[:, None].clone()
+    of_known, of_signal = torch.zeros(len(labelled), 1, dtype=torch.float64), torch.zeros_like(g)
+    with torch.no_grad():
+        for _ in range(STEPS):
+            of_known += g[rows]
+            g[rows] = 0.0
+            of_signal += (1 - AMOUNT) * g
+            g = AMOUNT * operator.propagate(g).mean(dim=0)
+    of_known += g[rows]
+    g[rows] = 0.0
+    return np.asarray(of_known[:, 0].numpy()), np.asarray((of_signal + g)[:, 0].numpy())
+
+
+def new_row_weights(edges: sp.csr_array, degrees: FrozenDegrees) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The weights of training rows (Q, N) and of the own signal (Q,) in the smoothed signal of new rows."""
+    rows, diagonal = degrees.rows(edges)
+    rest = 1 - AMOUNT * diagonal.mean(axis=1)
+    return AMOUNT * (sum(rows) / len(rows)).toarray() / rest[:, None], (1 - AMOUNT) / rest
+
+
 def smoothed_new(
     signal: NDArray[np.float64], trained: NDArray[np.float64], edges: sp.csr_array, degrees: FrozenDegrees
 ) -> NDArray[np.float64]:

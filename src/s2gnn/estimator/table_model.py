@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -18,7 +18,7 @@ from s2gnn.estimator.evaluation import CardScore, Evaluation, classification_sco
 from s2gnn.estimator.folder import read_folder, save_estimator
 from s2gnn.estimator.regressor import S2GNNRegressor
 from s2gnn.graphs import Graph
-from s2gnn.tables import EncodedTable, Identifiers, Table, TableEncoder, Task
+from s2gnn.tables import EncodedTable, Identifiers, Table, TableEncoder, Task, row_name
 from s2gnn.tables.labels import class_names
 
 EXTRA = "table"
@@ -84,6 +84,27 @@ class TableModel:
         """The prediction for every row of a table: the class and its probability, or the quantity."""
         table = Table.from_frame(data) if isinstance(data, pd.DataFrame) else data
         return self._frame(self.estimator._predicted(self.encoder.transform(table)))
+
+    def explain(self, data: Table | pd.DataFrame, *, most: int = 10) -> Iterator[pd.DataFrame]:
+        """Why each row of a table is predicted as it is, a frame for each row, see `Explanation.frame`.
+
+        Rows are named by the column that identified them in training, if the table has it, or else numbered from 1.
+
+        Args:
+            data: a table.
+            most: number of labelled rows and of columns listed for each row.
+        """
+        table = Table.from_frame(data) if isinstance(data, pd.DataFrame) else data
+        features, column, own = self.encoder.transform(table), "row", list[Any](range(1, table.n_rows + 1))
+        if self.identifiers is not None and self.identifiers.column in table.columns:
+            column, own = self.identifiers.column, table.column(self.identifiers.column).tolist()
+        trained = [row_name(self.identifiers, row) for row in range(len(self.estimator.seen_rows_.groups))]
+        for row, name in zip(features, own, strict=True):
+            found = self.estimator.explain(row, self.encoder.features_of)
+            frame = found.frame(most, trained)
+            frame.insert(0, column, name)
+            frame.insert(1, f"predicted_{self.label}", found.prediction)
+            yield frame
 
     def transduction(self) -> pd.DataFrame:
         """The prediction for every row of the table that the model was fitted on."""

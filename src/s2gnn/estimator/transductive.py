@@ -6,11 +6,12 @@ predictor, graph, smoothing, networks), blend by what the hidden labels showed.
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
@@ -20,6 +21,7 @@ from s2gnn.errors import InputError
 from s2gnn.estimator.base_predictor import BasePredictor
 from s2gnn.estimator.blending import Blend, GraphGain, cross_blended
 from s2gnn.estimator.evaluation import Evaluation, HiddenPredictions, hidden_folds, number_of_folds
+from s2gnn.estimator.explanation import Explanation, explain
 from s2gnn.estimator.features import NormalScores, Scaling, SeenRows, in_form_of, varies
 from s2gnn.estimator.members import BaseMember, Members
 from s2gnn.estimator.outputs import Outputs
@@ -249,6 +251,10 @@ class TransductiveEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _blend_for(self, hidden: HiddenPredictions | None) -> Blend | None:
         """How the members' predictions become answers; `None` for the networks alone."""
 
+    @abstractmethod
+    def _named_answer(self, answers: NDArray[np.float64]) -> Any:
+        """The class or value that the answers (answers,) of one row mean."""
+
     def _weighted_classes(self, answers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Answers (n, answers) with probabilities multiplied by the weights of the classes, if the user gave any."""
         return answers
@@ -382,6 +388,40 @@ class TransductiveEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         wanted = self.seen_rows_.groups if rows is None else self.seen_rows_.groups[rows]
         return np.isin(groups, wanted)
 
+    def explain(self, row: Any, columns: Mapping[str, Sequence[int]] | None = None) -> Explanation:
+        """Why a row is predicted as it is: the parts of the members, the labelled rows and the columns.
+
+        Args:
+            row: the number of a training row, or the features (M,) of any row. One that equals a training row is
+                explained as that row.
+            columns: the features of each column to explain, by name; by default every feature is a column.
+        """
+        check_is_fitted(self)
+        if columns is None:
+            names = getattr(self, "feature_names_in_", None)
+            names = [f"column {m}" for m in range(self.n_features_in_)] if names is None else names
+            columns = {str(name): [m] for m, name in enumerate(names)}
+        if isinstance(row, int | np.integer):
+            if not 0 <= row < self.graph_.n_nodes:
+                raise InputError(f"row is {row}, but the training rows are 0 to {self.graph_.n_nodes - 1}")
+            return explain(self, int(row), self.features_[[row]], columns)
+        X = self._checked(row if sp.issparse(row) or np.ndim(row) == 2 else [row], reset=False)
+        if X.shape[0] != 1:
+            raise InputError(f"explain takes one row, but there are {X.shape[0]}")
+        group = int(self.seen_rows_.find(X)[0])
+        if group >= 0:
+            return self.explain(int(np.flatnonzero(self.seen_rows_.groups == group)[0]), columns)
+        self._check_joinable(0)
+        return explain(self, None, in_form_of(self.scaling_.apply(X), self.features_), columns)
+
+    def _check_joinable(self, row: int) -> None:
+        """Raise if new rows, of which `row` is the first, cannot be joined to the graph."""
+        if self.attachment_ is None:
+            raise InputError(
+                f"row {row} of X was not in the training table, whose rows all have the same features, so that it "
+                "cannot be joined to the precomputed graph: fit again on a graph that has it as an unlabelled row"
+            )
+
     def _predicted(self, X: Any) -> NDArray[np.float64]:
         """The answers (Q, answers) for the rows of `X` (Q, M), each independent of the others."""
         check_is_fitted(self)
@@ -391,11 +431,7 @@ class TransductiveEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         new = np.flatnonzero(groups < 0)
         if not len(new):
             return answers
-        if self.attachment_ is None:
-            raise InputError(
-                f"row {new[0]} of X was not in the training table, whose rows all have the same features, so that it "
-                "cannot be joined to the precomputed graph: fit again on a graph that has it as an unlabelled row"
-            )
+        self._check_joinable(int(new[0]))
         at_once = self.members_.rows_at_once
         with progress_bar("predicting", shown=bool(self.verbose)) as show:
             for start in range(0, len(new), at_once):

@@ -95,6 +95,14 @@ class TableEncoder:
         """M, the number of features."""
         return len(self.scales) + sum(map(len, self.categories.values()))
 
+    @property
+    def features_of(self) -> dict[str, list[int]]:
+        """The places of the features that each column became, by name."""
+        widths = [1] * len(self.scales) + [len(known) for known in self.categories.values()]
+        ends = np.cumsum(widths).tolist()
+        names = (*self.numeric, *self.categorical)
+        return {name: list(range(end - width, end)) for name, width, end in zip(names, widths, ends, strict=True)}
+
     def state(self) -> dict[str, Any]:
         """The encoder as plain values for JSON, which keeps every bit of a float."""
         return {

@@ -1,0 +1,111 @@
+"""Explanations of single predictions."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+from sklearn.datasets import load_wine
+
+from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor
+from s2gnn.estimator import TableModel, load_estimator, save_estimator
+from s2gnn.tables import encode_table
+
+QUICK = {"max_epochs": 5, "n_networks": 1, "random_state": 0}
+X, Y = load_wine(return_X_y=True)
+LABELS = np.where(np.arange(178) % 12 == 0, Y, -1)
+VALUES = np.where(np.arange(178) % 8 == 0, X[:, 0], np.nan)
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return S2GNNClassifier(**QUICK).fit(X, LABELS)
+
+
+@pytest.fixture(scope="module")
+def regressor():
+    return S2GNNRegressor(**QUICK).fit(X[:, 1:], VALUES)
+
+
+@pytest.mark.parametrize("row", [5, 12, X[60] * 1.01])  # unlabelled, labelled, new
+def test_members_add_up_to_the_prediction(classifier, regressor, row):
+    found = classifier.explain(row)
+    expected = classifier.label_distributions_[row] if isinstance(row, int) else classifier.predict_proba([row])[0]
+    assert found.probability == pytest.approx(expected.max())
+    assert found.prediction == classifier.classes_[expected.argmax()]
+    assert sum(found.members.values()) == pytest.approx(found.probability)
+    value = regressor.explain(row if isinstance(row, int) else row[1:])
+    assert sum(value.members.values()) == pytest.approx(value.prediction)
+    assert value.probability is None
+
+
+def test_labels_that_matter_are_those_whose_absence_matters(classifier):
+    """Against fits without one label each, with the weights of the blend kept as they are."""
+    rows = np.array([5, 40, 65, 90, 130, 170])
+    classes = classifier.label_distributions_[rows].argmax(axis=1)
+
+    def blended(predictions):
+        return np.tensordot(classifier.blend_.weights, predictions[:, rows, classes], 1)
+
+    changes = []
+    for row in range(len(classifier.labelled_)):
+        others = np.delete(classifier.labelled_, row), np.delete(classifier.targets_, row)
+        members = classifier._learn(*others, None)
+        changes.append(blended(classifier.predictions_) - blended(members.predictions))
+    found = np.stack([classifier.explain(int(row)).influence for row in rows], axis=1)
+    correlations = [spearmanr(*pair).statistic for pair in zip(found.T, np.array(changes).T, strict=True)]
+    assert np.mean(correlations) > 0.6
+
+
+def test_a_new_row_is_influenced_as_the_row_it_is_next_to(classifier, regressor):
+    new, old = classifier.explain(X[65] * (1 + 1e-9)), classifier.explain(65)
+    assert (new.row, old.row) == (None, 65)
+    assert np.corrcoef(new.influence, old.influence)[0, 1] > 0.95
+    assert classifier.explain(X[65]).row == 65
+    new, old = regressor.explain(X[65, 1:] * (1 + 1e-9)), regressor.explain(65)
+    assert np.corrcoef(new.influence, old.influence)[0, 1] > 0.9
+
+
+def test_columns_are_the_change_without_them(classifier):
+    row = X[65] * 1.01
+    without = row.copy()
+    without[9] = X[:, 9].mean()
+    place = classifier.predict_proba([row])[0].argmax()
+    p, q = classifier.predict_proba([row, without])[:, place]
+    expected = np.log(p / (1 - p)) - np.log(q / (1 - q))
+    assert classifier.explain(row).columns["column 9"] == pytest.approx(expected)
+    assert classifier.explain(65, {"both": [0, 9]}).columns.keys() == {"both"}
+
+
+def test_a_loaded_model_explains_the_same(classifier, regressor, tmp_path):
+    for estimator in (classifier, regressor):
+        save_estimator(estimator, tmp_path / "model")
+        loaded, _ = load_estimator(tmp_path / "model")
+        pd.testing.assert_frame_equal(loaded.explain(5).frame(), estimator.explain(5).frame())
+
+
+def test_what_cannot_be_explained(classifier):
+    with pytest.raises(InputError, match="row is 178, but the training rows are 0 to 177"):
+        classifier.explain(178)
+    alone = S2GNNClassifier(network="s2gnn", **QUICK).fit(X, LABELS)
+    with pytest.raises(InputError, match="networks alone .* cannot be explained"):
+        alone.explain(3)
+
+
+def test_columns_and_identifiers_of_tables():
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["a", "b"], 60)
+    frame = pd.DataFrame({
+        "patient": [f"P{number}" for number in range(60)],
+        "length": rng.normal(size=60) + 3 * (kind == "b"),
+        "colour": rng.choice(["red", "green", "blue"], 60),
+        "kind": np.where(np.arange(60) % 4 == 0, kind, None),
+    })  # fmt: skip
+    model = TableModel.fit(encode_table(frame, "kind", identifier="patient"), **QUICK)
+    first, *others = model.explain(frame, most=3)
+    assert list(first) == ["patient", "predicted_kind", "kind", "name", "value"]
+    assert set(first["name"][first["kind"] == "column"]) == {"length", "colour"}
+    effects = pd.concat([first, *others]).query("kind == 'column'").groupby("name")["value"]
+    assert effects.agg(lambda values: values.abs().mean()).idxmax() == "length"
+    assert set(first["name"][first["kind"] == "labelled row"]) <= set("patient " + frame["patient"][::4])
+    unnamed = next(model.explain(frame.drop(columns="patient")))
+    assert unnamed["row"][0] == 1
