@@ -129,6 +129,8 @@ def test_info(s2gnn, small):
         (["epoch", "--tasks", "mnist"], "there is no task 'mnist': choose from cancer-b, cancer-m, har, pubmed"),
         (["operator", "--graphs", "cora"], "there is no graph 'cora': choose from cancer-b"),
         (["operator", "--widths", "64,x"], "--widths has 'x', but expects integers of at least 1, such as 64,16"),
+        (["operator", "--device", "gpu"], "device is 'gpu', which is no device: choose 'auto' or one of cpu"),
+        (["operator", "--device", "cuda:99"], "device is 'cuda:99', which is not available here"),
         (
             ["baselines", "--models", "gin"],
             "there is no baseline 'gin': did you mean 'gcn'? Choose from",

@@ -7,6 +7,7 @@ from torch.overrides import TorchFunctionMode
 
 from s2gnn import S2GNN, Graph, S2Conv, SobolevOperator
 from s2gnn.errors import IdenticalBranchesWarning, InputError
+from s2gnn.nn import make_model
 from s2gnn.nn.calling import as_operator, edge_operator
 from s2gnn.operators import EdgeOperator, SobolevFamily
 
@@ -139,3 +140,23 @@ def test_operators_move_to_the_meta_device():
         assert moved.device.type == "meta"
         epsilon = "learn" if isinstance(op, SobolevFamily) else 1.0
         assert S2Conv(5, 4, epsilon=epsilon).to("meta")(x, moved).shape == (3, 4)
+
+
+def test_prepared_inputs_move_with_their_operator():
+    graph = Graph.from_edge_list([(0, 1), (1, 2)], [0.5, 2.0])
+    x = SobolevOperator(graph).prepare(torch.ones(3, 5))
+    here, meta = x.to("cpu"), x.to("meta")
+    conv = S2Conv(5, 4)
+    assert torch.equal(conv(here, here.operator), conv(x, x.operator))
+    assert conv.to("meta")(meta, meta.operator).shape == (3, 4)
+
+
+@pytest.mark.parametrize("name", ["gcn", "cheby", "sgc", "gat", "s2gnn"])
+def test_what_networks_prepare_moves(name):
+    """Of every kind of operator: a network computes the same with what was moved."""
+    graph = Graph.from_edge_list([(0, 1), (1, 2), (2, 3)], [0.5, 2.0, 1.0])
+    model = make_model(name, 5, 3).eval()
+    x, op = model.prepare(torch.ones(4, 5), graph)
+    moved = x.to("cpu")
+    there = getattr(moved, "operator", None) or op.to("cpu")
+    assert torch.equal(model(moved, there), model(x, op))

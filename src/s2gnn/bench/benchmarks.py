@@ -35,20 +35,23 @@ from s2gnn.resources import available_bytes, in_own_process, peak_bytes, residen
 
 ALPHA = 6  # of propagations
 NODES = (500, 1_000, 2_000, 5_000, 10_000)  # of the grid
+CPU = torch.device("cpu")
 POINTS = (12_500, 25_000, 50_000, 100_000)  # to build graphs of
 
 
-def time_operator(graphs: Iterable[tuple[str, Graph]], widths: Sequence[int], rounds: int) -> Iterator[Row]:
+def time_operator(
+    graphs: Iterable[tuple[str, Graph]], widths: Sequence[int], rounds: int, device: torch.device = CPU
+) -> Iterator[Row]:
     """One propagation (N, F) → (α, N, F) with six branches, by our operator and by `PRODUCTS`.
 
     `streamed_bytes` is the minimum that it moves, every array once; in `gathered_bytes` every direction fetches its
     row of the signal and its α scalings from memory.
     """
     for name, graph in graphs:
-        op = SobolevOperator(graph, ALPHA, EPSILON)
+        op = SobolevOperator(graph, ALPHA, EPSILON, device=device)
         task = Task(graph.n_nodes, graph.n_edges, alpha=ALPHA)
         for width in widths:
-            h = torch.randn(task.nodes, width)
+            h = torch.randn(task.nodes, width, device=device)
             ways = {"ours": Way(4 * ALPHA * task.nodes * width, partial(_ours, op, h))}
             for way, products in PRODUCTS.items():
                 ways[way] = Way(products.needs(task, [width], arrays=1), partial(_products, way, op, h))

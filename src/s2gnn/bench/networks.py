@@ -25,30 +25,31 @@ Product = Callable[[Tensor], Tensor]  # (N, F) → (N, F)
 Network = tuple[nn.Module, tuple[Any, ...]]  # and its inputs
 
 
-def csr_product(S: sp.csr_array) -> Product:
+def csr_product(S: sp.csr_array, device: torch.device) -> Product:
     """H → S h by a torch CSR matrix with int32 indices, differentiable; S is symmetric."""
     indptr, indices = (torch.from_numpy(a.astype("int32")) for a in (S.indptr, S.indices))
     values = torch.from_numpy(S.data).float()
-    matrix = torch.sparse_csr_tensor(indptr, indices, values, size=S.shape, check_invariants=False)
+    matrix = torch.sparse_csr_tensor(indptr, indices, values, size=S.shape, check_invariants=False).to(device)
     return ConstantMatrix((matrix,), (matrix,)).__matmul__
 
 
-def sparse_tensor_product(S: sp.csr_array) -> Product:
+def sparse_tensor_product(S: sp.csr_array, device: torch.device) -> Product:
     """The same by torch_sparse."""
     from torch_sparse import SparseTensor, matmul
 
     rowptr, col = (torch.from_numpy(a.astype("int64")) for a in (S.indptr, S.indices))
     value = torch.from_numpy(S.data).float()
-    return partial(matmul, SparseTensor(rowptr=rowptr, col=col, value=value, sparse_sizes=S.shape, is_sorted=True))
+    matrix = SparseTensor(rowptr=rowptr, col=col, value=value, sparse_sizes=S.shape, is_sorted=True)
+    return partial(matmul, matrix.to(device))
 
 
-def gcnconv_product(S: sp.csr_array) -> Product:
+def gcnconv_product(S: sp.csr_array, device: torch.device) -> Product:
     """The same by the messages of PyG's `GCNConv`."""
     from torch_geometric.nn import GCNConv
 
     edges = S.tocoo()
-    edge_index = torch.stack([torch.from_numpy(axis.astype("int64")) for axis in (edges.row, edges.col)])
-    weight = torch.from_numpy(edges.data).float()
+    edge_index = torch.stack([torch.from_numpy(axis.astype("int64")) for axis in (edges.row, edges.col)]).to(device)
+    weight = torch.from_numpy(edges.data).float().to(device)
     propagate = GCNConv(1, 1, normalize=False, add_self_loops=False).propagate
     return lambda h: propagate(edge_index, x=h, edge_weight=weight)
 
@@ -58,20 +59,20 @@ class Products:
     """One sparse product per branch, an alternative to our operator.
 
     Attributes:
-        make: the map h → S_ρ h; raises `ImportError` if the library is not installed.
+        make: the map h → S_ρ h on a device; raises `ImportError` if the library is not installed.
         stored: estimated bytes per nonzero and branch.
         messages: number of arrays (nonzeros, F) that a product makes.
         branches: the number of products; default: α.
     """
 
-    make: Callable[[sp.csr_array], Product]
+    make: Callable[[sp.csr_array, torch.device], Product]
     stored: int
     messages: int = 0
     branches: int | None = None
 
     def of(self, op: SobolevOperator) -> list[Product]:
         """The maps h → S_ρ h for ρ = 1..α, or up to `branches`."""
-        return [self.make(op.matrix(rho)) for rho in range(1, (self.branches or op.alpha) + 1)]
+        return [self.make(op.matrix(rho), op.device) for rho in range(1, (self.branches or op.alpha) + 1)]
 
     def needs(self, task: Task, widths: Sequence[int], arrays: int) -> int:
         """Estimated bytes of branches of these `widths`, with `arrays` (N, width) of each branch alive at once."""

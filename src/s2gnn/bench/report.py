@@ -43,13 +43,16 @@ Column = Callable[[Row], str]
 Columns = dict[str, Column]
 
 
-def make_record(command: str, machine: Mapping[str, float] | None, **measurements: Iterable[Row]) -> Row:
+def make_record(
+    command: str, machine: Mapping[str, float] | None, device: torch.device | None = None, **measurements: Iterable[Row]
+) -> Row:
     """The JSON record of a benchmark: lists of rows by name, and what made them, settings of the allocator included."""
     return {
         **provenance.origin(command),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "cpu": provenance.cpu(),
-        "kernel": kernel.chosen(),
+        **({"gpu": torch.cuda.get_device_name(device)} if device is not None and device.type == "cuda" else {}),
+        "kernel": kernel.chosen(device.type if device is not None else "cpu"),
         "threads": torch.get_num_threads(),
         "environment": {name: os.environ[name] for name in _KEPT if name in os.environ},
         **({"machine": machine} if machine else {}),
@@ -63,7 +66,7 @@ def keep_record(record: Row, folder: Path) -> Path:
     A benchmark that ran with settings of the allocator has the suffix "-kept".
     """
     kept = "-kept" if record.get("environment") else ""
-    processor = re.sub(r"[^a-z0-9]+", "-", record["cpu"].lower()).strip("-")
+    processor = re.sub(r"[^a-z0-9]+", "-", str(record.get("gpu") or record["cpu"]).lower()).strip("-")
     path = folder / f"bench-{_benchmark(record)}{kept}.{processor}.json"
     write_atomically(path, (json.dumps(record, indent=2) + "\n").encode())
     return path
@@ -102,7 +105,9 @@ def _render_record(path: Path) -> str:
 
 
 def _processor(record: Row) -> str:
-    return record.get("cpu") or f"Not named, kernel {record['kernel']}, {record['threads']} threads"
+    return (
+        record.get("gpu") or record.get("cpu") or f"Not named, kernel {record['kernel']}, {record['threads']} threads"
+    )
 
 
 def origin_text(record: Row) -> str:
@@ -155,7 +160,7 @@ def tables(record: Row) -> list[Table]:
             ("memory bandwidth", f"{machine['bandwidth'] / 1e9:.1f} GB/s"),
             ("float32 matrix product", f"{machine['gemm'] / 1e9:.0f} GFLOP/s"),
             ("kernel, threads", f"{record['kernel']}, {record['threads']}"),
-            ("processor", record.get("cpu", "not recorded")),
+            ("processor", record.get("gpu") or record.get("cpu", "not recorded")),
         ]
         found.append(table_of("This machine, in the same run", ("", "measured"), rates))
     for part, make in _TABLES[_benchmark(record)].items():

@@ -68,20 +68,23 @@ def fastest(ways: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, 
     return best
 
 
-def measure_machine(floats: int = 2**26, order: int = 2048, rounds: int = 5) -> dict[str, float]:
-    """Rates with the threads that torch uses.
+def measure_machine(
+    floats: int = 2**26, order: int = 2048, rounds: int = 5, device: torch.device | str = "cpu"
+) -> dict[str, float]:
+    """Rates of a device, of the CPU with the threads that torch uses.
 
     Args:
         floats: length of float32 arrays, which must be far larger than the caches.
         order: of square float32 matrices.
         rounds: of which the fastest counts.
+        device: what to measure.
 
     Returns:
         bandwidth: bytes per second of the faster of a copy and a triad a = b + 3c, counting every array once.
         gemm: floating-point operations per second of a matrix product.
     """
-    a, b, c = (torch.ones(floats) for _ in range(3))
-    left, right = torch.randn(order, order), torch.randn(order, order)
+    a, b, c = (torch.ones(floats, device=device) for _ in range(3))
+    left, right = (torch.randn(order, order, device=device) for _ in range(2))
     ways: dict[str, Callable[[], object]] = {
         "copy": lambda: a.copy_(b),
         "triad": lambda: torch.add(b, c, alpha=3, out=a),

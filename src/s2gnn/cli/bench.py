@@ -23,6 +23,7 @@ from s2gnn.bench.tasks import REAL, TASKS, Task, workload
 from s2gnn.bench.timing import measure_machine
 from s2gnn.cli.memory import size_text
 from s2gnn.cli.output import AsJson, command_line, names, print_facts
+from s2gnn.devices import checked_device
 from s2gnn.errors import InputError, unknown_name
 from s2gnn.operators import kernel
 from s2gnn.render import as_text
@@ -100,6 +101,7 @@ def info(as_json: AsJson = False) -> None:
 def operator(
     graphs: Graphs = ALL_GRAPHS,
     widths: Annotated[str, typer.Option(help="Widths F of the signal, separated by commas.")] = "64,16",
+    device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, or auto.")] = "cpu",
     repetitions: Repetitions = 5,
     as_json: AsJson = False,
     record: Record = None,
@@ -109,8 +111,10 @@ def operator(
     Example: [bold]s2gnn bench operator --graphs er-10000,random-132000[/bold]
     """
     chosen, numbers = _chosen(graphs, TASKS, "graph"), _numbers(widths, "widths")
+    place = checked_device(device)
     named = ((work.name, work.graph) for work in map(workload, chosen))
-    _run(as_json, record, measure_machine(), timings=benchmarks.time_operator(named, numbers, repetitions))
+    timings = benchmarks.time_operator(named, numbers, repetitions, place)
+    _run(as_json, record, measure_machine(device=place), place, timings=timings)
 
 
 @app.command()
@@ -293,10 +297,16 @@ def _command() -> str:
     return re.sub(r" --json| --record[ =]('[^']*'|\S+)", "", command_line())
 
 
-def _run(as_json: bool, folder: Path | None, machine: dict[str, float] | None, **parts: Iterable[Row]) -> None:
+def _run(
+    as_json: bool,
+    folder: Path | None,
+    machine: dict[str, float] | None,
+    device: torch.device | None = None,
+    **parts: Iterable[Row],
+) -> None:
     """Make the measurements, reporting each on standard error, and print the record as JSON, or its tables."""
     _check_folder(folder)
-    record = make_record(_command(), machine, **{part: map(_reported, rows) for part, rows in parts.items()})
+    record = make_record(_command(), machine, device, **{part: map(_reported, rows) for part, rows in parts.items()})
     if folder is not None:
         keep_record(record, folder)
     print(json.dumps(record, indent=2) if as_json else "\n".join(map(as_text, tables(record))))

@@ -165,15 +165,6 @@ class EdgeOperator(HadamardOperator):
         undirected.powers = self.powers._replace(indptr=indptr, indices=indices)
         return undirected
 
-    def to(self, device: torch.device | str) -> "EdgeOperator":
-        """The same operator on another device; gradients of its weights flow back to this one."""
-        moved = copy.copy(self)
-        for name, value in vars(self).items():
-            if isinstance(value, Tensor | HadamardPowers):
-                setattr(moved, name, value.to(device))
-        moved.device = moved.powers.b.device
-        return moved
-
     def messages(self) -> EdgeMessages:
         """The entries of all S_ρ, one row for each edge of `edge_index`, differentiable."""
         b, c, own = self.powers.b, self.powers.c, self.powers.t

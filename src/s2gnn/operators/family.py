@@ -211,6 +211,10 @@ class DifferentiableOperator(HadamardOperator):
         """False: the operators change with ε and with the edge weights."""
         return False
 
+    def to(self, device: torch.device | str) -> "DifferentiableOperator":
+        """The same operator, and its family, on another device."""
+        return DifferentiableOperator(self.family.to(device), self.epsilon, self.powers.to(device))
+
     def selected(self, selection: Selection) -> "DifferentiableOperator":
         """The rows and columns of some nodes, as an operator on these; nothing is normalised again."""
         family, nodes = self.family.selected(selection), torch.from_numpy(selection.nodes).to(self.device)

@@ -1,5 +1,6 @@
 """What operators on a graph have in common, and the input that one of them has propagated once."""
 
+import copy
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Self
@@ -27,6 +28,10 @@ class GraphOperator(ABC):
     @abstractmethod
     def selected(self, selection: Selection) -> Self:
         """The rows and columns of some nodes, as an operator on these; nothing is normalised again."""
+
+    @abstractmethod
+    def to(self, device: torch.device | str) -> Self:
+        """The same operator on another device."""
 
     def within_graphs(self, sizes: Tensor) -> Self:
         """The operator of a disjoint union of graphs with `sizes` (G,) nodes; the same for most operators."""
@@ -112,6 +117,15 @@ class HadamardOperator(BranchOperator):
 
     powers: HadamardPowers
 
+    def to(self, device: torch.device | str) -> Self:
+        """The same operator on another device; gradients by learned factors flow back to this one."""
+        moved = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, Tensor | HadamardPowers):
+                setattr(moved, name, value.to(device))
+        moved.device = moved.powers.b.device
+        return moved
+
     def stacked(self, h: Tensor) -> Tensor:
         """S_ρ h for ρ = 0..α, differentiable: h (N, F) → (N, α + 1, F)."""
         return propagation.fan_out(self.powers, self.signal(h))
@@ -165,6 +179,10 @@ class PreparedInput:
                 "the prepared input was made by another operator: call the model with both that prepare returned"
             )
         return self.stacked
+
+    def to(self, device: torch.device | str) -> "PreparedInput":
+        """The same input on another device, with its `operator` there, which the network is called with."""
+        return PreparedInput(self.stacked.to(device), self.operator.to(device))
 
     def rows(self, chosen: Tensor, operator: GraphOperator) -> "PreparedInput":
         """The rows `chosen` (n,), for the `operator` of these nodes alone."""

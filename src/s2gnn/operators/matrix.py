@@ -64,6 +64,11 @@ class ConstantMatrix:
         chosen = {tensor: _submatrix(tensor, selection) for tensor in (*self.factors, *self.transposes)}
         return ConstantMatrix(tuple(chosen[f] for f in self.factors), tuple(chosen[t] for t in self.transposes))
 
+    def to(self, device: torch.device | str) -> "ConstantMatrix":
+        """The same matrix on another device."""
+        moved = {tensor: tensor.to(device) for tensor in (*self.factors, *self.transposes)}
+        return ConstantMatrix(tuple(moved[f] for f in self.factors), tuple(moved[t] for t in self.transposes))
+
     def __matmul__(self, h: Tensor) -> Tensor:
         for factor, transpose in zip(reversed(self.factors), reversed(self.transposes), strict=True):
             h = apply(_Product, h, factor, transpose)
@@ -113,6 +118,11 @@ class MatrixOperator(BranchOperator):
         """The rows and columns of some nodes, as an operator on these; nothing is normalised again."""
         chosen = {matrix: matrix.selected(selection) for matrix in self._powers}
         return MatrixOperator([chosen[matrix] for matrix in self.matrices], self.epsilon)
+
+    def to(self, device: torch.device | str) -> "MatrixOperator":
+        """The same operator on another device."""
+        moved = {matrix: matrix.to(device) for matrix in self._powers}
+        return MatrixOperator([moved[matrix] for matrix in self.matrices], self.epsilon)
 
     def __repr__(self) -> str:
         return f"MatrixOperator(n_nodes={self.n_nodes}, alpha={self.alpha}, epsilon={self.epsilon:g})"

@@ -124,13 +124,6 @@ class SobolevOperator(HadamardOperator):
         joined._within = None
         return joined
 
-    def to(self, device: torch.device | str) -> "SobolevOperator":
-        """The same operator on another device."""
-        moved = copy.copy(self)
-        moved.powers = self.powers.to(device)
-        moved.device = moved.powers.b.device
-        return moved
-
     def selected(self, selection: Selection) -> "SobolevOperator":
         """The rows and columns that some nodes have in every S_ρ, as an operator (n, n).
 

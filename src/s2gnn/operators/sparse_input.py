@@ -1,5 +1,7 @@
 """Sparse node features, kept sparse in the product with a layer's weights."""
 
+import copy
+
 import numpy as np
 import scipy.sparse as sp
 import torch
@@ -30,8 +32,14 @@ class SparseInput:
 
     @property
     def device(self) -> torch.device:
-        """Where products are computed, the CPU."""
+        """Where products are computed."""
         return self._matrix.factors[0].device
+
+    def to(self, device: torch.device | str) -> "SparseInput":
+        """The same features on another device."""
+        moved = copy.copy(self)
+        moved._matrix = self._matrix.to(device)
+        return moved
 
     def __matmul__(self, weight: Tensor) -> Tensor:
         """X weight, differentiable: (F, O) → (N, O)."""

@@ -66,6 +66,11 @@ class NodePairs(GraphOperator):
         rows = np.repeat(np.arange(n), np.diff(stored.indptr))
         return NodePairs(torch.from_numpy(rows * n + stored.columns).to(self.codes.device), n)
 
+    def to(self, device: torch.device | str) -> "NodePairs":
+        """The same pairs on another device."""
+        sizes = None if self.graph_sizes is None else self.graph_sizes.to(device)
+        return NodePairs(self.codes.to(device), self.n_nodes, sizes)
+
     def within_graphs(self, sizes: Tensor) -> "NodePairs":
         """The same pairs, with the number of nodes (G,) of each graph of a disjoint union."""
         pairs = copy.copy(self)
