@@ -71,14 +71,15 @@ class Browser:
         return message
 
     def open(self, path, *, width=1280, height=900, dark=False):
-        """Open a file in a window of this size, light or dark, and wait until it is there."""
+        """Open a file, or an address, in a window of this size, light or dark, and wait until it is there."""
         self.send(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", features=[scheme])
         self.events.clear()
-        self.send("Page.navigate", url=Path(path).resolve().as_uri())
+        address = path if str(path).startswith("http:") else Path(path).resolve().as_uri()
+        self.send("Page.navigate", url=address)
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self._receive()
         self.run("document.fonts.ready.then(() => 1)")

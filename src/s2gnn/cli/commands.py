@@ -14,6 +14,7 @@ COMMANDS = {
     "fit": "Train a model on the labelled rows of a table and save it; it predicts the other rows and new ones.",
     "predict": "Predict the label of every row of a table.",
     "report": "Write an HTML report on a model: its data and graph, how accurate it is, and what to label next.",
+    "label": "Label the rows of a table that help a model most, on a local page in the browser.",
     "train": "Train one network on a data set, full-batch or in mini-batches, in one or several processes (torchrun).",
     "data": "List, fetch and describe the named data sets.",
     "graph": "Build, diffuse and describe graphs.",

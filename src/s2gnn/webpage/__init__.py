@@ -8,7 +8,7 @@ from pathlib import Path
 _STYLE = Path(__file__).with_name("style.css")
 
 
-def webpage(title: str, body: str, *, style: str = "", script: str = "") -> str:
+def webpage(title: str, body: str, *, style: str = "", script: str = "", sources: str = "") -> str:
     """The whole page, with a policy that forbids the browser to load anything or to run any other script.
 
     Args:
@@ -16,10 +16,11 @@ def webpage(title: str, body: str, *, style: str = "", script: str = "") -> str:
         body: HTML.
         style: further CSS.
         script: JavaScript, run after the body is loaded.
+        sources: directives of the policy that allow more, such as "img-src 'self'; ".
     """
     css = _STYLE.read_text(encoding="utf-8") + style
     allowed = f"script-src 'sha256-{_digest(script)}'; " if script else ""
-    policy = f"default-src 'none'; {allowed}style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; {allowed}{sources}style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
