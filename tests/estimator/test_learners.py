@@ -46,6 +46,13 @@ def test_kernels_against_scipy_and_kernel_ridge_regression():
     np.testing.assert_allclose(found.predict(DIABETES)[:, 0], expected.predict(DIABETES) + intercept, atol=0.05)
 
 
+def test_kernels_of_many_rows_are_computed_in_batches(monkeypatch):
+    found = Kernel.fit(WINE, known(CLASSES))
+    expected = found.predict(WINE)
+    monkeypatch.setattr(learners, "VALUES_AT_ONCE", 50 * len(WINE))
+    np.testing.assert_allclose(found.predict(WINE), expected, atol=1e-12)
+
+
 def test_many_rows_have_few_landmarks(monkeypatch):
     monkeypatch.setattr(learners, "MOST_LANDMARKS", 20)
     found = Kernel.fit(WINE, known(CLASSES))

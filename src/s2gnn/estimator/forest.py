@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from s2gnn.errors import InputError
 
-VALUES_AT_ONCE = 2**22  # pairs of a row and a tree
+VALUES_AT_ONCE = 2**22  # pairs of a row and a tree or landmark
 
 
 @dataclass(frozen=True)

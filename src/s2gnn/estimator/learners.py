@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from s2gnn.errors import InputError
 from s2gnn.estimator.evaluation import hidden_folds
-from s2gnn.estimator.forest import Forest
+from s2gnn.estimator.forest import VALUES_AT_ONCE, Forest
 
 FOLDS = 5
 ITERATIONS = 300
@@ -119,7 +119,12 @@ class Kernel:
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """For the rows of `X` (Q, M)."""
-        return self.linear.predict(gaussian_kernel(X, self.landmarks))
+        predicted = np.empty((len(X), len(self.linear.intercept)))
+        at_once = VALUES_AT_ONCE // len(self.landmarks)
+        for start in range(0, len(X), at_once):
+            rows = slice(start, start + at_once)
+            predicted[rows] = self.linear.predict(gaussian_kernel(X[rows], self.landmarks))
+        return predicted
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by name, for a model folder."""
