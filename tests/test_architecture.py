@@ -7,8 +7,8 @@ import s2gnn
 
 ORDER = [
     "deprecation", "errors", "devices", "file_lock", "files", "pictures", "provenance", "progress", "webpage", "render",
-    "processes", "resources", "graphs", "operators", "nn", "pyg", "tables", "data", "learning", "links", "analysis",
-    "estimator", "labelling", "report", "experiments", "demo", "bench", "cli",
+    "processes", "resources", "reading", "graphs", "operators", "nn", "pyg", "tables", "data", "learning", "links",
+    "analysis", "estimator", "labelling", "report", "experiments", "demo", "bench", "cli",
 ]  # fmt: skip
 SOURCE = Path(s2gnn.__file__).parent
 

@@ -5,7 +5,9 @@ import warnings
 import pytest
 
 import s2gnn as package
+from s2gnn.cli import main
 from s2gnn.cli.commands import COMMANDS, load
+from s2gnn.errors import InputError
 
 PRESENT = "import sys; from s2gnn.cli import main; sys.argv = ['s2gnn', {argument!r}]\ntry:\n    main()\n"
 PRESENT += "finally:\n    print(sorted({{'torch', 'sklearn', 'scipy', 'matplotlib'}} & sys.modules.keys()))"
@@ -85,3 +87,33 @@ def test_closed_standard_output_is_no_error():
     command = "import os, sys; sys.stdout.close(); sys.stdout = None; from s2gnn.cli import main; main()"
     result = subprocess.run([sys.executable, "-c", command, "--version"], capture_output=True)
     assert (result.returncode, result.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "sentence"),
+    [
+        (InputError("no such row"), 2, "s2gnn: no such row\n"),
+        (OSError(28, "No space left on device"), 1, "s2gnn: [Errno 28] No space left on device\n"),
+        (MemoryError(), 1, "s2gnn: not enough memory (an allocation failed): use less data or a smaller network\n"),
+        (
+            KeyError("x"),
+            70,
+            "s2gnn: this is a defect of s2gnn (KeyError: 'x'): please report it with the command and the traceback, "
+            "which --debug prints\n",
+        ),
+    ],
+)
+def test_every_error_ends_with_one_sentence_and_its_traceback_on_demand(monkeypatch, capsys, error, code, sentence):
+    def fail(arguments):
+        assert arguments == ["fit", "t.csv"]
+        raise error
+
+    monkeypatch.setattr("s2gnn.cli.commands.command", fail)
+    for options in ([], ["--debug"]):
+        monkeypatch.setattr("sys.argv", ["s2gnn", "fit", *options, "t.csv"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == code
+        err = capsys.readouterr().err
+        assert err.endswith(sentence)
+        assert ("Traceback" in err) == bool(options)

@@ -21,8 +21,9 @@ from s2gnn.experiments.experiment import canonical_json
 from s2gnn.experiments.records import Record, Records, RecordsFolder, as_frame
 from tests.experiments.made_records import made_record
 
+EXPERIMENT = {"data": "ε", "model": "gcn", "arguments": {"alpha": 3}, "protocol": {"name": "fair", "keep": "best"}}
 RECORD = Record(
-    "c0ffee", 7, {"name": "ε"}, {"accuracy": 0.9}, 1.5, {"epochs": 5}, "2024-01-01T00:00:00+00:00", None, {"torch": "2"}
+    "c0ffee", 7, EXPERIMENT, {"accuracy": 0.9}, 1.5, {"epochs": 5}, "2024-01-01T00:00:00+00:00", None, {"torch": "2"}
 )
 LINE = canonical_json({name: value for name, value in asdict(RECORD).items() if name != "error"})
 SIZE = len(LINE) + 1
@@ -140,7 +141,7 @@ print("ready", flush=True)
 while not flag.exists():
     time.sleep(0.01)
 for seed in range(writer * 1000, writer * 1000 + 1000):
-    Records(path).append(replace(record, seed=seed, experiment={"padding": "x" * (seed % 7) * 500}))
+    Records(path).append(replace(record, seed=seed, versions={"padding": "x" * (seed % 7) * 500}))
     print(seed, flush=True)
 """
 
@@ -177,7 +178,25 @@ def test_several_writers_and_a_reader_at_once_and_kill_9(tmp_path):
     "line",
     [
         json.dumps({**json.loads(LINE), **change})
-        for change in ({"metrics": None}, {"metrics": {}}, {"metrics": {"a": "b"}}, {"seed": [1]}, {"seconds": None})
+        for change in (
+            {"metrics": None},
+            {"metrics": {}},
+            {"metrics": {"a": "b"}},
+            {"metrics": {"a": 10**400}},
+            {"seed": [1]},
+            {"seconds": None},
+            {"seconds": 10**400},
+            {"key": ["c0ffee"]},
+            {"finished": 1},
+            {"commit": {}},
+            {"budget": {"epochs": "5"}},
+            {"budget": {"name": ["long"]}},
+            {"experiment": {}},
+            {"experiment": {**EXPERIMENT, "protocol": {}}},
+            {"experiment": {**EXPERIMENT, "protocol": "fair"}},
+            {"experiment": {**EXPERIMENT, "arguments": None}},
+            {"experiment": {**EXPERIMENT, "model": 1}},
+        )
     ]
     + ["[" * 100_000],
 )

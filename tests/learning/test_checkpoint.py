@@ -8,8 +8,9 @@ from safetensors.torch import load, save
 from s2gnn import S2GNN, InputError, knn_graph
 from s2gnn.graphs import partition
 from s2gnn.learning import Checkpoint, FitConfig, fit
-from s2gnn.learning.checkpoint import FORMAT, _metadata
+from s2gnn.learning.checkpoint import FORMAT
 from s2gnn.nn import Clusters, InParts
+from s2gnn.reading import parse_safetensors
 
 Y = np.arange(90) % 3
 X = np.random.default_rng(0).normal(size=(90, 2)) + np.array([[4, 0], [-4, 0], [0, 6]])[Y]
@@ -124,7 +125,7 @@ def test_fewer_epochs_than_are_finished_are_refused(tmp_path):
 
 
 def _description(checkpoint):
-    return json.loads(_metadata(checkpoint.path.read_bytes())[FORMAT])
+    return json.loads(parse_safetensors(checkpoint.path.read_bytes())[1][FORMAT])
 
 
 def _change(checkpoint, lost=None, **changes):
@@ -142,6 +143,33 @@ def test_an_incomplete_file_is_refused(tmp_path, lost):
     train(checkpoint, epochs=2)
     _change(checkpoint, lost)
     with pytest.raises(InputError, match="is no checkpoint of a training run, or damaged"):
+        train(checkpoint)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"best_score": "high"}, {"best_epoch": -1}, {"best_epoch": 10**9}, {"best_epoch": 0.5}, {"seconds": None},
+        {"seconds": -1}, {"settings": None}, {"history": []}, {"history": {"train_loss": [1.0, "x"]}},
+        {"history": {"train_loss": [1.0, 2.0], "val_loss": [1.0]}}, {"version": None},
+    ],
+)  # fmt: skip
+def test_wrong_values_are_refused(tmp_path, changes):
+    checkpoint = Checkpoint(tmp_path / "run.safetensors")
+    train(checkpoint, epochs=2)
+    _change(checkpoint, **changes)
+    with pytest.raises(InputError, match="is no checkpoint of a training run, or damaged"):
+        train(checkpoint)
+
+
+@pytest.mark.parametrize("name", ["rng", "model/", "best/", "adam/0/step", "adam/0/exp_avg"])
+def test_tensors_of_other_shapes_are_refused(tmp_path, name):
+    checkpoint = Checkpoint(tmp_path / "run.safetensors")
+    train(checkpoint, epochs=2)
+    saved, description = load(checkpoint.path.read_bytes()), json.dumps(_description(checkpoint))
+    changed = {key: torch.ones(7) if key.startswith(name) else tensor for key, tensor in saved.items()}
+    checkpoint.path.write_bytes(save(changed, {FORMAT: description}))
+    with pytest.raises(InputError, match="is of another model"):
         train(checkpoint)
 
 

@@ -165,7 +165,7 @@ def test_unusable_npz(tmp_path):
         ({"Z": np.ones(3)}, "no table of numbers called X"),
         ({"X": np.ones(3)}, "no table of numbers called X"),
         ({"X": np.ones((3, 2)), "y": np.ones(2)}, r"3 rows in X, but y has shape \(2,\)"),
-        ({"X": np.array([[object()]])}, "is damaged, or X or y in it is not a plain array"),
+        ({"X": np.array([[object()]])}, "is not a table: X.npy is not a complete array of numbers or text"),
     ]:
         np.savez(path, **arrays)
         with pytest.raises(InputError, match=message):

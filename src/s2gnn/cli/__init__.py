@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,30 +13,48 @@ from s2gnn.errors import InputError, LostProcessError, NonFiniteLossError, SeedE
 
 FAILED = 1
 BAD_INPUT = 2
+DEFECT = 70  # EX_SOFTWARE of sysexits.h
 INTERRUPTED = 130
 
 
 def main() -> None:
     """Run the command line.
 
-    Bad input ends with one sentence and exit code 2, another failure with 1, Ctrl-C with 130 at any time.
+    Bad input ends with one sentence and exit code 2, another failure with 1, an error that nobody foresaw with 70,
+    Ctrl-C with 130 at any time. With --debug, anywhere on the command line, the traceback of any error comes first.
     """
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
         with _warnings_in_a_line():
             with ending_at_once():
                 from s2gnn.cli.commands import command
             try:
-                command()
+                command(arguments)
             finally:
                 _flush_output()
-    except InputError as error:
-        print(f"s2gnn: {error}", file=sys.stderr)
-        sys.exit(BAD_INPUT)
-    except (OSError, SeedError, LostProcessError, NonFiniteLossError) as error:
-        print(f"s2gnn: {error}", file=sys.stderr)
-        sys.exit(FAILED)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    except Exception as error:  # noqa: BLE001  the last resort
+        if len(arguments) < len(sys.argv) - 1:
+            traceback.print_exc()
+        code, text = _outcome(error)
+        print(f"s2gnn: {text}", file=sys.stderr)
+        sys.exit(code)
+
+
+def _outcome(error: Exception) -> tuple[int, str]:
+    """The exit code and the sentence that an error ends with."""
+    if isinstance(error, InputError):
+        return BAD_INPUT, str(error)
+    if isinstance(error, OSError | SeedError | LostProcessError | NonFiniteLossError):
+        return FAILED, str(error)
+    if isinstance(error, MemoryError):
+        return FAILED, f"not enough memory ({str(error) or 'an allocation failed'}): use less data or a smaller network"
+    first = (str(error).splitlines() or [""])[0]
+    return DEFECT, (
+        f"this is a defect of s2gnn ({type(error).__name__}: {first}): please report it with the command and the "
+        "traceback, which --debug prints"
+    )
 
 
 @contextmanager

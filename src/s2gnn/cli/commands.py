@@ -43,8 +43,9 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")] = False,
 ) -> None:
-    del version
+    del version, debug  # `main` takes --debug out of the arguments, wherever it is
 
 
 class _Deferred(TyperCommand):

@@ -4,7 +4,6 @@ import io
 import os
 import shutil
 import tempfile
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import requests
 from filelock import FileLock
 from numpy.typing import NDArray
 
+from s2gnn import reading
 from s2gnn.data.catalogue import DatasetInfo
 from s2gnn.data.originals import convert
 from s2gnn.errors import InputError
@@ -168,9 +168,9 @@ def download(url: str, path: Path, sha256: str | None, *, progress: bool = False
 def read_arrays(path: Path, names: Sequence[str]) -> list[NDArray[Any]]:
     """The arrays called `names` in an .npz file, without pickles."""
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            return [archive[name] for name in names]
-    except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+        arrays = reading.read_arrays(path, names.__contains__)
+        return [arrays[name] for name in names]
+    except (FileNotFoundError, KeyError, InputError) as error:
         raise InputError(
             f"{path} is damaged or lacks one of the arrays {', '.join(names)}: remove it, and fetch or make it again"
         ) from error

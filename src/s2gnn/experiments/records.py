@@ -1,8 +1,6 @@
 """Results on disk: one line of JSON for each experiment and seed, safe against crashes and concurrent writers."""
 
-import dataclasses
 import errno
-import json
 import os
 import warnings
 from collections.abc import Iterable, Iterator
@@ -13,10 +11,11 @@ from typing import Any
 import pandas as pd
 
 from s2gnn.data.splits import VALIDATION_SEEDS
-from s2gnn.errors import DamagedRecordsWarning
+from s2gnn.errors import DamagedRecordsWarning, InputError
 from s2gnn.experiments.experiment import canonical_json
 from s2gnn.experiments.protocols import BUDGETS
 from s2gnn.file_lock import locked
+from s2gnn.reading import parse_json
 
 _BLOCK = 1 << 16
 _BINARY = getattr(os, "O_BINARY", 0)  # without it, Windows would end a line with two bytes
@@ -62,7 +61,40 @@ class Record:
         return "test_roc_auc" if "test_roc_auc" in self.metrics else "test_accuracy"
 
 
-_FIELDS = tuple(field.name for field in dataclasses.fields(Record) if field.name != "error")
+@dataclass
+class _Protocol:
+    name: str
+    keep: str | None = None
+    epochs: int | None = None
+    patience: int | None = None
+
+
+@dataclass
+class _Experiment:
+    data: str
+    model: str
+    arguments: dict[str, str | float | None]
+    protocol: _Protocol
+
+
+@dataclass
+class _Budget:
+    name: str = ""
+    epochs: int | None = None
+    threads: int | None = None
+
+
+@dataclass
+class _Line:
+    """What tables and summaries rely on inside the objects of a record."""
+
+    experiment: _Experiment
+    budget: _Budget
+    metrics: dict[str, float]
+
+    def __post_init__(self) -> None:
+        if not self.metrics:
+            raise ValueError("a record has at least one score")
 
 
 def as_frame(records: Iterable[Record]) -> pd.DataFrame:
@@ -196,16 +228,7 @@ def _after_last_newline(descriptor: int) -> bytes:
 def _parsed(line: bytes) -> Record | None:
     """The record in a line; `None` if there is none."""
     try:
-        content = json.loads(line)
-    except (ValueError, RecursionError):
+        parse_json(line, _Line)
+        return parse_json(line, Record)
+    except InputError:
         return None
-    if not isinstance(content, dict) or not set(_FIELDS) <= content.keys():
-        return None
-    kinds = {"seed": int, "seconds": int | float, "experiment": dict, "metrics": dict, "budget": dict, "versions": dict}
-    if not all(isinstance(content[name], kind) for name, kind in kinds.items()):
-        return None
-    metrics = content["metrics"].values()
-    if not metrics or not all(isinstance(value, int | float) for value in metrics):
-        return None
-    error = content.get("error")
-    return Record(**{name: content[name] for name in _FIELDS}, error=None if error is None else str(error))

@@ -1,7 +1,6 @@
 """Save a graph to an .npz file and load it again."""
 
 import io
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +9,10 @@ import scipy.sparse as sp
 from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
 from s2gnn.graphs.graph import Graph
+from s2gnn.reading import read_arrays
 
 FORMAT = "s2gnn-graph-1"
+ARRAYS = ("indptr", "indices", "weights")
 
 
 def save_graph(graph: Graph, path: str | Path) -> None:
@@ -28,14 +29,17 @@ def load_graph(path: str | Path) -> Graph:
         InputError: if the file cannot be read, is damaged, or holds something else.
     """
     try:
-        with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            if "format" not in archive or str(archive["format"]) != FORMAT:
-                raise InputError(f"{path} is not a graph written by s2gnn: it lacks format = {FORMAT!r}")
-            indptr, indices, weights = (archive[name] for name in ("indptr", "indices", "weights"))
-            return Graph(sp.csr_array((weights, indices, indptr), shape=(len(indptr) - 1,) * 2))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+        arrays = read_arrays(Path(path), {"format", *ARRAYS}.__contains__)
+    except FileNotFoundError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except InputError as error:
+        raise InputError(f"{path} is damaged or not a graph written by s2gnn: {error}") from error
+    if str(arrays.get("format")) != FORMAT:
+        raise InputError(f"{path} is not a graph written by s2gnn: it lacks format = {FORMAT!r}")
+    try:
+        indptr, indices, weights = (arrays[name] for name in ARRAYS)
+        return Graph(sp.csr_array((weights, indices, indptr), shape=(len(indptr) - 1,) * 2))
     except InputError:
         raise
-    except (ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} is damaged or not a graph written by s2gnn") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} is damaged or not a graph written by s2gnn: {error}") from error

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load, save
+from safetensors.torch import save
 from torch import Tensor, nn
 
 from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
 from s2gnn.nn.arguments import positive_integer
+from s2gnn.reading import parse_json, parse_safetensors, read_bytes
 
 FORMAT = "s2gnn-training"
 VERSION = 2
@@ -100,16 +100,14 @@ class Checkpoint:
     def read(self) -> bytes | None:
         """The file; `None` if there is none."""
         try:
-            return self.path.read_bytes()
+            return read_bytes(self.path)
         except FileNotFoundError:
             return None
-        except OSError as error:
-            raise InputError(f"the checkpoint {self.path} cannot be read ({error.strerror})") from error
 
     def epochs(self) -> int:
         """The number of epochs that the saved run has finished, 0 if there is none."""
         saved = self.read()
-        return 0 if saved is None else len(self._parsed(saved)[1]["history"]["train_loss"])
+        return 0 if saved is None else len(self._parsed(saved)[1].history.train_loss)
 
     def write(self, run: TrainingRun, settings: Mapping[str, Any]) -> None:
         """Save a run and the state of torch's generator, with the `settings` that `fit` passes."""
@@ -137,42 +135,42 @@ class Checkpoint:
 
     def restore(self, saved: bytes, run: TrainingRun, settings: Mapping[str, Any]) -> None:
         """Load what `write` saved into a new run and into torch's generator."""
-        tensors, description = self._parsed(saved)
-        self._check_settings(description["settings"], {**settings, **self.settings})
+        tensors, stored = self._parsed(saved)
+        self._check_settings(stored.settings, {**settings, **self.settings})
+        best = _named("best/", tensors)
         try:
+            if best:  # loaded only to compare names and shapes
+                run.model.load_state_dict(best)
             run.model.load_state_dict(_named("model/", tensors))
             run.optimizer.load_state_dict(_adam_state(run.optimizer, _named("adam/", tensors)))
-        except (RuntimeError, KeyError, ValueError) as error:
+            torch.set_rng_state(tensors["rng"])
+        except (RuntimeError, LookupError, ValueError, TypeError) as error:
             raise InputError(
                 f"the checkpoint {self.path} is of another model ({str(error).splitlines()[0]}): take another file"
             ) from error
-        for name, values in asdict(History(**description["history"])).items():
+        for name, values in asdict(stored.history).items():
             getattr(run.history, name).extend(values)
-        score = description["best_score"]
-        run.best_score = -math.inf if score is None else float(score)
-        run.best_epoch = description["best_epoch"]
-        run.best_state = _named("best/", tensors) or None
-        run.seconds = float(description["seconds"])
-        torch.set_rng_state(tensors["rng"])
+        run.best_score = -math.inf if stored.best_score is None else stored.best_score
+        run.best_epoch, run.best_state, run.seconds = stored.best_epoch, best or None, stored.seconds
 
-    def _parsed(self, saved: bytes) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    def _parsed(self, saved: bytes) -> tuple[dict[str, Tensor], "_Description"]:
         try:
-            tensors = load(saved)
-            description = json.loads(_metadata(saved)[FORMAT])
-            version = description["version"]
+            tensors, metadata = parse_safetensors(saved)
+            description = metadata.get(FORMAT, "")
+            version = parse_json(description, _Versioned).version
             if version == VERSION:
-                _check_complete(tensors, description)
-        except (SafetensorError, KeyError, TypeError, ValueError) as error:
+                if "rng" not in tensors or not _named("adam/", tensors):
+                    raise InputError("it lacks the state of the optimiser or of the random numbers")
+                return tensors, parse_json(description, _Description)
+        except InputError as error:
             raise InputError(
                 f"{self.path} is no checkpoint of a training run, or damaged ({error}): take another file, or delete "
                 "it to start again"
             ) from error
-        if version != VERSION:
-            raise InputError(
-                f"the checkpoint {self.path} has version {version}, this reads {VERSION}: take another file, or delete "
-                "it to start again"
-            )
-        return tensors, description
+        raise InputError(
+            f"the checkpoint {self.path} has version {version}, this reads {VERSION}: take another file, or delete "
+            "it to start again"
+        )
 
     def _check_settings(self, stored: Mapping[str, Any], present: Mapping[str, Any]) -> None:
         present = json.loads(json.dumps(present))
@@ -184,19 +182,29 @@ class Checkpoint:
                 )
 
 
-def _check_complete(tensors: Mapping[str, Tensor], description: Mapping[str, Any]) -> None:
-    """Raise KeyError, TypeError or ValueError unless all is there that `restore` takes."""
-    History(**description["history"])
-    for name in ("settings", "best_score", "best_epoch", "seconds"):
-        description[name]
-    if tensors["rng"].dtype != torch.uint8 or not _named("adam/", tensors):
-        raise ValueError("it lacks the state of the optimiser or of the random numbers")
+@dataclass
+class _Versioned:
+    version: int
 
 
-def _metadata(saved: bytes) -> dict[str, str]:
-    """What the header of a safetensors file holds besides its tensors: its length, 8 bytes, then JSON."""
-    header = json.loads(saved[8 : 8 + int.from_bytes(saved[:8], "little")])
-    return dict(header.get("__metadata__", {}))
+@dataclass
+class _Description(_Versioned):
+    """What the metadata of the file hold."""
+
+    settings: dict[str, Any]
+    history: History
+    best_score: float | None
+    best_epoch: int | None
+    seconds: float
+
+    def __post_init__(self) -> None:
+        epochs = len(self.history.train_loss)
+        if any(len(values) not in (0, epochs) for values in asdict(self.history).values()):
+            raise ValueError("the curves of its history have different lengths")
+        if self.best_epoch is not None and not 0 <= self.best_epoch < epochs:
+            raise ValueError(f"its best epoch is {self.best_epoch}, but it has {epochs}")
+        if self.seconds < 0:
+            raise ValueError(f"it took {self.seconds} seconds")
 
 
 def _named(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -204,9 +212,15 @@ def _named(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _adam_state(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> dict[str, Any]:
-    """The state of an optimiser with the same parameters, with its moments by number of parameter."""
+    """The state of an optimiser with the same parameters, with its moments by number of parameter; checked."""
+    parameters = [one for group in optimizer.param_groups for one in group["params"]]
     moments: dict[int, dict[str, Tensor]] = {}
     for name, tensor in tensors.items():
         number, moment = name.split("/")
+        expected = torch.Size() if moment == "step" else parameters[int(number)].shape
+        if moment not in _ADAM or tensor.shape != expected:
+            raise ValueError(f"{name} of the optimiser has shape {tuple(tensor.shape)}")
         moments.setdefault(int(number), {})[moment] = tensor
+    if any(len(found) < len(_ADAM) for found in moments.values()):
+        raise ValueError("moments of the optimiser are missing")
     return {**optimizer.state_dict(), "state": moments}

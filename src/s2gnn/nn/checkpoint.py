@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load, save
+from safetensors.torch import save
 
 from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
 from s2gnn.nn.s2gnn import S2GNN, S2GNNConfig
+from s2gnn.reading import parse_json, parse_safetensors, read_bytes
 
 FORMAT = "s2gnn-model"
 VERSION = 2  # since normalisation, residual connections and an ε that is learned
@@ -54,19 +54,19 @@ def load_model(folder: str | Path) -> S2GNN:
     if hashlib.sha256(weights).hexdigest() != description.get("weights_sha256"):
         raise InputError(f"{path} is damaged or belongs to another model: its sha256 is not the one in {DESCRIPTION}")
     try:
-        state = load(weights)
+        state, _ = parse_safetensors(weights)
         with torch.device("meta"):  # no memory is taken, no random number drawn, before the shapes are known to fit
             model = S2GNN.from_config(S2GNNConfig(**description["config"]))
         model.load_state_dict(state, assign=True)
-    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise InputError(f"{folder} does not hold an S2GNN that this version can rebuild: {error}") from error
     return model.eval()
 
 
 def _read_bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError as error:
+        return read_bytes(path)
+    except FileNotFoundError as error:
         raise InputError(
             f"{path} cannot be read ({error.strerror}): is this a folder written by save_model?"
         ) from error
@@ -75,10 +75,10 @@ def _read_bytes(path: Path) -> bytes:
 def _read_description(path: Path) -> dict[str, Any]:
     content = _read_bytes(path)
     try:
-        description = json.loads(content)
-    except (ValueError, RecursionError) as error:
+        description = parse_json(content, dict[str, Any])
+    except InputError as error:
         raise InputError(f"{path} is not JSON ({error}): is this a folder written by save_model?") from error
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
+    if description.get("format") != FORMAT:
         raise InputError(f"{path} does not describe an s2gnn model: it lacks format = {FORMAT!r}")
     if description.get("version") not in READABLE or description.get("class") != "S2GNN":
         raise InputError(

@@ -3,7 +3,6 @@
 import csv
 import gzip
 import itertools
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from io import TextIOWrapper
@@ -15,6 +14,7 @@ import pandas as pd
 
 from s2gnn.errors import InputError
 from s2gnn.progress import progress_bar
+from s2gnn.reading import read_arrays
 from s2gnn.tables.table import Column, Table, as_numbers, as_text
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -133,13 +133,10 @@ def _delimiter(path: Path, stream: TextIO) -> str:
 
 
 def _read_npz(path: Path) -> Table:
-    if not zipfile.is_zipfile(path):
-        raise InputError(f"{path} is not an .npz archive")
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files if name in ("X", "y")}
-    except (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} is damaged, or X or y in it is not a plain array of numbers or text") from error
+        arrays = read_arrays(path, ("X", "y").__contains__)
+    except InputError as error:
+        raise InputError(f"{path} is not a table: {error}") from error
     X, y = arrays.get("X"), arrays.get("y")
     if X is None or X.ndim != 2 or X.dtype.kind not in "fiub" or 0 in X.shape:
         raise InputError(f"{path} has no table of numbers called X of shape (N, M)")

@@ -1,0 +1,166 @@
+"""The one gate for files that somebody else may have written: read with limits, check, and only then use.
+
+Nothing here executes or unpickles what it reads. Memory is limited before it is allocated, by the size of the file and
+the memory that is free, and whatever is wrong with a file is one `InputError`.
+"""
+
+import math
+import sys
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+
+from s2gnn.errors import InputError
+from s2gnn.resources import available_bytes
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+T = TypeVar("T")
+EXPANSION = 100  # an archive may unpack to this multiple of its size,
+SMALL = 2**28  # and any archive to this number of bytes
+PLAIN = "biufSU"  # kinds of NumPy types that are numbers or text
+_HEADERS: dict[tuple[int, int], Callable[..., Any]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+_BAD_HEADER = (ValueError, KeyError, TypeError, RecursionError, MemoryError, OverflowError, SyntaxError)
+
+
+def read_bytes(path: Path, *, largest: int | None = None) -> bytes:
+    """The content of a plain file; a pipe or a device, which may never end, is refused.
+
+    Args:
+        path: of the file.
+        largest: number of bytes that is accepted; default: half of the free memory.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        InputError: if it is no plain file, is too large or cannot be read.
+    """
+    try:
+        size = path.stat().st_size
+        if not path.is_file():
+            raise InputError(f"{path} cannot be read: it is not a plain file")
+        limit = _memory() if largest is None else largest
+        if size > limit:
+            raise InputError(f"{path} has {size:,} bytes, but at most {limit:,} can be read")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def parse_json(content: bytes | str, schema: type[T]) -> T:
+    """JSON as a value of the type `schema`, such as a dataclass or `dict[str, float]`, down to its last field.
+
+    Numbers are finite, fields that a dataclass lacks are ignored.
+
+    Raises:
+        InputError: naming the field that has another type, or the byte where it is no JSON.
+    """
+    try:
+        return msgspec.json.decode(content, type=schema)
+    except RecursionError as error:
+        raise InputError("JSON is nested too deeply") from error
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        raise InputError(str(error)) from error
+
+
+def parse_safetensors(content: bytes) -> tuple[dict[str, "Tensor"], dict[str, str]]:
+    """The tensors of a safetensors file by name, and its metadata.
+
+    Raises:
+        InputError: if it is damaged.
+    """
+    from safetensors.torch import load  # imports torch, which graphs and tables do without
+
+    try:
+        tensors = load(content)
+    except (SafetensorError, ValueError, KeyError, TypeError, RuntimeError, OverflowError) as error:
+        raise InputError(f"its tensors cannot be read: {str(error).splitlines()[0]}") from error
+    # The library checked the header, whose length is in the first eight bytes, but does not return the metadata.
+    header = parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")], dict[str, Any])
+    return tensors, msgspec.convert(header.get("__metadata__", {}), dict[str, str])
+
+
+def read_arrays(
+    source: Path | BinaryIO, wanted: Callable[[str], bool], *, expansion: float = EXPANSION
+) -> dict[str, NDArray[Any]]:
+    """The arrays of an NPZ archive whose names are `wanted`.
+
+    Args:
+        source: path of the archive, or the archive as a stream.
+        wanted: whether to read the array of this name.
+        expansion: how many times the size of a large archive its arrays may have; 1 for one that is not compressed.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        InputError: if the archive is damaged, encrypted or compressed in a way that NumPy does not write, if its arrays
+            exceed the limit or hold anything but numbers and text.
+    """
+    if isinstance(source, Path) and source.exists() and not source.is_file():
+        raise InputError("it is not a plain file")
+    try:
+        with zipfile.ZipFile(source) as archive:
+            members = {one.filename.removesuffix(".npy"): one for one in archive.infolist()}
+            members = {name: member for name, member in members.items() if wanted(name)}
+            _check_sizes(members.values(), expansion)
+            return {name: _array(archive, member) for name, member in members.items()}
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise InputError(error.strerror or str(error)) from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, UnicodeError, NotImplementedError) as error:
+        raise InputError(f"it is not an .npz archive, or a damaged one: {error}") from error
+
+
+def _memory() -> int:
+    """The number of bytes that one file may take: half of what is free."""
+    return available_bytes() // 2 if sys.platform == "linux" else sys.maxsize
+
+
+def _check_sizes(members: Iterable[zipfile.ZipInfo], expansion: float) -> None:
+    """Refuse members that would take too much memory, or that only unlimited decompressors can unpack."""
+    unpacked = packed = 0
+    for member in members:
+        if member.flag_bits & 1 or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise InputError(f"{member.filename} is encrypted or not compressed as NumPy does it")
+        if expansion == 1 and member.compress_type != zipfile.ZIP_STORED:
+            raise InputError(f"{member.filename} is a compressed array, which is not allowed")
+        unpacked, packed = unpacked + member.file_size, packed + member.compress_size
+    limit = min(max(SMALL, int(expansion * packed)), _memory())
+    if unpacked > limit:
+        raise InputError(f"its arrays take {unpacked:,} bytes, but at most {limit:,} are unpacked from this file")
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    """The array in a member, whose header is compared with the size of the member before anything is allocated."""
+    try:
+        with archive.open(member) as stream:
+            version = np.lib.format.read_magic(stream)
+            shape, _, dtype = _HEADERS[version](stream)
+            size = member.file_size - stream.tell()
+        # A type without characters has no bytes: any number of such items would fit.
+        item = max(dtype.itemsize, 1)
+        if dtype.kind not in PLAIN or min(shape, default=0) < 0 or dtype.itemsize * math.prod(shape) != size:
+            raise InputError(f"{member.filename} is not a complete array of numbers or text: {shape} of {dtype}")
+        if item * math.prod(length or 1 for length in shape) > max(size, SMALL):
+            raise InputError(f"{member.filename} has an absurd shape: {shape} of {dtype}")
+        with archive.open(member) as stream:
+            array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+            return array
+    except InputError:
+        raise
+    except (*_BAD_HEADER, tokenize.TokenError) as error:
+        raise InputError(f"{member.filename} is not an array of numbers or text") from error
