@@ -5,6 +5,7 @@ import torch
 from s2gnn.errors import InputError
 
 AUTO = "auto"
+CPU = torch.device("cpu")
 
 
 def available_devices() -> tuple[str, ...]:

@@ -117,3 +117,17 @@ def test_every_error_ends_with_one_sentence_and_its_traceback_on_demand(monkeypa
         err = capsys.readouterr().err
         assert err.endswith(sentence)
         assert ("Traceback" in err) == bool(options)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("fit", "table.csv", "--label", "a", "--out", "model"),
+        ("train", "digits"),
+        ("study", "run", "table2-knn"),
+    ],
+)
+def test_a_device_that_is_not_there(s2gnn, command):
+    code, _, err = s2gnn(*command, "--device", "cuda:99")
+    assert code == 2
+    assert " ".join(err.split()).startswith("s2gnn: device is 'cuda:99', which is not available here")

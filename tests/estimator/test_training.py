@@ -1,7 +1,11 @@
+from typing import ClassVar
+
 import numpy as np
 import pytest
+import torch
 
-from s2gnn import InputError
+from s2gnn import InputError, S2GNNClassifier
+from s2gnn.estimator import load_estimator, save_estimator
 from s2gnn.estimator.training import Objective, check_fraction, hold_out, train_ensemble
 from s2gnn.learning import FitConfig, fit, predict_logits
 from s2gnn.nn import MLP
@@ -62,3 +66,47 @@ def test_an_ensemble_of_any_network():
         fit(alone, *inputs, y, np.arange(30), config=config, seed=seed)
         np.testing.assert_array_equal(logits, predict_logits(alone, *inputs).double().numpy())
         np.testing.assert_array_equal(logits, predict_logits(network, *inputs).double().numpy())
+
+
+class Moved(MLP):
+    """Remembers where networks were sent to, and stays where it is."""
+
+    places: ClassVar[list[str]] = []
+
+    def to(self, device):
+        self.places.append(str(device))
+        return self
+
+    def cpu(self):
+        self.places.append("back")
+        return self
+
+
+def test_networks_are_trained_on_the_device_and_return():
+    x, y = np.random.default_rng(0).standard_normal((20, 3)), np.arange(20) % 2
+    objective, config = Objective(y, np.arange(20), 2), FitConfig(epochs=2)
+    Moved.places.clear()
+    train_ensemble(
+        lambda: Moved(3, 4, 2), lambda network: network.prepare(x, None), objective, config, seeds=[1, 2],
+        device=torch.device("cuda:1"),
+    )  # fmt: skip
+    assert Moved.places == ["cuda:1", "cuda:1", "cuda:1", "back", "back"]  # one prepares the input
+
+
+def test_the_device_of_an_estimator_is_checked_and_saved(tmp_path):
+    X, y = np.random.default_rng(0).standard_normal((20, 3)), np.arange(20) % 2
+    for device, message in [
+        ("gpu", "device is 'gpu', which is no device: choose 'auto' or one of cpu"),
+        ("cuda:99", "device is 'cuda:99', which is not available here"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            S2GNNClassifier(device=device).fit(X, y)
+    fitted = S2GNNClassifier(network="s2gnn", device="cpu", max_epochs=2, random_state=0).fit(X, y)
+    fitted.device = "cuda:99"  # as fitted on another machine
+    save_estimator(fitted, tmp_path / "model")
+    loaded, _ = load_estimator(tmp_path / "model")
+    assert loaded.device == "cuda:99"
+    assert np.array_equal(loaded.predict_proba(X + 1), fitted.predict_proba(X + 1))
+    with pytest.raises(InputError, match="device is 'cuda:99', which is not available here"):
+        loaded.evaluate(2)
+    assert loaded.set_params(device="cpu").evaluate(2) is not None

@@ -145,7 +145,7 @@ def test_no_run_starts_that_would_not_finish_in_time(records, listener, monkeypa
 
 def test_a_run_that_took_longer_than_expected_sets_the_time_of_the_next(records, monkeypatch):
     slow = SimpleNamespace(run=lambda seed: Run(seed, {"test_accuracy": 0.9}, 100.0))
-    monkeypatch.setattr("s2gnn.experiments.jobs.load_task", lambda experiment: slow)
+    monkeypatch.setattr("s2gnn.experiments.jobs.load_task", lambda experiment, device: slow)
     queue = [replace(job, seconds=1.0) for job in missing_jobs([experiment(seeds=3)], records)]
     run_jobs(Queue(queue), records, end=time.time() + 50)
     assert len(records.read()) == 1
@@ -203,7 +203,7 @@ def test_a_search_comes_first_and_its_best_configuration_is_tested(records, list
 def failing_with(error, fails, monkeypatch):
     """Let training raise `error` where `fails(experiment, seed)`."""
 
-    def load(experiment):
+    def load(experiment, device):
         task = load_task(experiment)
         kind, fit = type(task), type(task).fit
 
@@ -277,7 +277,7 @@ def test_an_error_of_the_machine_is_no_failure_of_the_configuration(records, lis
 
 
 def test_data_that_cannot_be_loaded_fail_the_run_and_not_the_configuration(records, listener, monkeypatch):
-    def load(experiment):
+    def load(experiment, device):
         raise ValueError(f"{experiment.data} is damaged")
 
     monkeypatch.setattr("s2gnn.experiments.jobs.load_task", load)
@@ -358,3 +358,19 @@ def test_killed_ten_times_it_gives_the_records_of_an_undisturbed_run(tmp_path):
     assert len(first) == 25
     assert first == second
     assert all(len(path.read_text().splitlines()) == 25 for path in paths)
+
+
+def test_records_name_a_device_that_is_not_the_cpu(records, listener, monkeypatch):
+    places = []
+    monkeypatch.setattr(torch.nn.Module, "to", lambda module, device: places.append(str(device)) or module)
+    wanted = experiment(seeds=1)
+    assert run_experiments([wanted], records, listener, device=torch.device("cuda:1")) == []
+    (record,) = records.read()
+    assert record.budget == {"epochs": 3, "threads": torch.get_num_threads(), "device": "cuda:1"}
+    assert set(places) == {"cuda:1"}
+    other = replace(wanted, seeds=wanted.seeds[:1], protocol=replace(SHORT, epochs=4))
+    slow = [replace(record, seconds=3000.0)]
+    (there,) = expected_seconds([Job(other, 1)], slow, torch.get_num_threads(), device=torch.device("cuda:1"))
+    (here,) = expected_seconds([Job(other, 1)], slow, torch.get_num_threads())
+    assert there.seconds == 4000.0
+    assert here.seconds < 1000.0  # timed, because the record is of another device

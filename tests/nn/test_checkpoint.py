@@ -117,3 +117,20 @@ def test_damaged_or_foreign_files(folder, tmp_path):
         (folder / "model.json").write_text(content)
         with pytest.raises(InputError, match=r"is not JSON|does not describe"):
             load_model(folder)
+
+
+def test_a_model_is_loaded_onto_a_device(folder, monkeypatch):
+    assert next(load_model(folder, "auto").parameters()).device.type in ("cpu", "cuda")
+    with pytest.raises(InputError, match="device is 'gpu', which is no device: choose 'auto' or one of cpu"):
+        load_model(folder, "gpu")
+    monkeypatch.setattr("s2gnn.nn.checkpoint.checked_device", torch.device)
+    assert all(parameter.is_meta for parameter in load_model(folder, "meta").parameters())
+
+
+def test_a_network_of_pyg_is_saved_like_the_plain_one(tmp_path, model):
+    network = pytest.importorskip("s2gnn.pyg").S2GNN.from_config(model.config)
+    network.load_state_dict(model.state_dict())
+    save_model(network, tmp_path / "pyg")
+    save_model(model, tmp_path / "plain")
+    for file in ("weights.safetensors", "model.json"):
+        assert (tmp_path / "pyg" / file).read_bytes() == (tmp_path / "plain" / file).read_bytes()

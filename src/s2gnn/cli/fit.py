@@ -12,6 +12,7 @@ import pandas as pd
 import typer
 
 from s2gnn.cli.memory import expected_text, measured_peak, size_text, training_bytes
+from s2gnn.cli.options import Device
 from s2gnn.cli.output import (
     AsJson,
     check_folder_writable,
@@ -24,6 +25,7 @@ from s2gnn.cli.output import (
     with_predictions,
     write_frame,
 )
+from s2gnn.devices import AUTO, checked_device
 from s2gnn.errors import InputError
 from s2gnn.estimator import CardScore, S2GNNClassifier, S2GNNRegressor, TableModel
 from s2gnn.estimator.blending import GraphGain
@@ -74,6 +76,7 @@ def fit(
         typer.Option("--id", help="Column that identifies the rows, in predictions and report; not used as a feature."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    device: Device = AUTO,
     folds: Annotated[
         int,
         typer.Option(
@@ -96,6 +99,7 @@ def fit(
     Example: [bold]s2gnn fit flowers.csv --label species --out model/ --predictions species.csv[/bold]
     """
     start = time.perf_counter()
+    checked_device(device)
     check_folder_writable(out, DESCRIPTION, FILES)
     if predictions is not None:
         check_predictions_file(predictions, table, out)
@@ -113,7 +117,7 @@ def fit(
     parameters = {name: value for name, value in {"graph": graph, "k": k}.items() if value is not None}
     if not as_json:
         print(_announcement(encoded, parameters), file=sys.stderr, flush=True)
-    model = TableModel.fit(encoded, given, random_state=seed, verbose=not as_json, **parameters)
+    model = TableModel.fit(encoded, given, random_state=seed, verbose=not as_json, device=device, **parameters)
     evaluation = model.evaluate(folds, seed=seed) if folds >= 2 else model.estimator.evaluation_
     model.estimator.set_params(verbose=False)
     model.save(out, command_line())

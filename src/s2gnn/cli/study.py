@@ -10,16 +10,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import torch
 import typer
 from rich.console import Console
 from rich.progress import TextColumn
 
 from s2gnn.bench.cost_model import render_cost_model
 from s2gnn.bench.report import render_benchmark
-from s2gnn.cli.options import Changes, GraphKind, K, assignment, refuse
+from s2gnn.cli.options import Changes, Device, GraphKind, K, assignment, refuse
 from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, names, print_facts, print_table
 from s2gnn.data.catalogue import dataset_info
 from s2gnn.data.splits import TEST_SEEDS, VALIDATION_SEEDS
+from s2gnn.devices import checked_device
 from s2gnn.errors import InputError
 from s2gnn.experiments.compare import KnownRuns
 from s2gnn.experiments.experiment import Experiment, make_experiment
@@ -94,6 +96,7 @@ def run(
     changes: Changes = None,
     jobs: Jobs = 1,
     minutes: Minutes = None,
+    device: Device = "cpu",
     as_json: AsJson = False,
 ) -> None:
     """Run a study, or one experiment: a model on a data set with many seeds.
@@ -105,6 +108,7 @@ def run(
     [bold]s2gnn study run --data cancer-b --graph knn --model s2gnn --set epsilon=1.5 --jobs 2 --minutes 20
     --records results/cancer-b.jsonl[/bold]
     """
+    place = checked_device(device)
     if study is None:
         if data is None or records is None:
             missing = "--data and --records" if data is None else "--records"
@@ -114,7 +118,7 @@ def run(
         given = dict(map(assignment, changes or ()))
         protocol, model = protocol or default, model or "s2gnn"
         made = make_experiment(data, model, protocol, graph=graph, k=k, changes=given, seeds=seeds, decoder=decoder)
-        _run_experiment(made, records, jobs, minutes, as_json)
+        _run_experiment(made, records, jobs, minutes, place, as_json)
         return
     found = find_study(study)
     refuse(
@@ -123,7 +127,7 @@ def run(
     )
     failures: list[str] = []
     selection = Selection(names(data), names(models), protocol, seeds=seeds)
-    options = {"--protocol": protocol, "--seeds": seeds}
+    options = {"--protocol": protocol, "--seeds": seeds, "--device": None if place.type == "cpu" else device}
     of_models = {"--models": models, "--minutes": minutes}
     if isinstance(found, MeasuredStudy):
         refuse({**options, **({} if found.models else of_models)}, f"has no effect on {study}: omit it")
@@ -140,17 +144,19 @@ def run(
         assert isinstance(found, TrainedStudy)
         chosen = _searchless(found, named_budget(budget or "quick"))
         selection = replace(selection, budgets=[chosen])
-        failures = _run_trained(found, selection, chosen, results, jobs, minutes)
+        failures = _run_trained(found, selection, chosen, results, jobs, minutes, place)
     content = found.json(results, selection) if as_json else found.table(results, selection)
     print(render(content, "text") if not isinstance(content, dict) else json.dumps(content, indent=2))
     _exit_if_any(failures)
 
 
-def _run_experiment(experiment: Experiment, path: Path, jobs: int, minutes: float | None, as_json: bool) -> None:
+def _run_experiment(
+    experiment: Experiment, path: Path, jobs: int, minutes: float | None, device: torch.device, as_json: bool
+) -> None:
     check_writable(path, ".jsonl")
     records = Records(path)
     with _reporting() as report:
-        failures = run_experiments([experiment], records, report, jobs, minutes)
+        failures = run_experiments([experiment], records, report, jobs, minutes, device=device)
     runs = KnownRuns(records.read()).of(experiment).on(experiment.seeds)
     if as_json:
         complete = len(runs) == len(experiment.seeds)
@@ -185,6 +191,7 @@ def _run_trained(
     results: Path,
     jobs: int,
     minutes: float | None,
+    device: torch.device,
 ) -> list[str]:
     records = RecordsFolder(results, study.name)
     check_writable(records.path, ".jsonl")
@@ -192,7 +199,7 @@ def _run_trained(
     results.mkdir(parents=True, exist_ok=True)
     with _reporting() as report:
         searched_on = study.searches(selection, budget)
-        failures = run_experiments(experiments, records, report, jobs, minutes, budget, searched_on)
+        failures = run_experiments(experiments, records, report, jobs, minutes, budget, searched_on, device)
         written = study.draw(results, budget)
         if written:
             report(f"wrote {results / study.name} as {', '.join(written)}")

@@ -11,14 +11,16 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+import torch
 import typer
 
 from s2gnn.cli import BAD_INPUT, FAILED
 from s2gnn.cli.memory import measured_peak, size_text
-from s2gnn.cli.options import Changes, GraphKind, assignment
+from s2gnn.cli.options import Changes, Device, GraphKind, assignment
 from s2gnn.cli.output import AsJson, check_folder_writable, check_writable, command_line, print_facts
 from s2gnn.data.catalogue import dataset_info, graph_title
 from s2gnn.data.splits import CITATION_NETWORKS
+from s2gnn.devices import AUTO, checked_device
 from s2gnn.errors import InputError, LostProcessError
 from s2gnn.experiments.experiment import Experiment, make_experiment
 from s2gnn.experiments.figures.parts import Division
@@ -59,6 +61,7 @@ def train(
         int, typer.Option(min=1, help="Stop after this number of epochs without a better validation score.")
     ] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the split, weights and batches.")] = 0,
+    device: Device = AUTO,
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="Checkpoint file (.safetensors); if it exists, training resumes from it."),
@@ -81,6 +84,8 @@ def train(
     [bold]torchrun --nproc-per-node 2 --no-python s2gnn train pubmed --parts 50 --parts-per-batch 5
     --checkpoint run.safetensors --out model/[/bold]
     """
+    # Several processes choose the same GPU if they are not told which.
+    place = checked_device("cpu" if device == AUTO and is_launched() else device)
     if out is not None and model != "s2gnn":
         raise InputError(f"--out saves an S2-GNN, but the model is {model}: omit it")
     if dataset_info(data).task == "graphs":
@@ -98,7 +103,8 @@ def train(
         try:
             group.from_first(partial(_check_targets, checkpoint, out))
             shown = group.is_first and not as_json
-            summary, network = _train(experiment, division, batches_per_step or group.size, group, saved, shown=shown)
+            per_step = batches_per_step or group.size
+            summary, network = _train(experiment, place, division, per_step, group, saved, shown=shown)
         except LostProcessError as error:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)  # this process ends by itself, after it has printed why
             raise LostProcessError(f"{error}: {_what_is_left(saved, group)}") from error
@@ -163,9 +169,17 @@ def _settings(experiment: Experiment) -> dict[str, Any]:
 
 
 def _train(
-    experiment: Experiment, division: Division, per_step: int, group: Group, saved: Checkpoint | None, *, shown: bool
+    experiment: Experiment,
+    device: torch.device,
+    division: Division,
+    per_step: int,
+    group: Group,
+    saved: Checkpoint | None,
+    *,
+    shown: bool,
 ) -> tuple[dict[str, Any], GraphNetwork | None]:
     task = group.everywhere(partial(Classification, experiment))
+    task.device = device
     graph = task.graph
     assert isinstance(graph, Graph)
     if division.parts > graph.n_nodes:
@@ -198,6 +212,7 @@ def _train(
         "parts_per_batch": division.per_batch,
         "batches_per_step": per_step,
         "processes": group.size,
+        **({} if device.type == "cpu" else {"device": str(device)}),
     }
     return {**described, **_scores(task, trained), "new_epochs": len(new_epochs)}, trained.network
 
@@ -234,6 +249,7 @@ def _print(summary: dict[str, Any], as_json: bool) -> None:
             "clusters per batch": f"{summary['parts_per_batch']:,}",
             "batches per step": f"{summary['batches_per_step']:,}",
             "processes": f"{summary['processes']:,}",
+            "device": summary.get("device"),
             "epochs": epochs,
             f"validation {name}": f"{100 * summary[f'val_{score}']:.2f} %",
             f"test {name}": f"{100 * summary[f'test_{score}']:.2f} %",

@@ -61,6 +61,8 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         class_weight: weight of each class, by label; "balanced" for the inverse of its share of the labelled rows;
             `None` for 1. It multiplies the probability of the class, in place of the adaptation to the shares of the
             classes; for networks alone it is the weight in the loss.
+        device: where the networks are trained: "cpu", "cuda", "cuda:1", "mps", or "auto" for a GPU if there is one. The
+            fitted estimator is on the CPU, where it predicts. Results on different devices differ by rounding.
         random_state: an integer makes results reproducible.
         verbose: show progress.
 

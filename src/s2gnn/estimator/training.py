@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar, cast
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from s2gnn.errors import InputError
@@ -60,6 +61,7 @@ def train_ensemble(
     *,
     seeds: Sequence[int],
     validation_fraction: Fraction = "auto",
+    device: torch.device | None = None,
     on_progress: Callable[[float], None] = lambda _: None,
 ) -> Ensemble[Network]:
     """Train a network from each of `seeds`, which also draws its validation rows.
@@ -71,11 +73,16 @@ def train_ensemble(
         config: how to train.
         seeds: one for each network.
         validation_fraction: see `hold_out`.
+        device: where to train, by default on the CPU; the trained networks and their logits are on the CPU.
         on_progress: called with the share of the epochs that is done.
     """
     strata = None if objective.loss == "squared-error" else objective.y[objective.labelled]
+
+    def make_there() -> Network:
+        return make().to(device or "cpu")
+
     with seeded(seeds[0]):  # constructors draw random numbers; the caller's generator stays unchanged
-        x, op = prepare(make())
+        x, op = prepare(make_there())
     trained = []
     for number, seed in enumerate(seeds):
         train, val = hold_out(objective.labelled, strata, validation_fraction, np.random.default_rng(seed))
@@ -85,7 +92,7 @@ def train_ensemble(
 
         trained.append(
             train_network(
-                make,
+                make_there,
                 x,
                 op,
                 objective.y,
@@ -99,8 +106,8 @@ def train_ensemble(
             )
         )
     return Ensemble(
-        tuple(cast(Network, one.network) for one in trained),
-        np.stack([one.logits.double().numpy() for one in trained]),
+        tuple(cast(Network, one.network.cpu()) for one in trained),
+        np.stack([one.logits.cpu().double().numpy() for one in trained]),
         tuple(one.result.history for one in trained),
         tuple(one.result.best_epoch for one in trained),
     )

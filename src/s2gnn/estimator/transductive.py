@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from s2gnn.devices import AUTO, checked_device
 from s2gnn.errors import InputError
 from s2gnn.estimator.base_predictor import BasePredictor
 from s2gnn.estimator.blending import Blend, GraphGain, cross_blended
@@ -83,6 +84,7 @@ class TransductiveEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     validation_fraction: Fraction = "auto"
     n_networks: NetworkCount = "auto"
     scale: bool = True
+    device: str = AUTO
     random_state: Any = None
     verbose: bool = False
 
@@ -269,6 +271,7 @@ class TransductiveEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise InputError(f"network is {self.network!r}, but it must be one of {', '.join(get_args(NetworkName))}")
         self._fit_config(n_labelled)
         check_fraction(self.validation_fraction)
+        checked_device(self.device)
         number_of_networks(self.n_networks, X.shape[0], alone=True)
         if adjacency is None and not varies(X):
             raise InputError("every column of X is constant, so that rows cannot be distinguished: add features")
@@ -292,6 +295,7 @@ class TransductiveEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 config,
                 seeds=seeds,
                 validation_fraction=self.validation_fraction,
+                device=checked_device(self.device),
                 on_progress=show,
             )
 

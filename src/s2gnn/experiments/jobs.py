@@ -5,7 +5,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import torch
+
 from s2gnn.data.splits import VALIDATION_SEEDS
+from s2gnn.devices import CPU
 from s2gnn.errors import InputError
 from s2gnn.experiments.experiment import Experiment, canonical_json
 from s2gnn.experiments.records import Record
@@ -63,16 +66,17 @@ Outcome = tuple[Job, Run | str]
 
 
 class Worker:
-    """Runs jobs one after the other, and keeps the data of the last one."""
+    """Runs jobs one after the other on a device, and keeps the data of the last one."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: torch.device = CPU) -> None:
+        self._device = device
         self._loaded: Task[Any] | None = None
 
     def task(self, experiment: Experiment) -> Task[Any]:
         """The task of an experiment, on the data that is loaded if it is the same."""
         if self._loaded is None or _data_of(self._loaded.experiment) != _data_of(experiment):
             self._loaded = None  # frees the data before other data is loaded
-            self._loaded = load_task(experiment)
+            self._loaded = load_task(experiment, self._device)
         elif self._loaded.experiment != experiment:
             self._loaded = self._loaded.with_experiment(experiment)
         return self._loaded
@@ -91,18 +95,23 @@ def _data_of(experiment: Experiment) -> tuple[object, ...]:
 
 
 def expected_seconds(
-    queue: Sequence[Job], records: Iterable[Record], threads: int, report: Report = lambda _: None
+    queue: Sequence[Job],
+    records: Iterable[Record],
+    threads: int,
+    report: Report = lambda _: None,
+    device: torch.device = CPU,
 ) -> list[Job]:
     """The jobs with the time that each may take, by records of the same model and graph, or by timing a few epochs."""
     known: dict[str, list[float]] = {}
     for record in records:
-        if record.error is None and record.budget.get("threads") == threads:
+        same_cost = record.budget.get("threads") == threads and record.budget.get("device", "cpu") == str(device)
+        if record.error is None and same_cost:
             known.setdefault(_costs_like(record.experiment), []).append(record.seconds / _trained_epochs(record))
     likes = [_costs_like(job.experiment.describe()) for job in queue]
     unknown = len(set(likes) - known.keys())
     if unknown:
         report(f"timing a few epochs of {unknown} configuration{'s' if unknown > 1 else ''} without records")
-    timed, worker, alone = [], Worker(), len({job.run[0] for job in queue}) == 1
+    timed, worker, alone = [], Worker(device), len({job.run[0] for job in queue}) == 1
     for job, like in zip(queue, likes, strict=True):
         if like not in known:
             known[like] = [_seconds_an_epoch(worker, job, threads, alone=alone)]

@@ -7,6 +7,9 @@ from importlib.util import find_spec
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
 
+import torch
+
+from s2gnn.devices import CPU
 from s2gnn.errors import InputError
 from s2gnn.experiments.experiment import Experiment
 from s2gnn.experiments.jobs import Job, Report, expected_seconds
@@ -69,6 +72,7 @@ class SearchQueue(Queue):
         threads: int,
         report: Report,
         searched_on: Mapping[str, Experiment] = MappingProxyType({}),
+        device: torch.device = CPU,
     ) -> None:
         new_search = search_module("halving").Search
         self._searches = [new_search(each, budget, searched_on.get(each.key)) for each in experiments]
@@ -78,7 +82,7 @@ class SearchQueue(Queue):
         self._started: set[tuple[str, int]] = set()
         defaults = (each for search in self._searches for each in (search.configurations[0], search.tested))
         first = {each.key: Job(each, each.seeds[0]) for each in defaults}
-        timed = expected_seconds(list(first.values()), [*trials, *tested], threads, report)
+        timed = expected_seconds(list(first.values()), [*trials, *tested], threads, report, device)
         self._seconds_an_epoch = {job.experiment.key: job.seconds / job.epochs for job in timed}
         planned = (self._job(search, *run) for search in self._searches for run in self._missing(search))
         super().__init__(list({job.run: job for job in planned}.values()))

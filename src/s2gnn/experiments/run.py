@@ -8,7 +8,10 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import torch
+
 from s2gnn import provenance
+from s2gnn.devices import CPU
 from s2gnn.experiments.experiment import Experiment
 from s2gnn.experiments.jobs import Job, Outcome, Progress, Report, Worker, expected_seconds
 from s2gnn.experiments.protocols import Budget
@@ -30,6 +33,7 @@ def run_experiments(
     minutes: float | None = None,
     budget: Budget | None = None,
     searched_on: Mapping[str, Experiment] = MappingProxyType({}),
+    device: torch.device = CPU,
 ) -> list[str]:
     """Train every run without a record, each experiment after a search if the budget has one.
 
@@ -41,6 +45,7 @@ def run_experiments(
         minutes: start no run that would not finish by then.
         budget: of the study; `None` for single experiments.
         searched_on: what the search of an experiment is run on, by its key; default: the experiment itself.
+        device: where networks are trained; records name it if it is not the CPU.
 
     Returns:
         Why runs failed, one line each.
@@ -50,9 +55,10 @@ def run_experiments(
     name = "" if budget is None else f"budget {budget.name}: "
     queue: Queue
     if budget is not None and budget.rungs:
-        queue = SearchQueue(wanted, records, budget, threads_per_run(jobs), report, searched_on)
+        queue = SearchQueue(wanted, records, budget, threads_per_run(jobs), report, searched_on, device)
     else:
-        queue = Queue(expected_seconds(missing_jobs(wanted, records), records.read(), threads_per_run(jobs), report))
+        missing = missing_jobs(wanted, records)
+        queue = Queue(expected_seconds(missing, records.read(), threads_per_run(jobs), report, device))
     if not queue.total:
         if wanted:
             report(f"{name}all runs of {len(wanted)} experiments are on record")
@@ -62,7 +68,8 @@ def run_experiments(
     limit = "" if minutes is None else f", stops after {minutes:g} min"
     report(f"{name}{queue.total} runs to train, {bound} {duration(queue.seconds / jobs)} of training{limit}")
     try:
-        return run_jobs(queue, records, jobs, end=end, budget=budget.name if budget else None, report=report)
+        budget_name = budget.name if budget else None
+        return run_jobs(queue, records, jobs, end=end, budget=budget_name, report=report, device=device)
     finally:
         if queue.recorded < queue.total:
             report(f"{queue.recorded} of {queue.total} runs finished; rerun the command to resume")
@@ -84,6 +91,7 @@ def run_jobs(
     end: float | None = None,
     budget: str | None = None,
     report: Report = lambda _: None,
+    device: torch.device = CPU,
 ) -> list[str]:
     """Train and score the runs of a queue, and append a record as each finishes.
 
@@ -101,6 +109,7 @@ def run_jobs(
         end: start no run that would not finish by this time, in seconds since the epoch.
         budget: name of the budget, for the records.
         report: called when a run starts and when it ends.
+        device: where networks are trained.
 
     Returns:
         Why runs failed, one line each.
@@ -109,6 +118,7 @@ def run_jobs(
         SeedError: when a process is killed.
     """
     threads, commit, versions = threads_per_run(jobs), provenance.commit(), provenance.versions()
+    optional = {**({"name": budget} if budget else {}), **({} if device.type == "cpu" else {"device": str(device)})}
     running: list[Job] = []
     failures: dict[str, str] = {}
     longest: dict[str, float] = {}
@@ -133,7 +143,7 @@ def run_jobs(
             return job
         return None
 
-    with closing(_outcomes(next_in_time, jobs, threads)) as outcomes:
+    with closing(_outcomes(next_in_time, jobs, threads, device)) as outcomes:
         for job, outcome in outcomes:
             running.remove(job)
             key, protocol = job.run[0], job.experiment.protocol
@@ -150,7 +160,7 @@ def run_jobs(
                 experiment=job.experiment.describe(),
                 metrics=outcome.metrics,
                 seconds=outcome.seconds,
-                budget={"epochs": protocol.epochs, "threads": threads, **({"name": budget} if budget else {})},
+                budget={"epochs": protocol.epochs, "threads": threads, **optional},
                 finished=datetime.now(UTC).isoformat(timespec="seconds"),
                 commit=commit,
                 versions=versions,
@@ -162,8 +172,10 @@ def run_jobs(
     return list(failures.values())
 
 
-def _outcomes(next_job: Callable[[], Job | None], jobs: int, threads: int) -> Generator[Outcome, None, None]:
-    work = Worker()
+def _outcomes(
+    next_job: Callable[[], Job | None], jobs: int, threads: int, device: torch.device
+) -> Generator[Outcome, None, None]:
+    work = Worker(device)
     if jobs > 1:
         with closing(in_processes(work, next_job, jobs, threads, title=attrgetter("title"))) as outcomes:
             yield from outcomes

@@ -14,6 +14,7 @@ from torch import Tensor
 from s2gnn.data import Dataset, GraphCollection, collection_graphs, dataset_graph, load_collection, load_dataset
 from s2gnn.data.construction import diffused
 from s2gnn.data.splits import Split, dataset_split, fold_split
+from s2gnn.devices import CPU
 from s2gnn.errors import InputError, NonFiniteLossError
 from s2gnn.experiments.experiment import Experiment
 from s2gnn.graphs import DisjointUnion, Graph
@@ -68,9 +69,11 @@ class Task(ABC, Generic[FittedT]):
 
     Attributes:
         experiment: what is run.
+        device: where networks are trained.
     """
 
     experiment: Experiment
+    device = CPU
 
     def with_experiment(self, experiment: Experiment) -> Self:
         """The same task with other hyperparameters or another protocol, on the data that is loaded."""
@@ -162,7 +165,7 @@ class Classification(Task[Trained]):
 
     def new_network(self) -> GraphNetwork:
         """A network for this data."""
-        return self.experiment.new_network(self.data.x.shape[1], len(self.data.class_names))
+        return self.experiment.new_network(self.data.x.shape[1], len(self.data.class_names)).to(self.device)
 
     @cached_property
     def inputs(self) -> Prepared:
@@ -207,7 +210,7 @@ class Classification(Task[Trained]):
     def score(self, fitted: Trained) -> dict[str, float]:
         """Test and validation scores of the selected epoch; the number of training nodes and a learned ε, if any."""
         test, validation = fitted.split.test, fitted.validation
-        y, logits = self.data.y[test], fitted.logits[test].numpy()
+        y, logits = self.data.y[test], fitted.logits[test].cpu().numpy()
         if self.data.several_labels:
             metrics = {"test_roc_auc": mean_roc_auc(y, logits), "val_roc_auc": validation}
         else:
@@ -264,7 +267,7 @@ class LinkPrediction(Task[TrainedLinks]):
             raise InputError(f"{self.data.name} has no given graph, but links are predicted in one")
         split, chosen = split_links(self.data.graph, seed), self.experiment.hyperparameters
         with seeded(seed):
-            predictor = self.experiment.new_predictor(self.data.x.shape[1])
+            predictor = self.experiment.new_predictor(self.data.x.shape[1]).to(self.device)
         graph = diffused(split.graph) if self.experiment.graph == "diffusion" else split.graph
         x, op = predictor.prepare(self.data.x, graph)
         config = self.experiment.protocol.fit_config(chosen.lr, chosen.weight_decay, "auc")
@@ -283,8 +286,9 @@ class LinkPrediction(Task[TrainedLinks]):
         }
 
 
-def load_task(experiment: Experiment) -> Task[Any]:
+def load_task(experiment: Experiment, device: torch.device = CPU) -> Task[Any]:
     """The task of an experiment with its data loaded; the graph is built, or read from the cache."""
-    if experiment.task == "links":
-        return LinkPrediction(experiment)
-    return (ClassicalBaseline if experiment.model in CLASSICAL else Classification)(experiment)
+    kind = ClassicalBaseline if experiment.model in CLASSICAL else Classification
+    task: Task[Any] = LinkPrediction(experiment) if experiment.task == "links" else kind(experiment)
+    task.device = device
+    return task

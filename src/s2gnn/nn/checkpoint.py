@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from safetensors.torch import save
 
+from s2gnn.devices import checked_device
 from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
 from s2gnn.nn.s2gnn import S2GNN, S2GNNConfig
@@ -23,7 +24,7 @@ DESCRIPTION = "model.json"
 
 def save_model(model: S2GNN, folder: str | Path) -> None:
     """Write `model` into `folder`, created if missing, as `weights.safetensors` and `model.json`."""
-    if type(model) is not S2GNN:
+    if not isinstance(model, S2GNN) or type(model).__name__ != S2GNN.__name__:  # that of s2gnn.pyg has the same weights
         raise InputError(f"the model is a {type(model).__name__}, but save_model saves an S2GNN")
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
@@ -42,12 +43,20 @@ def save_model(model: S2GNN, folder: str | Path) -> None:
     write_atomically(folder / DESCRIPTION, text.encode())
 
 
-def load_model(folder: str | Path) -> S2GNN:
-    """The model that `save_model` wrote into `folder`, in evaluation mode on the CPU.
+def load_model(folder: str | Path, device: str | torch.device = "cpu") -> S2GNN:
+    """The model that `save_model` wrote into `folder`, in evaluation mode.
+
+    Weights are stored without a device: a model trained on a GPU loads on a CPU, and the other way round.
+
+    Args:
+        folder: of the model.
+        device: where to put it: "cpu", "cuda", "cuda:1", "mps", or "auto" for a GPU if there is one.
 
     Raises:
-        InputError: if the folder holds no such model, or its files are damaged or do not belong together.
+        InputError: if the folder holds no such model, or its files are damaged or do not belong together, or the device
+            is not available.
     """
+    place = checked_device(device)
     description = _read_description(Path(folder) / DESCRIPTION)
     path = Path(folder) / WEIGHTS
     weights = _read_bytes(path)
@@ -60,7 +69,7 @@ def load_model(folder: str | Path) -> S2GNN:
         model.load_state_dict(state, assign=True)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise InputError(f"{folder} does not hold an S2GNN that this version can rebuild: {error}") from error
-    return model.eval()
+    return model.to(place).eval()
 
 
 def _read_bytes(path: Path) -> bytes:
