@@ -73,7 +73,7 @@ class _Protocol:
 class _Experiment:
     data: str
     model: str
-    arguments: dict[str, str | float | None]
+    arguments: dict[str, bool | str | float | None]
     protocol: _Protocol
 
 
