@@ -164,3 +164,19 @@ def test_states_are_those_of_the_trained_network(tables):
     with torch.no_grad():
         hidden = network.convs[0](inputs, op)
     np.testing.assert_array_equal(classifier.members_.frozen[1].hidden[0], hidden.numpy())
+
+
+def test_new_rows_are_joined_by_the_columns_that_the_graph_is_made_of(tables):
+    X, y, _ = tables
+    given = []
+
+    def graph_of(columns):
+        given.append(columns)
+        return knn_graph(columns, 5)
+
+    members = S2GNNClassifier(graph=graph_of, max_epochs=5, random_state=0).fit(X, y).members_
+    np.testing.assert_array_equal(members.graph_columns(members.features), given[0])
+    weighted = S2GNNClassifier(max_epochs=5, random_state=0).fit(X, y)
+    columns = weighted.members_.graph_columns(weighted.features_)
+    np.testing.assert_allclose(columns, given[0] * weighted.column_weights_)
+    assert np.ptp(weighted.column_weights_) > 0.1

@@ -156,7 +156,10 @@ def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
         base, signal, predictions, inputs = None, None, outputs.from_networks(logits)[None], features
     _require(inputs.shape == (n, config.in_channels), f"inputs of shape {inputs.shape}")
     epsilon = estimator.smoothing_epsilon
-    estimator.members_ = Members(outputs, base, features, *joined, inputs, trained, epsilon, signal, predictions)
+    weighted = estimator._graph_depends_on_labels
+    estimator.members_ = Members(
+        outputs, base, features, *joined, inputs, trained, weighted, epsilon, signal, predictions
+    )
     _require(len(estimator.members_.frozen) == n_networks, "networks of another graph")
     estimator.answers_ = estimator._answers(predictions)
     if description.get("graph_gain") is not None:

@@ -102,6 +102,7 @@ class Members:
         attachment: joins new rows to them; `None` if that is impossible.
         network_input: the training rows as the networks see them, (N, inputs).
         trained: the networks.
+        weighted: whether distances weight the columns by their importance.
         smoothing_epsilon: weight of a row itself in smoothing.
         smoothed: the smoothed signal, (N, outputs); `None` for networks alone.
         predictions: of all members for the training rows, (members, N, answers).
@@ -114,6 +115,7 @@ class Members:
     attachment: Attachment | None
     network_input: Any
     trained: Ensemble[S2GNN]
+    weighted: bool
     smoothing_epsilon: float
     smoothed: NDArray[np.float64] | None
     predictions: NDArray[np.float64]
@@ -127,6 +129,7 @@ class Members:
         joined: tuple[Graph, Attachment | None],
         network_input: Any,
         trained: Ensemble[S2GNN],
+        weighted: bool,
         epsilon: float,
     ) -> Members:
         """Smooth, and collect the predictions of all members."""
@@ -137,15 +140,21 @@ class Members:
             signal = smoothed(start, joined[0], base.labelled, base.known, alpha=alpha, epsilon=epsilon)
             members = [base.predictions, outputs.from_smoothed(signal, base.predictions), *members]
         predictions = np.stack([outputs.complete(member) for member in members])
-        return cls(outputs, base, features, *joined, network_input, trained, epsilon, signal, predictions)
+        return cls(outputs, base, features, *joined, network_input, trained, weighted, epsilon, signal, predictions)
 
     def on_graph(self, graph: Graph) -> Members:
         """The same members on another graph of the same rows; nothing is trained again."""
         _, logits = freeze(self.trained.networks, self.network_input, graph)
         trained = replace(self.trained, logits=logits)
-        joined = (graph, self.attachment)
         return Members.of(
-            self.outputs, self.base, self.features, joined, self.network_input, trained, self.smoothing_epsilon
+            self.outputs,
+            self.base,
+            self.features,
+            (graph, self.attachment),
+            self.network_input,
+            trained,
+            self.weighted,
+            self.smoothing_epsilon,
         )
 
     @cached_property
@@ -155,7 +164,9 @@ class Members:
 
     def graph_columns(self, features: Any) -> Any:
         """The columns (Q, M) of rows that distances are measured on."""
-        return features if self.base is None else self.base.weighted_columns(features)
+        if self.base is None:
+            return features
+        return self.base.weighted_columns(features) if self.weighted else self.base.normal_scores.apply(features)
 
     @property
     def rows_at_once(self) -> int:

@@ -146,7 +146,8 @@ class TransductiveEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             joined = self._joined(base.weighted_columns(self.features_))
         objective = outputs.objective(targets, rows, self.features_.shape[0])
         trained = self._train_s2gnn(network_input, joined[0], objective)
-        return Members.of(outputs, base, self.features_, joined, network_input, trained, self.smoothing_epsilon)
+        weighted, epsilon = self._graph_depends_on_labels, self.smoothing_epsilon
+        return Members.of(outputs, base, self.features_, joined, network_input, trained, weighted, epsilon)
 
     def _train_s2gnn(self, network_input: Any, graph: Graph, objective: Objective) -> Ensemble[S2GNN]:
         config = S2GNNConfig(
