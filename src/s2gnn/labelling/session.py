@@ -313,9 +313,11 @@ class Session:
             "uncertain": None,
             "file": self.copy.path.name,
             "seconds": round_.seconds,
-            "advice": "Label rows of at least two classes to train a first model.",
+            "advice": "The first model is being trained.",
         }
         if round_.estimator is None:
+            if len(counts) < 2:
+                panel["advice"] = "Label rows of at least two classes to train a first model."
             return panel
         if round_.estimator.evaluation_ is not None:
             score = round_.estimator.evaluation_.scores[0]
