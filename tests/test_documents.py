@@ -20,6 +20,7 @@ WITH_EXAMPLES = {
     "s2gnn.graphs.knn",
     "s2gnn.graphs.partition",
     "s2gnn.graphs.selection",
+    "s2gnn.labelling.strategies",
     "s2gnn.graphs.union",
     "s2gnn.links.predictor",
     "s2gnn.nn.network",
