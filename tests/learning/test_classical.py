@@ -58,6 +58,9 @@ def test_svm_is_scikit_learn_s(digits):
     np.testing.assert_array_equal(
         sparse.argmax(axis=1), LinearSVC(random_state=3).fit(sp.csr_matrix(X[train]), y[train]).predict(X)
     )
+    long = sp.csr_array(X)
+    long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
+    np.testing.assert_array_equal(SVM().fit_predict(long, graph, y, train, seed=3), sparse)
 
 
 def test_svm_on_two_classes_and_on_classes_without_a_label(digits):

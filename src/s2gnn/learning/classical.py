@@ -110,11 +110,13 @@ class SVM:
         if len(seen) < 2:
             raise InputError(f"the training nodes are all of class {seen[0]}, but an SVM separates at least two")
         if sp.issparse(features):
-            machine = LinearSVC(C=self.C, random_state=seed)
+            machine, known = LinearSVC(C=self.C, random_state=seed), features[nodes]
+            # LIBLINEAR has no 64-bit indices, which SciPy may choose for selected rows.
+            known.indices, known.indptr = known.indices.astype(np.int32), known.indptr.astype(np.int32)
         else:
             features = StandardScaler().fit_transform(features)
-            machine = SVC(C=self.C)
-        margins = machine.fit(features[nodes], labels[nodes]).decision_function(features)
+            machine, known = SVC(C=self.C), features[nodes]
+        margins = machine.fit(known, labels[nodes]).decision_function(features)
         if len(seen) == 2:
             margins = np.stack([-margins, margins], axis=1)
         scores = np.full((graph.n_nodes, n_classes), margins.min() - 1)
