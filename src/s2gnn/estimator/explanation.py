@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from s2gnn.errors import InputError
+from s2gnn.estimator.blending import SMALLEST_PROBABILITY
 from s2gnn.estimator.features import in_form_of
 from s2gnn.estimator.forest import Forest
 from s2gnn.estimator.members import Members
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 MEMBERS = ("base predictor", "smoothing", "networks")
 SMALLEST_WEIGHT = 1e-6  # of a row relative to the largest, to be followed through the forests
-SMALLEST_PROBABILITY = 1e-6
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _label_weights(members: Members, weights: Sequence[float], row: int | None, 
     own = 0.0  # weight of the new row's base prediction in its smoothed signal
     if row is None:
         rows, of_own = new_row_weights(members.edges(features), FrozenDegrees.of(members.graph, alpha, epsilon))
-        start, own = rows[0], float(of_own[0])
+        start, own = rows.toarray()[0], float(of_own[0])
     else:
         start = np.zeros(members.graph.n_nodes)
         start[row] = 1.0

@@ -76,11 +76,12 @@ def smoothing_weights(
     return np.asarray(of_known[:, 0].numpy()), np.asarray((of_signal + g)[:, 0].numpy())
 
 
-def new_row_weights(edges: sp.csr_array, degrees: FrozenDegrees) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def new_row_weights(edges: sp.csr_array, degrees: FrozenDegrees) -> tuple[sp.csr_array, NDArray[np.float64]]:
     """The weights of training rows (Q, N) and of the own signal (Q,) in the smoothed signal of new rows."""
     rows, diagonal = degrees.rows(edges)
     rest = 1 - AMOUNT * diagonal.mean(axis=1)
-    return AMOUNT * (sum(rows) / len(rows)).toarray() / rest[:, None], (1 - AMOUNT) / rest
+    received = sp.csr_array(sum(rows).multiply((AMOUNT / len(rows) / rest)[:, None]))
+    return received, (1 - AMOUNT) / rest
 
 
 def smoothed_new(
@@ -90,8 +91,6 @@ def smoothed_new(
 
     A new row i has one-way `edges` (Q, N), so that :math:`F_i = a (\sum_j S_{ij} F_j + S_{ii} F_i) + (1 - a) Z_i`.
     """
-    rows, diagonal = degrees.rows(edges)
-    received = sum(row @ trained for row in rows) / len(rows)
-    own = diagonal.mean(axis=1)[:, None]
-    result: NDArray[np.float64] = (AMOUNT * received + (1 - AMOUNT) * signal) / (1 - AMOUNT * own)
+    received, own = new_row_weights(edges, degrees)
+    result: NDArray[np.float64] = received @ trained + own[:, None] * signal
     return result
