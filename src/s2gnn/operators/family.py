@@ -211,9 +211,10 @@ class DifferentiableOperator(HadamardOperator):
         """False: the operators change with ε and with the edge weights."""
         return False
 
-    def to(self, device: torch.device | str) -> "DifferentiableOperator":
+    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> "DifferentiableOperator":
         """The same operator, and its family, on another device."""
-        return DifferentiableOperator(self.family.to(device), self.epsilon, self.powers.to(device))
+        powers = self.powers.to(device, non_blocking=non_blocking)
+        return DifferentiableOperator(self.family.to(device), self.epsilon, powers)
 
     def selected(self, selection: Selection) -> "DifferentiableOperator":
         """The rows and columns of some nodes, as an operator on these; nothing is normalised again."""

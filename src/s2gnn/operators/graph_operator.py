@@ -117,12 +117,17 @@ class HadamardOperator(BranchOperator):
 
     powers: HadamardPowers
 
-    def to(self, device: torch.device | str) -> Self:
-        """The same operator on another device; gradients by learned factors flow back to this one."""
+    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Self:
+        """The same operator on another device; gradients by learned factors flow back to this one.
+
+        Args:
+            device: where.
+            non_blocking: as of `torch.Tensor.to`; PyG's `Data.to` passes it.
+        """
         moved = copy.copy(self)
         for name, value in vars(self).items():
             if isinstance(value, Tensor | HadamardPowers):
-                setattr(moved, name, value.to(device))
+                setattr(moved, name, value.to(device, non_blocking=non_blocking))
         moved.device = moved.powers.b.device
         return moved
 

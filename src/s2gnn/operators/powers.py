@@ -32,9 +32,9 @@ class HadamardPowers(NamedTuple):
     t: Tensor
     sign: int
 
-    def to(self, device: torch.device | str) -> "HadamardPowers":
+    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> "HadamardPowers":
         """The same factors on another device."""
-        indptr, indices, b, c, t = (factor.to(device) for factor in self[:5])
+        indptr, indices, b, c, t = (factor.to(device, non_blocking=non_blocking) for factor in self[:5])
         return HadamardPowers(indptr, indices, b, c, t, self.sign)
 
     @property

@@ -4,13 +4,17 @@ from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
+from torch_geometric.utils import is_sparse, to_edge_index
 
+from s2gnn.errors import InputError
 from s2gnn.graphs import Graph, diffuse, weights
 from s2gnn.graphs.validation import as_array, check_choice
 from s2gnn.operators import Shift, SobolevOperator
+from s2gnn.operators.edge_index import graph_of_edge_index
 
 WeightName = Literal["jaccard", "adamic_adar", "cosine", "gaussian"]
 
@@ -19,7 +23,8 @@ class EdgeWeights(BaseTransform):  # type: ignore[misc]  # PyG has no types
     """Write `edge_weight` (E,), so that the branches of a layer differ on a graph that has no weights.
 
     The edges stay what they are, in their order; of edges that are listed repeatedly each has its share, and self-loops
-    have weight zero. Weights that are there are replaced.
+    have weight zero. Weights that are there are replaced. The graph has to be undirected: apply PyG's `ToUndirected`
+    to a directed one first.
 
     Args:
         kind: "jaccard" or "adamic_adar", by common neighbours; "cosine" or "gaussian", by the features `x`. See
@@ -37,12 +42,12 @@ class EdgeWeights(BaseTransform):  # type: ignore[misc]  # PyG has no types
 
     def forward(self, data: Data) -> Data:
         """`data` with `edge_weight`."""
-        graph = _graph(data)
+        _check(data)
+        graph, pairs = graph_of_edge_index(data.edge_index, None, data.num_nodes)  # each weight counts listed edges
         of: Callable[..., Graph] = getattr(weights, self.kind)
-        weighted = of(graph, as_array(data.x)) if self.kind in ("cosine", "gaussian") else of(graph)
-        source, target = as_array(data.edge_index)
-        times_listed, values = (np.asarray(g.to_scipy()[source, target]) for g in (graph, weighted))
-        shares = np.divide(values, times_listed, out=np.zeros(len(source)), where=times_listed > 0)
+        weighted = of(graph, _features(data)) if self.kind in ("cosine", "gaussian") else of(graph)
+        (_, counts), (_, values) = graph.to_edge_list(), weighted.to_edge_list()
+        shares = np.append(values / counts, 0.0)[pairs]  # self-loops have pair −1
         data.edge_weight = torch.from_numpy(shares).to(data.edge_index.device, _real(data))
         return data
 
@@ -52,6 +57,8 @@ class EdgeWeights(BaseTransform):  # type: ignore[misc]  # PyG has no types
 
 class Diffusion(BaseTransform):  # type: ignore[misc]
     """Replace `edge_index` and `edge_weight` by those of `s2gnn.diffuse`; `edge_attr` is dropped.
+
+    The graph has to be undirected; repeated edges are added up, and self-loops dropped.
 
     Args:
         teleport: see `s2gnn.diffuse`.
@@ -63,8 +70,7 @@ class Diffusion(BaseTransform):  # type: ignore[misc]
 
     def forward(self, data: Data) -> Data:
         """`data` on the diffused graph."""
-        options = {"sum_duplicates": True, "drop_self_loops": True}
-        edges = diffuse(Graph.from_pyg(data, **options), self.teleport, self.top).to_pyg(_real(data))
+        edges = diffuse(_graph(data), self.teleport, self.top).to_pyg(_real(data))
         device = data.edge_index.device
         data.edge_index, data.edge_weight = edges.edge_index.to(device), edges.edge_weight.to(device)
         data.edge_attr = None
@@ -78,7 +84,10 @@ class WithOperator(BaseTransform):  # type: ignore[misc]
     """Attach the operator of a graph, built once, as `data.operator`: `conv(data.x, data.operator)`.
 
     PyG's `DataLoader` collects the operators of a batch in a list, which the layers of `s2gnn.pyg` take too: it stands
-    for the operator of the disjoint union.
+    for the operator of the disjoint union. `data.to(device)` moves operators with the rest.
+
+    The graph has to be undirected; repeated edges are added up, and self-loops dropped. As `transform` of a data set it
+    runs at every access, so apply it once: `[with_operator(data) for data in dataset]`.
 
     Args:
         alpha: α of the layers.
@@ -91,7 +100,7 @@ class WithOperator(BaseTransform):  # type: ignore[misc]
 
     def forward(self, data: Data) -> Data:
         """`data` with `operator`."""
-        graph = Graph.from_pyg(data, sum_duplicates=True, drop_self_loops=True)
+        graph = _graph(data)
         options: dict[str, Any] = {"dtype": _real(data), "device": data.edge_index.device}
         data.operator = SobolevOperator(graph, self.alpha, self.epsilon, self.shift, **options)
         return data
@@ -100,9 +109,29 @@ class WithOperator(BaseTransform):  # type: ignore[misc]
         return f"WithOperator(alpha={self.alpha}, epsilon={self.epsilon:g}, shift={self.shift!r})"
 
 
+def _check(data: Data) -> None:
+    if not isinstance(data, Data):
+        raise InputError(
+            f"the transform got a {type(data).__name__}, expected a Data with one kind of nodes and edges: pass "
+            "data.to_homogeneous(), or a Data of one edge type"
+        )
+    if data.edge_index is None:
+        raise InputError("data has no edge_index: apply this transform before those that remove it, as ToSparseTensor")
+
+
 def _graph(data: Data) -> Graph:
-    """The graph with as many parallel edges as listed for weights."""
-    return Graph.from_edge_index(data.edge_index, None, data.num_nodes, sum_duplicates=True, drop_self_loops=True)
+    _check(data)
+    return Graph.from_pyg(data, sum_duplicates=True, drop_self_loops=True)
+
+
+def _features(data: Data) -> Any:
+    """`data.x` (N, M) as an array, or as a SciPy matrix if it is sparse."""
+    if data.x is None:
+        raise InputError('data has no features x, which "cosine" and "gaussian" compare: take "jaccard"')
+    if not is_sparse(data.x):
+        return as_array(data.x)
+    index, values = to_edge_index(data.x)
+    return sp.coo_array((as_array(values), as_array(index)), shape=tuple(data.x.shape))
 
 
 def _real(data: Data) -> torch.dtype:
