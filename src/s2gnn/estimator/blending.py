@@ -41,21 +41,24 @@ def tempered(probabilities: NDArray[np.float64], temperature: float) -> NDArray[
     return result
 
 
-def fit_temperature(probabilities: NDArray[np.float64], targets: NDArray[np.int64]) -> float:
+def fit_temperature(
+    probabilities: NDArray[np.float64], targets: NDArray[np.int64], spread: float = TEMPERATURE_SPREAD
+) -> float:
     r"""The temperature T under which hidden labels are likeliest, shrunk towards 1.
 
-    .. math:: \min_T -\sum_i \log p_{T}(y_i) + \frac{(\log T)^2}{2 \cdot 0.25^2}
+    .. math:: \min_T -\sum_i \log p_{T}(y_i) + \frac{(\log T)^2}{2 \sigma^2}
 
     Args:
         probabilities: of the classes of rows whose label was hidden, (n, C).
         targets: their classes, (n,).
+        spread: σ.
     """
     logs = log_probabilities(probabilities)
     rows = np.arange(len(targets))
 
     def loss(log_temperature: float) -> float:
         fit = log_softmax(logs * np.exp(-log_temperature), axis=1)[rows, targets].sum()
-        return float(-fit + log_temperature**2 / (2 * TEMPERATURE_SPREAD**2))
+        return float(-fit + log_temperature**2 / (2 * spread**2))
 
     bounds = (-LARGEST_LOG_TEMPERATURE, LARGEST_LOG_TEMPERATURE)
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-6}).x))

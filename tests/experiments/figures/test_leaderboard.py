@@ -3,6 +3,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from scipy.stats import binom
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import r2_score
@@ -17,6 +18,7 @@ from s2gnn.experiments.figures.leaderboard import (
     draw_known,
     expected_calibration_error,
     load_encoded,
+    recalibrated_error,
 )
 from s2gnn.render import render
 
@@ -66,12 +68,23 @@ def test_calibrated_probabilities_have_the_calibration_error_of_chance():
     assert calibration_floor(np.ones(25)) == 0
 
 
+def test_further_labels_calibrate_the_better_the_more_there_are():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=4_000)
+    truth = (rng.random(4_000) < expit(logits)).astype(np.int64)
+    overconfident = np.stack([expit(-4 * logits), expit(4 * logits)], axis=1)
+    errors = [recalibrated_error(overconfident, truth, further) for further in (10, 100, 1_000)]
+    before = expected_calibration_error(overconfident.max(axis=1), overconfident.argmax(axis=1) == truth)
+    assert before > errors[0] > errors[1] > errors[2]
+    assert errors[2] < 0.03
+
+
 def test_a_row_without_a_probability_is_a_guess():
     X = np.array([0.0, 1.0, 0.1, 1e6])[:, None]  # no label reaches the last row by label spreading
     with np.errstate(invalid="ignore"):
-        _, confidence = answer(CLASSIFIERS["label spreading"](0), leaderboard.Draw(X, np.array([0, 1, 0, 1]), 2))
-    assert confidence is not None
-    assert confidence[1] == 0.5
+        _, probabilities = answer(CLASSIFIERS["label spreading"](0), leaderboard.Draw(X, np.array([0, 1, 0, 1]), 2))
+    assert probabilities is not None
+    assert probabilities[1].tolist() == [0.5, 0.5]
 
 
 def test_the_summary_counts_only_tables_that_all_methods_have():
@@ -98,14 +111,14 @@ def test_the_summary_counts_only_tables_that_all_methods_have():
 def test_every_method_answers_for_the_unlabelled_rows():
     drawn = draw_known(*load_encoded("iris"), 5, draw=0)
     for name, make in CLASSIFIERS.items():
-        predicted, confidence = answer(make(0), drawn)
+        predicted, probabilities = answer(make(0), drawn)
         assert np.mean(predicted == drawn.y[15:]) > (0.2 if name == "boosting" else 0.7)
-        assert (confidence is None) == (name == "SVC")
+        assert (probabilities is None) == (name == "SVC")
     drawn = draw_known(*load_encoded("diabetes"), 50, draw=0)
     for name, make in REGRESSORS.items():
-        predicted, confidence = answer(make(0), drawn)
+        predicted, probabilities = answer(make(0), drawn)
         assert r2_score(drawn.y[50:], predicted) > (-0.1 if name == "boosting" else 0.1)
-        assert confidence is None
+        assert probabilities is None
 
 
 def small(study, estimators, budgets, measure=leaderboard._measure):
@@ -131,6 +144,7 @@ def test_tables_are_measured_stored_and_shown(tmp_path, monkeypatch):
     row = found["iris", "logistic regression", 10]
     assert row["scores"][1] == fitted.score(drawn.X[30:], drawn.y[30:])
     assert 0 < row["calibration_error"] < 0.5
+    assert 0 < row["recalibrated_error"] < 0.5
     assert found["iris", "SVC", 10]["calibration_error"] is None
     text = render(own.table(tmp_path), "markdown")
     accuracy = np.mean([np.mean(found[data, "SVC", 10]["scores"]) for data in ("iris", "wine")])

@@ -9,6 +9,7 @@ import io
 import json
 import time
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -37,6 +38,7 @@ from sklearn.svm import SVC, SVR
 from s2gnn.data.fetching import local_file
 from s2gnn.errors import InputError
 from s2gnn.estimator import S2GNNClassifier, S2GNNRegressor
+from s2gnn.estimator.blending import fit_temperature, tempered
 from s2gnn.experiments.measured import Content, MeasuredStudy, Measurement, Row, block, grouped
 from s2gnn.render import Cell, Table
 from s2gnn.tables import Table as UserTable
@@ -44,11 +46,18 @@ from s2gnn.tables import encode_table
 
 LABELS_PER_CLASS = (5, 10, 25)
 KNOWN_VALUES = 50
-DRAWS = (0, 1, 2)
+DRAWS = (0, 1, 2, 3, 4)
 MOST_ROWS = 2_000  # rows beyond the labelled ones, drawn anew with the labels
 BINS = 10  # of the expected calibration error
 LARGE_LOSS = 0.03  # of an accuracy or R²
 SIMULATIONS = 20  # of perfectly calibrated predictions
+RECALIBRATIONS = 5  # each on other labels
+RECALIBRATION_SPREAD = 0.5  # of temperatures: of those tried, it leaves the smallest calibration error
+CALIBRATION = {  # line of the table: field of a row
+    "calibration error": "calibration_error",
+    "of it by chance": "calibration_floor",
+    "after temperature scaling with as many labels again": "recalibrated_error",
+}
 REFERENCES = {"S2GNNClassifier": ("logistic regression", "random forest"), "S2GNNRegressor": ("ridge", "random forest")}
 
 CLASSIFICATION = (
@@ -164,7 +173,7 @@ def draw_known(X: NDArray[np.float64], y: NDArray[Any], budget: int, draw: int) 
 
 
 def answer(estimator: Any, drawn: Draw) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
-    """The predictions (U,) for the unlabelled rows, and the probabilities of the predicted classes, if any."""
+    """The predictions (U,) for the unlabelled rows, and the probabilities of the classes (U, C), if any."""
     X, y, n = drawn
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of the defaults
@@ -178,7 +187,7 @@ def answer(estimator: Any, drawn: Draw) -> tuple[NDArray[Any], NDArray[np.float6
             return predicted, None
         probabilities = estimator.predict_proba(X[n:])
     # Label spreading has none where no label reaches a row: it guesses.
-    return predicted, np.nan_to_num(probabilities, nan=1 / probabilities.shape[1]).max(axis=1)
+    return predicted, np.nan_to_num(probabilities, nan=1 / probabilities.shape[1])
 
 
 def expected_calibration_error(confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> float:
@@ -197,28 +206,44 @@ def calibration_floor(confidence: NDArray[np.float64]) -> float:
     return float(np.mean([expected_calibration_error(confidence, draw < confidence) for draw in draws]))
 
 
+def recalibrated_error(probabilities: NDArray[np.float64], truth: NDArray[np.int64], further: int) -> float:
+    """The expected calibration error if the labels of `further` of the rows (U,) were known and set the temperature.
+
+    It tells how well that number of labels can calibrate: mean over several choices of the rows, error on the others.
+    """
+    rng, errors = np.random.default_rng(0), []
+    for _ in range(RECALIBRATIONS):
+        order = rng.permutation(len(truth))
+        known, others = order[:further], order[further:]
+        temperature = fit_temperature(probabilities[known], truth[known], RECALIBRATION_SPREAD)
+        calm = tempered(probabilities[others], temperature)
+        errors.append(expected_calibration_error(calm.max(axis=1), calm.argmax(axis=1) == truth[others]))
+    return float(np.mean(errors))
+
+
 def _measure(at: Measurement, estimators: Mapping[str, Callable[[int], Any]], budgets: Sequence[int]) -> Iterator[Row]:
     """One row for each number of known targets."""
     X, y = load_encoded(at.data)
     values = y.dtype.kind == "f"
     for budget in budgets:
-        scores, errors, floors, start = list[float](), list[float](), list[float](), time.perf_counter()
+        scores, calibration, start = list[float](), defaultdict[str, list[float]](list), time.perf_counter()
         for draw in DRAWS:
             drawn = draw_known(X, y, budget, draw)
             truth = drawn.y[drawn.known :]
-            predicted, confidence = answer(estimators[at.model](draw), drawn)
+            predicted, probabilities = answer(estimators[at.model](draw), drawn)
             scores.append(float(r2_score(truth, predicted) if values else np.mean(predicted == truth)))
-            if confidence is not None:
-                errors.append(expected_calibration_error(confidence, predicted == truth))
-                floors.append(calibration_floor(confidence))
+            if probabilities is not None:
+                confidence, further = probabilities.max(axis=1), min(drawn.known, len(truth) // 2)
+                calibration["calibration_error"].append(expected_calibration_error(confidence, predicted == truth))
+                calibration["calibration_floor"].append(calibration_floor(confidence))
+                calibration["recalibrated_error"].append(recalibrated_error(probabilities, truth, further))
         yield {
             "known": budget,
             "rows": len(y),
             "columns": X.shape[1],
             "classes": None if values else len(np.unique(y)),
             "scores": scores,
-            "calibration_error": float(np.mean(errors)) if errors else None,
-            "calibration_floor": float(np.mean(floors)) if floors else None,
+            **{name: float(np.mean(calibration[name])) if calibration else None for name in CALIBRATION.values()},
             "seconds": time.perf_counter() - start,
         }
 
@@ -227,16 +252,16 @@ def _tabulate(content: Content, methods: Sequence[str], heading: str, factor: in
     """For each number of known targets a summary of the tables that all methods have; then every table, folded."""
     summaries, details = [], []
     for known, rows in grouped(content["rows"], "known").items():
-        flat = pd.DataFrame([{**row, "score": factor * np.mean(row["scores"])} for row in rows])
+        unknown = dict.fromkeys(CALIBRATION.values())  # of records from before a measure was added
+        flat = pd.DataFrame([{**unknown, **row, "score": factor * np.mean(row["scores"])} for row in rows])
         frames = {
             field: flat.pivot(index="data", columns="model", values=field).reindex(columns=list(methods)).astype(float)
-            for field in ("score", "calibration_error", "calibration_floor")
+            for field in ("score", *CALIBRATION.values())
         }
         complete = frames["score"].dropna()
         if len(complete):
             lines = _summary(complete, REFERENCES[methods[0]], LARGE_LOSS * factor, digits)
-            calibration = {"calibration error": "calibration_error", "of it by chance": "calibration_floor"}
-            for name, field in calibration.items():
+            for name, field in CALIBRATION.items():
                 means = frames[field].loc[complete.index].mean()
                 lines += [[name, *_texts(means, 3)]] if means.notna().any() else []
             summaries.append(block(heading.format(known), lines))
@@ -306,7 +331,8 @@ LEADERBOARD = _leaderboard(
     digits=1,
     note="Mean over {} draws of the labels, on at most {:,} unlabelled rows of each table. Every method has its "
     "defaults and the same encoded columns. Calibration error: expected, ten bins, mean over tables; "
-    "perfectly calibrated probabilities would have the part by chance on as many rows.",
+    "perfectly calibrated probabilities would have the part by chance on as many rows. Temperature scaling: if as many "
+    "further rows had labels that only set a temperature, error on the rest.",
 )
 VALUES_LEADERBOARD = _leaderboard(
     "leaderboard-values",
