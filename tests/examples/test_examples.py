@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
-WITH_REAL_DATA = {"protein_network", "pyg_drop_in_layer"}
+WITH_REAL_DATA = {"protein_network", "pyg_cora", "pyg_drop_in_layer"}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
