@@ -16,7 +16,7 @@ endif
 .PHONY: help demo test test-gpu test-loaders lint format types docs clean
 
 help:
-	@echo "make demo         compare S2-GNN with four other methods on handwritten digits, and draw the result"
+	@echo "make demo         compare S2GNNClassifier with seven methods of scikit-learn on a table with few labels"
 	@echo "make test         lint, types and tests"
 	@echo "make test-gpu     test the GPU kernels: on a GPU if there is one, else in Triton's interpreter"
 	@echo "make test-loaders test PyG's neighbour samplers, which need torch-sparse: compiling it takes 10 to 20 minutes"

@@ -10,7 +10,7 @@ import s2gnn
 from s2gnn.cli import ending_at_once
 
 COMMANDS = {
-    "demo": "Classify handwritten digits from a tenth of the labels; compare with GCN, MLP, SVM and label spreading.",
+    "demo": "Predict the cultivar of wines from ten labels per class; compare with seven methods of scikit-learn.",
     "fit": "Train a model on the labelled rows of a table and save it; it predicts the other rows and new ones.",
     "predict": "Predict the label of every row of a table.",
     "report": "Write an HTML report on a model: its data and graph, how accurate it is, and what to label next.",

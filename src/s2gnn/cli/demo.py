@@ -18,23 +18,24 @@ app = typer.Typer()
 
 @app.command()
 def demo(
-    seeds: Annotated[int, typer.Option(min=1, max=100, help="Number of draws of the labelled digits.")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, max=100, help="Number of draws of the labelled rows.")] = 10,
     out: Annotated[Path, typer.Option(help="Where to write the picture (PNG).")] = Path("s2gnn-demo.png"),
     as_json: AsJson = False,
 ) -> None:
-    """Classify handwritten digits from a tenth of the labels; compare with GCN, MLP, SVM and label spreading.
+    """Predict the cultivar of wines from ten labels per class; compare with seven methods of scikit-learn.
 
-    No download needed: the 1,797 digits come with scikit-learn.
+    No download needed: the 178 wines come with scikit-learn. The lead of S2GNNClassifier is similar to its median
+    lead on the 53 tables of [bold]s2gnn study show leaderboard[/bold], and the draws of the labels are others.
 
-    Example: [bold]s2gnn demo --seeds 5 --out digits.png[/bold]
+    Example: [bold]s2gnn demo --seeds 10 --out wine.png[/bold]
     """
     check_writable(out, ".png")
     command = f"s2gnn demo --seeds {seeds}"
     with counting_bar(description="{task.description:32s}") as progress:
-        task = progress.add_task("building the graph", total=seeds * len(METHODS))
+        task = progress.add_task("starting", total=seeds * len(METHODS))
         comparison = compare(
             seeds,
-            on_start=lambda method, seed: progress.update(task, description=f"seed {seed + 1} of {seeds}: {method}"),
+            on_start=lambda method, seed: progress.update(task, description=f"draw {seed + 1} of {seeds}: {method}"),
             on_done=lambda: progress.advance(task),
         )
     if as_json:

@@ -25,6 +25,7 @@ from s2gnn.devices import checked_device
 from s2gnn.errors import InputError
 from s2gnn.experiments.compare import KnownRuns
 from s2gnn.experiments.experiment import Experiment, make_experiment
+from s2gnn.experiments.figures.leaderboard_headline import leaderboard_headline
 from s2gnn.experiments.figures.overview import OverviewStudy, headline, overview_text
 from s2gnn.experiments.jobs import Progress
 from s2gnn.experiments.measured import MeasuredStudy
@@ -404,7 +405,12 @@ def _check_folder(results: Path) -> None:
 
 def render_section(results: Path, name: str) -> str:
     """What a document shows of a study, of a file of records, or of a stored benchmark."""
-    special: Mapping[str, Any] = {"cost-model": render_cost_model, "overview": overview_text, "headline": headline}
+    special: Mapping[str, Any] = {
+        "cost-model": render_cost_model,
+        "overview": overview_text,
+        "headline": headline,
+        "leaderboard-headline": leaderboard_headline,
+    }
     if name in special:
         return str(special[name](results))
     if name.startswith("bench-"):

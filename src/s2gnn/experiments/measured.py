@@ -215,9 +215,9 @@ def rows_frame(content: Content) -> pd.DataFrame:
     return pd.json_normalize(content["rows"])
 
 
-def grouped(rows: Iterable[Row], name: str) -> dict[str, list[Row]]:
+def grouped(rows: Iterable[Row], name: str) -> dict[Any, list[Row]]:
     """The rows by one of their fields, in their order."""
-    groups: dict[str, list[Row]] = {}
+    groups: dict[Any, list[Row]] = {}
     for row in rows:
         groups.setdefault(row[name], []).append(row)
     return groups

@@ -248,16 +248,21 @@ def _measure(at: Measurement, estimators: Mapping[str, Callable[[int], Any]], bu
         }
 
 
+def by_table(rows: Sequence[Row], methods: Sequence[str], factor: int) -> dict[str, pd.DataFrame]:
+    """Mean scores times `factor` and measures of calibration of one number of known targets, each (tables, methods)."""
+    unknown = dict.fromkeys(CALIBRATION.values())  # of records from before a measure was added
+    flat = pd.DataFrame([{**unknown, **row, "score": factor * np.mean(row["scores"])} for row in rows])
+    return {
+        field: flat.pivot(index="data", columns="model", values=field).reindex(columns=list(methods)).astype(float)
+        for field in ("score", *CALIBRATION.values())
+    }
+
+
 def _tabulate(content: Content, methods: Sequence[str], heading: str, factor: int, digits: int, note: str) -> Table:
     """For each number of known targets a summary of the tables that all methods have; then every table, folded."""
     summaries, details = [], []
     for known, rows in grouped(content["rows"], "known").items():
-        unknown = dict.fromkeys(CALIBRATION.values())  # of records from before a measure was added
-        flat = pd.DataFrame([{**unknown, **row, "score": factor * np.mean(row["scores"])} for row in rows])
-        frames = {
-            field: flat.pivot(index="data", columns="model", values=field).reindex(columns=list(methods)).astype(float)
-            for field in ("score", *CALIBRATION.values())
-        }
+        frames = by_table(rows, methods, factor)
         complete = frames["score"].dropna()
         if len(complete):
             lines = _summary(complete, REFERENCES[methods[0]], LARGE_LOSS * factor, digits)
