@@ -189,7 +189,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(s2gnn, tmp_path, monkeypatch,
     (tmp_path / "torn" / "model.safetensors").write_bytes(b"torn")
     described = json.loads((tmp_path / "model" / "estimator.json").read_text())
     (tmp_path / "bare" / "estimator.json").write_text(json.dumps({**described, "extra": {}}))
-    described["extra"]["table"]["columns"]["numeric"].pop()
+    described["extra"]["table"]["task"] = "regress"
     (tmp_path / "foreign" / "estimator.json").write_text(json.dumps(described))
     (tmp_path / "few.csv").write_text("sepal length,size\n1,small\n")
     columns = ",".join([*IRIS, "size"])

@@ -1,3 +1,4 @@
+import copy
 import json
 
 import numpy as np
@@ -105,9 +106,6 @@ def test_a_loaded_model_answers_alike(which, request, tmp_path):
         {"task": "regress"},
         {"label": 7},
         {"label": None},
-        {"columns": {}},
-        {"columns": {"numeric": [], "categorical": []}},
-        {"columns": {"numeric": [{"column": "a", "median": 0, "mean": 0, "scale": 1}], "categorical": []}},
     ],
 )
 def test_a_description_that_does_not_belong_is_refused(flowers, tmp_path, changes):
@@ -120,6 +118,36 @@ def test_a_description_that_does_not_belong_is_refused(flowers, tmp_path, change
     with pytest.raises(InputError, match="model") as error:
         TableModel.load(tmp_path / "model")
     assert "\n" not in str(error.value)
+
+
+DAMAGED_ENCODERS = [
+    {},
+    {"numeric": [], "categorical": []},
+    {"numeric": [{"column": "a", "median": 0, "mean": 0, "scale": 1}], "categorical": []},
+]
+
+
+@pytest.mark.parametrize("early", [False, True])
+@pytest.mark.parametrize("encoder", [None, *DAMAGED_ENCODERS])
+def test_columns_are_read_where_any_release_stored_them(flowers, tmp_path, early, encoder):
+    """Early releases stored the encoder beside the label, not with the estimator."""
+    model, table, _ = flowers
+    model.save(tmp_path / "model")
+    stored = model.encoder.state() if encoder is None else encoder
+    if early:
+        estimator = copy.copy(model.estimator)
+        estimator.encoder_, estimator.n_features_in_ = None, model.encoder.n_features
+        del estimator.feature_names_in_
+        extra = {"label": model.label, "task": model.task, "columns": stored}
+        save_estimator(estimator, tmp_path / "model", {"table": extra})
+    else:
+        path = tmp_path / "model" / "estimator.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "encoder": stored}))
+    if encoder is None:
+        pd.testing.assert_frame_equal(TableModel.load(tmp_path / "model").predict(table), model.predict(table))
+    else:
+        with pytest.raises(InputError, match="model.*damaged"):
+            TableModel.load(tmp_path / "model")
 
 
 def test_an_estimator_without_columns_is_no_model_of_a_table(flowers, tmp_path):

@@ -3,7 +3,7 @@ import csv
 import numpy as np
 import pytest
 
-from s2gnn import InputError
+from s2gnn import InputError, S2GNNClassifier
 from s2gnn.estimator import load_estimator, save_estimator
 from s2gnn.estimator.folder import EVIDENCE
 from s2gnn.report.model import load_model
@@ -57,10 +57,14 @@ def test_an_older_folder_has_no_labels(classifier_folder, tmp_path):
 
 
 def test_an_estimator_without_a_table(classifier_folder, tmp_path):
-    save_estimator(load_estimator(classifier_folder)[0], tmp_path / "model")
+    estimator = load_estimator(classifier_folder)[0]
+    save_estimator(estimator, tmp_path / "model")
     model = load_model(tmp_path / "model")
     assert model.label is None
-    assert [column.name for column in model.columns] == [f"x{index}" for index in range(6)]
+    assert [column.name for column in model.columns] == estimator.feature_names_in_.tolist()
+    numbers = S2GNNClassifier(max_epochs=1).fit(estimator.features_, estimator.transduction_)
+    save_estimator(numbers, tmp_path / "model")
+    assert [column.name for column in load_model(tmp_path / "model").columns] == [f"x{index}" for index in range(6)]
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path):

@@ -71,8 +71,7 @@ def test_the_state_rebuilds_the_encoder_to_the_bit(training, encoder, odd):
 
 def test_what_odd_values_become(encoder):
     features = encoder.transform(table_of(size=[""], weight=["NA"], colour=["violet"], shape=["x"]))
-    medians = [(scale.median - scale.mean) / scale.scale for scale in encoder.scales.values()]
-    np.testing.assert_array_equal(features[0, :2], medians)
+    np.testing.assert_array_equal(features[0, :2], encoder.scaling.apply(encoder.medians))
     np.testing.assert_array_equal(features[0, 2:], [0, 0, 0, 0, 0, 1])
 
 

@@ -74,13 +74,16 @@ def stability(
 
 
 def _rows_of(model: TableModel, path: Path) -> tuple[Any, Any, str]:
-    """The features of a table, its labels and the mask of labelled rows if there are any, and a description."""
+    """A table, its labels and the mask of labelled rows if there are any, and a description."""
     table = read_table(path)
-    X = model.encoder.transform(table)
     truth = model.truth(table)
     labelled = 0 if truth is None else int(truth[1].sum())
-    seen = int(model.estimator.seen_in_training(X).sum())
-    return X, truth, f"the {table.n_rows:,} rows of {path}, {seen:,} of them seen in training and {labelled:,} labelled"
+    seen = int(model.estimator.seen_in_training(table).sum())
+    return (
+        table,
+        truth,
+        f"the {table.n_rows:,} rows of {path}, {seen:,} of them seen in training and {labelled:,} labelled",
+    )
 
 
 @app.command()

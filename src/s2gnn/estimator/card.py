@@ -90,7 +90,7 @@ def _facts(card: ModelCard, estimator: Estimator) -> str:
         "estimator": type(estimator).__name__,
         "rows": f"{estimator.graph_.n_nodes:,}",
         "labelled rows": f"{estimator.n_labelled_:,}",
-        "columns after encoding": f"{estimator.n_features_in_:,}",
+        "columns after encoding": f"{estimator.features_.shape[1]:,}",
         "classes": classes,
         "base predictor": _base_text(estimator),
         "weights of the blend": _blend_text(estimator),

@@ -74,6 +74,9 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         targets_: their labels as indices of `classes_`, (n,).
         n_labelled_: n, the number of labelled rows.
         features_: the scaled columns of the training rows, dense or CSR, (N, M).
+        encoder_: the `TableEncoder` of a data frame with columns that are not numbers, and of tables of the command
+            line. Its `left_out` has the columns that are not learned from, with the reason. `None` for numbers.
+        medians_: what replaces missing numbers, (M,); `None` with an encoder and for sparse matrices.
         scaling_: how the columns were scaled: `centre` and `width`, (M,) each.
         base_: the `BasePredictor`; `None` for the networks alone.
         column_weights_: square roots of the importance of the columns, 1 in the mean of squares, (M,).
@@ -90,7 +93,7 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         evaluation_: the `Evaluation` on hidden labels, each predicted without it; see `evaluate`.
         graph_gain_: the `GraphGain`: how much more accurate the blend is on hidden labels than the base predictor
             alone, with a 95 % interval. The blend gives members that do not help little weight.
-        n_features_in_: number of columns.
+        n_features_in_: number of columns of X.
         feature_names_in_: their names, if X had any.
 
     Example:

@@ -21,7 +21,7 @@ from s2gnn.estimator.blending import GraphGain, Measure
 from s2gnn.estimator.card import Estimator, ModelCard
 from s2gnn.estimator.classifier import S2GNNClassifier
 from s2gnn.estimator.evaluation import Evaluation, HiddenPredictions
-from s2gnn.estimator.features import DIGEST_SIZE, Scaling, SeenRows
+from s2gnn.estimator.features import DIGEST_SIZE, SeenRows
 from s2gnn.estimator.members import Members
 from s2gnn.estimator.outputs import ClassOutputs, Outputs, ValueOutputs
 from s2gnn.estimator.regressor import S2GNNRegressor
@@ -30,14 +30,15 @@ from s2gnn.estimator.training_graph import Attachment, GaussianAttachment, Learn
 from s2gnn.graphs import Graph
 from s2gnn.learning import History
 from s2gnn.nn import S2GNN, S2GNNConfig
-from s2gnn.tables import Identifiers
+from s2gnn.tables import Identifiers, TableEncoder
+from s2gnn.tables.scaling import Scaling
 
 CLASSES: Mapping[str, type[Estimator]] = {"S2GNNClassifier": S2GNNClassifier, "S2GNNRegressor": S2GNNRegressor}
 ATTACHMENTS: Mapping[str, type[Attachment]] = {"gaussian": GaussianAttachment, "learned": LearnedAttachment}
 _MATRICES = tuple(f"{name}_{part}" for name in ("features", "graph") for part in ("data", "indices", "indptr", "shape"))
 ARRAYS = (
     "logits", "centre", "width", "digests", "groups", "features", "graph", *_MATRICES,
-    "classes", "classes_were_objects", "target", "feature_names",
+    "classes", "classes_were_objects", "target", "feature_names", "medians",
 )  # fmt: skip
 BLENDED = "blended."  # prefix of the arrays of base predictor, smoothing and blend
 EVIDENCE_ARRAYS = (
@@ -78,6 +79,8 @@ def content_of(estimator: Any, card: ModelCard) -> Content:
     description = {
         "class": name,
         "parameters": parameters,
+        "n_columns": estimator.n_features_in_,
+        "encoder": None if estimator.encoder_ is None else estimator.encoder_.state(),
         "network": asdict(estimator.networks_[0].config),
         "n_networks": len(estimator.networks_),
         "attachment": None if attachment is None else {"kind": kinds[type(attachment)], **asdict(attachment)},
@@ -107,6 +110,8 @@ def content_of(estimator: Any, card: ModelCard) -> Content:
     if estimator.base_ is not None:
         description["blends"] = described_blends(estimator)
         arrays |= {f"{BLENDED}{name}": array for name, array in blended_arrays(estimator).items()}
+    if estimator.medians_ is not None:
+        arrays["medians"] = estimator.medians_
     if hasattr(estimator, "feature_names_in_"):
         arrays["feature_names"] = estimator.feature_names_in_.astype(np.str_)
     return Content(description, save(state), _packed(arrays), _stored_evidence(estimator, card))
@@ -129,9 +134,7 @@ def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
     _require(features.shape[0] == n, f"features of shape {features.shape}")
     columns = features.shape[1]
     _require(seen.groups.shape == (n,) and seen.digests.shape[1:] == (DIGEST_SIZE,), "a list of rows of another length")
-    estimator.n_features_in_ = columns
-    if "feature_names" in arrays:
-        estimator.feature_names_in_ = arrays["feature_names"].astype(object)
+    _restore_columns(estimator, description, arrays, columns)
     scaling = Scaling(*(arrays[name].astype(np.float64).reshape(columns) for name in ("centre", "width")))
     finite = all(np.isfinite(numbers).all() for numbers in (logits, scaling.centre, scaling.width))
     _require(finite and bool((scaling.width > 0).all()), "logits or scales that are not finite")
@@ -170,6 +173,23 @@ def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
         _require(gain.measure in get_args(Measure), f"a graph gain in {gain.measure!r}")
         estimator.graph_gain_ = gain
     return estimator, None if content.evidence is None else _restore_evidence(estimator, content.evidence)
+
+
+def _restore_columns(
+    estimator: Estimator, description: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_features: int
+) -> None:
+    """Give the estimator what it needs to encode X as features."""
+    stored = description.get("encoder")  # absent before frames could be encoded
+    encoder = None if stored is None else TableEncoder.from_state(stored)
+    _require(encoder is None or encoder.n_features == n_features, "an encoder of other features")
+    medians = arrays["medians"].astype(np.float64).reshape(n_features) if "medians" in arrays else None
+    _require(medians is None or bool(np.isfinite(medians).all()), "medians that are not finite")
+    estimator.encoder_, estimator.medians_ = encoder, medians
+    estimator.n_features_in_ = int(description.get("n_columns", n_features))
+    _require(encoder is not None or estimator.n_features_in_ == n_features, f"{estimator.n_features_in_} columns")
+    if "feature_names" in arrays:
+        estimator.feature_names_in_ = arrays["feature_names"].astype(object)
+        _require(estimator.feature_names_in_.shape == (estimator.n_features_in_,), "names of other columns")
 
 
 def _outputs(

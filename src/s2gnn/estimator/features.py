@@ -1,4 +1,4 @@
-"""The rows as the networks see them: columns on one scale, and training rows recognised by their values."""
+"""The rows as graph and networks see them: columns as normal scores, and training rows recognised by their values."""
 
 import hashlib
 from collections.abc import Iterator
@@ -9,37 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.stats import norm
-from sklearn.preprocessing import StandardScaler
 
 ROWS_AT_ONCE = 10_000
 DIGEST_SIZE = 16
 KNOTS = 256
 FEW_VALUES = 10  # columns with no more distinct values stay as they are
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """(x − centre) / width in every column."""
-
-    centre: NDArray[np.float64]  # (M,); zeros for sparse features, which stay sparse
-    width: NDArray[np.float64]  # (M,), positive
-
-    @classmethod
-    def of(cls, X: Any, *, standardise: bool) -> "Scaling":
-        """Mean and standard deviation of the columns of `X` (N, M), or no change; a constant column keeps its width."""
-        columns = X.shape[1]
-        if not standardise:
-            return cls(np.zeros(columns), np.ones(columns))
-        found = StandardScaler(with_mean=not sp.issparse(X)).fit(X)
-        return cls(np.zeros(columns) if sp.issparse(X) else found.mean_, found.scale_)
-
-    def apply(self, X: Any) -> Any:
-        """The columns of `X` (N, M), dense or CSR, on the common scale."""
-        if not sp.issparse(X):
-            return (X - self.centre) / self.width
-        if self.centre.any():
-            return (X.toarray() - self.centre) / self.width
-        return sp.csr_array(X.multiply(1 / self.width))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A model of a table: a fitted estimator together with the way from the table's columns to features and labels."""
+"""A model of a table: a fitted estimator together with the column that it predicts."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ class TableModel:
     """A fitted model of tables with the same columns.
 
     Attributes:
-        estimator: fitted.
-        encoder: from columns to features.
+        estimator: fitted; it encodes the columns.
         label: the column that is predicted.
         task: "classify" or "regress".
         source: name of the table it was fitted on; "" if unknown.
@@ -49,7 +48,6 @@ class TableModel:
     """
 
     estimator: Estimator
-    encoder: TableEncoder
     label: str
     task: Task
     source: str = ""
@@ -69,12 +67,15 @@ class TableModel:
         if adjacency is not None:
             parameters["graph"] = "precomputed"
         kind = S2GNNClassifier if table.task == "classify" else S2GNNRegressor
-        estimator = kind(scale=False, **parameters)  # the encoder has scaled the features
-        estimator.fit(table.X, table.y, adjacency=adjacency)
+        estimator = kind(**parameters).fit_table(table, adjacency)
         source, left_out = Path(table.source).name, table.columns.left_out
-        return cls(
-            estimator, table.encoder, table.label, table.task, source, table.missing, left_out, table.identifiers
-        )
+        return cls(estimator, table.label, table.task, source, table.missing, left_out, table.identifiers)
+
+    @property
+    def encoder(self) -> TableEncoder:
+        """From columns to features."""
+        assert self.estimator.encoder_ is not None
+        return self.estimator.encoder_
 
     def evaluate(self, folds: int = 5, *, seed: int = 0) -> Evaluation | None:
         """Predict the known labels while they are hidden, see the estimator's `evaluate`."""
@@ -83,7 +84,7 @@ class TableModel:
     def predict(self, data: Table | pd.DataFrame) -> pd.DataFrame:
         """The prediction for every row of a table: the class and its probability, or the quantity."""
         table = Table.from_frame(data) if isinstance(data, pd.DataFrame) else data
-        return self._frame(self.estimator._predicted(self.encoder.transform(table)))
+        return self._frame(self.estimator._predicted(table))
 
     def explain(self, data: Table | pd.DataFrame, *, most: int = 10) -> Iterator[pd.DataFrame]:
         """Why each row of a table is predicted as it is, a frame for each row, see `Explanation.frame`.
@@ -100,7 +101,7 @@ class TableModel:
             column, own = self.identifiers.column, table.column(self.identifiers.column).tolist()
         trained = [row_name(self.identifiers, row) for row in range(len(self.estimator.seen_rows_.groups))]
         for row, name in zip(features, own, strict=True):
-            found = self.estimator.explain(row, self.encoder.features_of)
+            found = self.estimator._explained(row[None], self.encoder.features_of)
             frame = found.frame(most, trained)
             frame.insert(0, column, name)
             frame.insert(1, f"predicted_{self.label}", found.prediction)
@@ -131,7 +132,7 @@ class TableModel:
 
         Of any training row if the model folder does not record which rows were labelled.
         """
-        return self.estimator.seen_in_training(self.encoder.transform(table), self.estimator.labelled_)
+        return self.estimator.seen_in_training(table, self.estimator.labelled_)
 
     def scores(
         self, table: Table, prediction: pd.DataFrame, how: str, among: NDArray[np.bool_] | None = None
@@ -187,7 +188,7 @@ class TableModel:
             data=f"Trained on {n_rows:,} rows of {self.source or 'a table'}, {n_labelled:,} with a label: {labels}. "
             f"{others}Columns learned from: {columns}.",
             target=self.label,
-            features=(*self.encoder.numeric, *self.encoder.categorical),
+            features=self.encoder.columns,
             use=f"This model predicts {what}, for every row of a table that has the columns below. {limit}\n\n"
             "```\ns2gnn predict FOLDER table.csv --out predictions.csv\n```",
             source=self.source,
@@ -198,7 +199,7 @@ class TableModel:
 
     def save(self, folder: str | Path, command: str | None = None) -> None:
         """Write the model into a folder, which appears whole or not at all; `command` is what trained it."""
-        described = {"label": self.label, "task": self.task, "columns": self.encoder.state()}
+        described = {"label": self.label, "task": self.task}
         save_estimator(self.estimator, folder, {EXTRA: described}, card=replace(self.card(), command=command))
 
     @classmethod
@@ -220,19 +221,21 @@ class TableModel:
     def restored(cls, estimator: Estimator, described: Any, card: ModelCard | None, folder: Path) -> TableModel:
         """The model of the parts that `read_folder` read from a folder."""
         try:
-            label, task, columns = described["label"], described["task"], described["columns"]
-            encoder = TableEncoder.from_state(columns)
+            label, task = described["label"], described["task"]
+            if estimator.encoder_ is None:  # earlier releases stored it here
+                estimator._use_encoder(TableEncoder.from_state(described["columns"]))
+            card = card or ModelCard()
+            model = cls(estimator, label, task, card.source, card.missing, card.left_out, card.identifiers)
             if (
                 not isinstance(label, str)
                 or task not in get_args(Task)
-                or encoder.n_features != estimator.n_features_in_
+                or model.encoder.n_features != estimator.features_.shape[1]
                 or isinstance(estimator, S2GNNClassifier) != (task == "classify")
             ):
                 raise InputError("label, task or columns do not belong to the estimator")
         except (KeyError, TypeError, InputError) as error:
             raise InputError(f"{folder} is damaged: {error}") from error
-        card = card or ModelCard()
-        return cls(estimator, encoder, label, task, card.source, card.missing, card.left_out, card.identifiers)
+        return model
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from s2gnn.devices import AUTO, checked_device
 from s2gnn.errors import InputError
-from s2gnn.estimator.base_predictor import BasePredictor
+from s2gnn.estimator.attributes import MemberAttributes
 from s2gnn.estimator.blending import Blend, GraphGain, cross_blended
+from s2gnn.estimator.columns import ColumnEncoding
 from s2gnn.estimator.evaluation import Evaluation, HiddenPredictions, hidden_folds, number_of_folds
 from s2gnn.estimator.explanation import Explanation, explain
-from s2gnn.estimator.features import NormalScores, Scaling, SeenRows, in_form_of, varies
+from s2gnn.estimator.features import NormalScores, SeenRows, in_form_of, varies
 from s2gnn.estimator.members import BaseMember, Members
 from s2gnn.estimator.outputs import Outputs
 from s2gnn.estimator.training import (
@@ -40,8 +40,7 @@ from s2gnn.estimator.training import (
 )
 from s2gnn.estimator.training_graph import Attachment, check_graph_arguments, training_graph
 from s2gnn.graphs import Graph
-from s2gnn.graphs.features import checked_features
-from s2gnn.learning import FitConfig, History
+from s2gnn.learning import FitConfig
 from s2gnn.nn import S2GNN, S2GNNConfig
 from s2gnn.nn.conv import NormName
 from s2gnn.nn.epsilon import EpsilonName
@@ -49,6 +48,8 @@ from s2gnn.nn.fusion import FusionName
 from s2gnn.nn.inputs import NetworkInput
 from s2gnn.operators import GraphOperator
 from s2gnn.progress import progress_bar
+from s2gnn.tables import EncodedTable
+from s2gnn.tables.scaling import Scaling
 
 FOLDS = 5
 
@@ -60,7 +61,7 @@ NetworkName = Literal["blended", "s2gnn"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)  # writes the constructor, from which scikit-learn reads the parameters
-class TransductiveEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC):  # type: ignore[misc]
     """Predictions from the columns, then from the graph of all rows of a table, learned from the rows with a target.
 
     See `S2GNNClassifier` for parameters and attributes. A subclass defines what targets and outputs mean.
@@ -90,7 +91,8 @@ class TransductiveEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = tags.input_tags.string = True
         tags.target_tags.required = True
         return tags
 
@@ -98,19 +100,27 @@ class TransductiveEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Learn from the labelled rows, on the graph of all rows.
 
         Args:
-            X: features (N, M), an array, a data frame or a SciPy sparse matrix.
+            X: features (N, M), an array, a data frame or a SciPy sparse matrix. Missing numbers become the median of
+                their column; a data frame may also have text, categories and booleans, see `encoder_`.
             y: targets (N,): labels as numbers or text, or the values of a regressor. `None`, NaN or pandas' NA for
                 unlabelled rows; for a classifier also −1.
             adjacency: with graph="precomputed", the `Graph` or SciPy sparse matrix (N, N).
         """
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        X = self._checked(X, reset=True)
+        return self._fit(self._numbers(X, reset=True), y, adjacency)
+
+    def fit_table(self, table: EncodedTable, adjacency: Any = None) -> Self:
+        """`fit` on a table that was read from a file; `predict` takes data frames with the columns of its encoder."""
+        self._use_encoder(table.encoder)
+        return self._fit(table.X, table.y, adjacency)
+
+    def _fit(self, X: Any, y: Any, adjacency: Any) -> Self:
         check_consistent_length(X, y)
         rows, targets = self._known_targets(y)
         self._check_parameters(X, len(rows), adjacency)
         self.seen_rows_ = SeenRows.of(X)
-        self.scaling_ = Scaling.of(X, standardise=bool(self.scale))
+        self.scaling_ = Scaling.of(X, standardise=bool(self.scale) and self.encoder_ is None)
         self.features_ = self.scaling_.apply(X)  # (N, M)
         self.normal_scores_ = NormalScores.of(self.features_) if self.network == "blended" else None
         joined = None if self._graph_depends_on_labels else self._joined(self._columns(), adjacency)
@@ -186,61 +196,6 @@ class TransductiveEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _joined(self, columns: Any, adjacency: Any = None) -> tuple[Graph, Attachment | None]:
         """The graph of the rows of `columns` (N, M), and how new rows are joined to it."""
         return training_graph(self.graph, columns, self.k, adjacency, progress=bool(self.verbose))
-
-    @property
-    def graph_(self) -> Graph:
-        """The graph of the training rows."""
-        return self.members_.graph
-
-    @property
-    def attachment_(self) -> Attachment | None:
-        """How new rows are joined to the graph; `None` if they cannot be."""
-        return self.members_.attachment
-
-    @property
-    def base_(self) -> BasePredictor | None:
-        """The base predictor; `None` for networks alone."""
-        return None if self.members_.base is None else self.members_.base.predictor
-
-    @property
-    def column_weights_(self) -> NDArray[np.float64]:
-        """Square roots of the importance of the columns, (M,); ones for networks alone."""
-        return np.ones(self.n_features_in_) if self.members_.base is None else self.members_.base.column_weights
-
-    @property
-    def network_input_(self) -> Any:
-        """The training rows as the networks see them, (N, inputs)."""
-        return self.members_.network_input
-
-    @property
-    def networks_(self) -> tuple[S2GNN, ...]:
-        """The trained networks."""
-        return self.members_.trained.networks
-
-    @property
-    def history_(self) -> tuple[History, ...]:
-        """How the training of each network went."""
-        return self.members_.trained.histories
-
-    @property
-    def kept_epochs_(self) -> tuple[int, ...]:
-        """The epoch, counted from 0, whose weights each network has."""
-        return self.members_.trained.kept_epochs
-
-    @property
-    def logits_(self) -> NDArray[np.float64]:
-        """The networks' outputs for the training rows, (number of networks, N, outputs)."""
-        return self.members_.trained.logits
-
-    @property
-    def smoothed_(self) -> NDArray[np.float64] | None:
-        """The signal smoothed over the graph, (N, outputs); `None` for networks alone."""
-        return self.members_.smoothed
-
-    @property
-    def predictions_(self) -> NDArray[np.float64]:
-        """The members' predictions for the training rows, (members, N, answers)."""
-        return self.members_.predictions
 
     @abstractmethod
     def _known_targets(self, y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
@@ -380,16 +335,10 @@ class TransductiveEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             gain = GraphGain.of_errors(*(np.abs(predicted[:, 0] - hidden.targets) for predicted in (answers, base)))
         return Evaluation(hidden.rows, hidden.folds, answers, hidden.targets), gain
 
-    def _checked(self, X: Any, *, reset: bool) -> Any:
-        """`X` (N, M) as a float64 array or CSR matrix, checked by scikit-learn's rules; `fit` resets its width."""
-        minimum = 2 if reset else 1
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_min_samples=minimum)
-        return checked_features(X)
-
     def seen_in_training(self, X: Any, rows: NDArray[np.int64] | None = None) -> NDArray[np.bool_]:
         """Which rows of `X` (Q, M) are equal to a training row, or to one of the training `rows`, (Q,)."""
         check_is_fitted(self)
-        groups = self.seen_rows_.find(self._checked(X, reset=False))
+        groups = self.seen_rows_.find(self._numbers(X, reset=False))
         wanted = self.seen_rows_.groups if rows is None else self.seen_rows_.groups[rows]
         return np.isin(groups, wanted)
 
@@ -397,12 +346,14 @@ class TransductiveEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Why a row is predicted as it is: the parts of the members, the labelled rows and the columns.
 
         Args:
-            row: the number of a training row, or the features (M,) of any row. One that equals a training row is
-                explained as that row.
-            columns: the features of each column to explain, by name; by default every feature is a column.
+            row: the number of a training row, or the features (M,) of any row, or a data frame of one row. One that
+                equals a training row is explained as that row.
+            columns: the features of each column to explain, by name; by default the columns of X.
         """
         check_is_fitted(self)
-        if columns is None:
+        if columns is None and self.encoder_ is not None:
+            columns = self.encoder_.features_of
+        elif columns is None:
             names = getattr(self, "feature_names_in_", None)
             names = [f"column {m}" for m in range(self.n_features_in_)] if names is None else names
             columns = {str(name): [m] for m, name in enumerate(names)}
@@ -410,7 +361,10 @@ class TransductiveEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             if not 0 <= row < self.graph_.n_nodes:
                 raise InputError(f"row is {row}, but the training rows are 0 to {self.graph_.n_nodes - 1}")
             return explain(self, int(row), self.features_[[row]], columns)
-        X = self._checked(row if sp.issparse(row) or np.ndim(row) == 2 else [row], reset=False)
+        return self._explained(self._numbers(row if np.ndim(row) == 2 else [row], reset=False), columns)
+
+    def _explained(self, X: Any, columns: Mapping[str, Sequence[int]]) -> Explanation:
+        """The explanation of the row of `X` (1, M), encoded but not scaled."""
         if X.shape[0] != 1:
             raise InputError(f"explain takes one row, but there are {X.shape[0]}")
         group = int(self.seen_rows_.find(X)[0])
@@ -430,7 +384,7 @@ class TransductiveEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _predicted(self, X: Any) -> NDArray[np.float64]:
         """The answers (Q, answers) for the rows of `X` (Q, M), each independent of the others."""
         check_is_fitted(self)
-        X = self._checked(X, reset=False)
+        X = self._numbers(X, reset=False)
         groups = self.seen_rows_.find(X)
         answers = self.seen_rows_.means(self.answers_)[groups]
         new = np.flatnonzero(groups < 0)

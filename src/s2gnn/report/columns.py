@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from s2gnn.estimator.card import Estimator
-from s2gnn.tables import TableEncoder
 
 HISTOGRAM_BINS = 16
 CATEGORIES_NAMED = 3
@@ -56,18 +55,18 @@ class Column:
         return text + (f" and {more:,} more" if more > 0 else ""), [count for _, count in counts[:HISTOGRAM_BINS]]
 
 
-def columns_of(estimator: Estimator, encoder: TableEncoder | None) -> tuple[Column, ...]:
-    """The columns that `encoder` encodes; without one, a column for every feature of `estimator`."""
+def columns_of(estimator: Estimator) -> tuple[Column, ...]:
+    """The columns that the estimator encodes; a column for every feature if it was fitted on numbers."""
+    encoder = estimator.encoder_
     if encoder is None:
         scaling = estimator.scaling_
         names = getattr(estimator, "feature_names_in_", [f"x{index}" for index in range(estimator.n_features_in_)])
-        scales = zip(names, scaling.centre.tolist(), scaling.width.tolist(), strict=True)
-        return tuple(Column(str(name), index, None, mean, scale) for index, (name, mean, scale) in enumerate(scales))
-    columns = [
-        Column(name, index, None, scale.mean, scale.scale) for index, (name, scale) in enumerate(encoder.scales.items())
-    ]
+    else:
+        scaling, names = encoder.scaling, encoder.numeric
+    scales = zip(names, scaling.centre.tolist(), scaling.width.tolist(), strict=True)
+    columns = [Column(str(name), index, None, mean, scale) for index, (name, mean, scale) in enumerate(scales)]
     first = len(columns)
-    for name, categories in encoder.categories.items():
+    for name, categories in ({} if encoder is None else encoder.categories).items():
         columns.append(Column(name, first, categories))
         first += len(categories)
     return tuple(columns)

@@ -122,8 +122,6 @@ def load_model(folder: Path) -> ReportedModel:
         InputError: if the folder does not contain a model, or its files are damaged.
     """
     estimator, extra, card = read_folder(folder)
-    label, encoder = None, None
-    if extra.get(EXTRA) is not None:
-        model = TableModel.restored(estimator, extra[EXTRA], card, folder)
-        label, encoder = model.label, model.encoder
-    return ReportedModel(folder.resolve().name, estimator, label, columns_of(estimator, encoder), card)
+    described = extra.get(EXTRA)
+    label = None if described is None else TableModel.restored(estimator, described, card, folder).label
+    return ReportedModel(folder.resolve().name, estimator, label, columns_of(estimator), card)

@@ -33,12 +33,12 @@ class Columns:
 
 
 def choose_columns(
-    table: Table, names: Sequence[str] | None = None, *, label: str, without: Sequence[str] = ()
+    table: Table, names: Sequence[str] | None = None, *, label: str | None = None, without: Sequence[str] = ()
 ) -> Columns:
-    """The columns named, or all that distinguish rows, except for the label and those in `without`.
+    """The columns named, or all that distinguish rows, except for the label, if any, and those in `without`.
 
-    A column is numeric if every value is a number or missing, else categorical. Constant columns are left out, and so
-    are columns that number or name the rows, unless they are named.
+    A column is numeric if every value is a number or missing and no data frame calls it categorical. Constant columns
+    are left out, and so are columns that number or name the rows, unless they are named.
 
     Raises:
         InputError: if no column is left, or a named one does not exist, is the label, or has too many categories.
@@ -48,7 +48,7 @@ def choose_columns(
     categorical: list[str] = []
     left_out = dict.fromkeys(without, "the identifier of the rows")
     for name in names or [name for name in table.columns if name not in (label, *without)]:
-        is_numeric = table.is_numeric(name)
+        is_numeric = name not in table.categorical and table.is_numeric(name)
         reason = _reason_to_leave_out(table, name, is_numeric=is_numeric, requested=names is not None)
         if reason is not None:
             left_out[name] = reason
@@ -58,18 +58,17 @@ def choose_columns(
         left_out |= {n: "not requested" for n in table.columns if n not in (*names, label, *without)}
     if not numeric and not categorical:
         reasons = "; ".join(f"{name!r}: {reason}" for name, reason in list(left_out.items())[:5])
-        raise InputError(
-            f"{table.source} has no column to learn from besides {label!r} ({reasons or 'it is the only one'})"
-        )
+        besides = "" if label is None else f" besides {label!r}"
+        raise InputError(f"{table.source} has no column to learn from{besides} ({reasons or 'it is the only one'})")
     return Columns(tuple(numeric), tuple(categorical), left_out)
 
 
-def _check_names(table: Table, names: Sequence[str] | None, label: str, without: Sequence[str]) -> None:
-    features = list(names or [])
-    for name in (label, *without):
+def _check_names(table: Table, names: Sequence[str] | None, label: str | None, without: Sequence[str]) -> None:
+    features, labels = list(names or []), [] if label is None else [label]
+    for name in (*labels, *without):
         table.column(name)
     table.check_named(features)
-    roles = {"the label": [label], "the identifier of the rows": without, "a feature": features}
+    roles = {"the label": labels, "the identifier of the rows": without, "a feature": features}
     for role, other in itertools.combinations(roles, 2):
         if both := [name for name in roles[role] if name in roles[other]]:
             raise InputError(f"the column {both[0]!r} is both {role} and {other}: it can only be one of them")

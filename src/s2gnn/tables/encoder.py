@@ -3,75 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.preprocessing import StandardScaler
 
 from s2gnn.errors import InputError
 from s2gnn.tables.columns import Columns, as_categories, categories, choose_columns
 from s2gnn.tables.identifiers import Identifiers
 from s2gnn.tables.labels import Task, class_labels, quantities, task_of
+from s2gnn.tables.scaling import Scaling, filled, medians
 from s2gnn.tables.table import Table
 
 # The squares of distances between larger numbers may overflow.
 LARGEST = 1e100
+NUMBERS = ("median", "mean", "scale")  # of a column, in the state of an encoder
 
 
-@dataclass(frozen=True)
-class NumberScale:
-    """How a column of numbers is encoded: missing values become the median, then (x − mean) / scale."""
-
-    median: float
-    mean: float
-    scale: float
-
-    def __post_init__(self) -> None:
-        for value in (self.median, self.mean, self.scale):
-            if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-                raise TypeError(f"{value!r} is not a finite number")
-        if self.scale <= 0:
-            raise ValueError(f"the scale {self.scale} is not positive")
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TableEncoder:
     """Features (N, M) of tables that have the same columns, in any order.
 
-    A column of numbers becomes one standardised feature. A column of categories becomes one feature of 0 and 1 per
-    category; missing values are a category if the encoder was fitted on any. An unknown category is 0 in all of them.
+    A column of numbers becomes one feature: missing values become the median, then it is standardised. A column of
+    categories becomes one feature of 0 and 1 per category; missing values are a category if the encoder was fitted on
+    any. An unknown category is 0 in all of them.
 
     Attributes:
-        scales: of the columns of numbers, by name.
+        numeric: the names of the columns of numbers.
+        medians: of these columns, (number of columns,).
+        scaling: of these columns.
         categories: of the columns of categories, by name; "" for missing values.
+        left_out: the reason for each column that is not encoded.
     """
 
-    scales: Mapping[str, NumberScale]
+    numeric: tuple[str, ...]
+    medians: NDArray[np.float64]
+    scaling: Scaling
     categories: Mapping[str, tuple[str, ...]]
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def fit(cls, table: Table, columns: Columns) -> TableEncoder:
+    def fit(cls, table: Table, columns: Columns, *, standardise: bool = True) -> TableEncoder:
         """The encoder of these columns, with the medians, means and categories of this table."""
-        scales = {}
-        if columns.numeric:
-            numbers = _numbers(table, columns.numeric)
-            medians = np.nanmedian(numbers, axis=0)
-            scaler = StandardScaler().fit(np.where(np.isnan(numbers), medians, numbers))
-            statistics = np.stack([medians, scaler.mean_, scaler.scale_], axis=1).tolist()
-            scales = {name: NumberScale(*found) for name, found in zip(columns.numeric, statistics, strict=True)}
-        return cls(scales, {name: tuple(categories(table.column(name))) for name in columns.categorical})
+        numbers = _numbers(table, columns.numeric)
+        gaps = medians(numbers)
+        scaling = Scaling.of(filled(numbers, gaps), standardise=standardise)
+        known = {name: tuple(categories(table.column(name))) for name in columns.categorical}
+        return cls(columns.numeric, gaps, scaling, known, columns.left_out)
 
     def transform(self, table: Table) -> NDArray[np.float64]:
         """The features (N, M) of a table: the numbers first, then the categories; other columns are ignored."""
         features = np.zeros((table.n_rows, self.n_features))
-        first = len(self.scales)
-        if self.scales:
-            medians, means, scales = np.array([(s.median, s.mean, s.scale) for s in self.scales.values()]).T
-            numbers = _numbers(table, self.numeric)
-            features[:, :first] = (np.where(np.isnan(numbers), medians, numbers) - means) / scales
+        first = len(self.numeric)
+        features[:, :first] = self.scaling.apply(filled(_numbers(table, self.numeric), self.medians))
         for name, known in self.categories.items():
             values = pd.Index(as_categories(table.column(name)).astype(object))
             codes = pd.Index(known).get_indexer(values)  # −1 for unknown ones
@@ -81,33 +67,37 @@ class TableEncoder:
         return features
 
     @property
-    def numeric(self) -> tuple[str, ...]:
-        """The names of the columns of numbers."""
-        return tuple(self.scales)
-
-    @property
     def categorical(self) -> tuple[str, ...]:
         """The names of the columns of categories."""
         return tuple(self.categories)
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns, in the order of their features."""
+        return (*self.numeric, *self.categorical)
+
+    @property
     def n_features(self) -> int:
         """M, the number of features."""
-        return len(self.scales) + sum(map(len, self.categories.values()))
+        return len(self.numeric) + sum(map(len, self.categories.values()))
 
     @property
     def features_of(self) -> dict[str, list[int]]:
         """The places of the features that each column became, by name."""
-        widths = [1] * len(self.scales) + [len(known) for known in self.categories.values()]
+        widths = [1] * len(self.numeric) + [len(known) for known in self.categories.values()]
         ends = np.cumsum(widths).tolist()
-        names = (*self.numeric, *self.categorical)
-        return {name: list(range(end - width, end)) for name, width, end in zip(names, widths, ends, strict=True)}
+        return {name: list(range(end - n, end)) for name, n, end in zip(self.columns, widths, ends, strict=True)}
 
     def state(self) -> dict[str, Any]:
         """The encoder as plain values for JSON, which keeps every bit of a float."""
+        numbers = np.stack([self.medians, self.scaling.centre, self.scaling.width], axis=1).tolist()
         return {
-            "numeric": [{"column": name, **asdict(scale)} for name, scale in self.scales.items()],
+            "numeric": [
+                {"column": name, **dict(zip(NUMBERS, own, strict=True))}
+                for name, own in zip(self.numeric, numbers, strict=True)
+            ],
             "categorical": [{"column": name, "categories": list(known)} for name, known in self.categories.items()],
+            "left_out": dict(self.left_out),
         }
 
     @classmethod
@@ -118,26 +108,42 @@ class TableEncoder:
             InputError: if it is not the state of an encoder.
         """
         try:
-            scales = {_text(c["column"]): NumberScale(c["median"], c["mean"], c["scale"]) for c in state["numeric"]}
+            numeric = tuple(_text(column["column"]) for column in state["numeric"])
+            rows = [[_number(column[name]) for name in NUMBERS] for column in state["numeric"]]
+            gaps, centre, width = np.array(rows, dtype=np.float64).reshape(-1, len(NUMBERS)).T
             known = {_text(c["column"]): tuple(map(_text, c["categories"])) for c in state["categorical"]}
-            if not scales and not known:
+            left_out = {_text(name): _text(reason) for name, reason in state.get("left_out", {}).items()}
+            if not numeric and not known:
                 raise ValueError("it has no column")
+            if len({*numeric, *known}) < len(numeric) + len(known):
+                raise ValueError("it has a column twice")
+            if not (width > 0).all():
+                raise ValueError(f"the scale {width[~(width > 0)][0]} is not positive")
             for name, found in known.items():
                 if not found or len(set(found)) < len(found):
                     raise ValueError(f"column {name!r} has no category, or one twice")
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"the description of the columns is damaged: {error}") from error
-        return cls(scales, known)
+        return cls(numeric, gaps, Scaling(centre, width), known, left_out)
 
 
 def _numbers(table: Table, names: Sequence[str]) -> NDArray[np.float64]:
+    """Columns as numbers (N, number of columns), NaN where a value is missing."""
     advice = "fix the value or leave the cell blank"
-    numbers = np.stack([table.numbers(name, "a value here", advice) for name in names], axis=1)
+    numbers = np.empty((table.n_rows, len(names)))
+    for place, name in enumerate(names):
+        numbers[:, place] = table.numbers(name, "a value here", advice)
     too_large = np.argwhere(np.abs(numbers) > LARGEST)
     if len(too_large):
         row, place = too_large[0]
         raise table.value_error(names[place], row, f"{numbers[row, place]:g}", f"too large to compute with: {advice}")
     return numbers
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        raise TypeError(f"{value!r} is not a finite number")
+    return float(value)
 
 
 def _text(value: Any) -> str:

@@ -31,11 +31,13 @@ class Table:
         source: where the table came from, for messages.
         columns: by name, in the order of the file.
         decimal: the decimal separator, "."; "," in files with semicolons, where "." is understood as well.
+        categorical: the columns that are categories even if they spell numbers: those that a data frame calls so.
     """
 
     source: str
     columns: dict[str, Column]
     decimal: str = "."
+    categorical: frozenset[str] = frozenset()
     _numbers: dict[str, NDArray[np.float64] | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
@@ -46,7 +48,9 @@ class Table:
             raise InputError(f"{source} has two columns of the same name ({', '.join(names)}): rename one")
         if not names or not len(frame):
             raise InputError(f"{source} has shape {frame.shape}: it needs at least one column and one row")
-        return cls(source, {name: _column(frame.iloc[:, place]) for place, name in enumerate(names)})
+        columns = {name: _column(frame.iloc[:, place]) for place, name in enumerate(names)}
+        kinds = zip(names, frame.dtypes, strict=True)
+        return cls(source, columns, categorical=frozenset(n for n, dtype in kinds if _is_categorical(dtype)))
 
     def to_frame(self) -> pd.DataFrame:
         """The columns as a data frame; text as it was written."""
@@ -195,8 +199,23 @@ def first_text(column: Column, decimal: str = ".") -> int | None:
     return low
 
 
+def holds_numbers(dtype: Any) -> bool:
+    """Whether the columns of a data frame that have this dtype are numbers; booleans and categories are not."""
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+
+
+def _is_categorical(dtype: Any) -> bool:
+    return isinstance(dtype, pd.CategoricalDtype)
+
+
 def _column(values: pd.Series[Any]) -> Column:
-    """Numbers as float64, anything else as text, "" where a value is missing."""
-    if pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype):
+    """Numbers as float64, anything else as text, "" where a value is missing.
+
+    Categories that are numbers have the text of a float64: the same column without a categorical dtype matches them.
+    """
+    dtype: Any = values.dtype
+    if holds_numbers(dtype):
         return values.to_numpy(dtype=np.float64, na_value=np.nan)
+    if _is_categorical(dtype) and holds_numbers(dtype.categories.dtype):
+        return as_text(values.to_numpy(dtype=np.float64, na_value=np.nan))
     return as_text(["" if gone else str(value) for value, gone in zip(values, values.isna(), strict=True)])

@@ -1,0 +1,65 @@
+"""What people give as X, an array, a data frame or a sparse matrix, as a table of finite numbers."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from s2gnn.errors import InputError
+from s2gnn.graphs.features import checked_features
+from s2gnn.tables import Table, TableEncoder, choose_columns
+from s2gnn.tables.scaling import filled, medians
+from s2gnn.tables.table import holds_numbers
+
+
+class ColumnEncoding:
+    """The first step of `fit` and `predict`: numbers as they are, missing ones as medians, other columns encoded.
+
+    Attributes:
+        encoder_: of data frames with text, categories or booleans; `None` for numbers only.
+        medians_: replace missing numbers, (M,); `None` with an encoder, which has its own, and for sparse matrices.
+    """
+
+    scale: bool
+    encoder_: TableEncoder | None
+    medians_: NDArray[np.float64] | None
+
+    def _numbers(self, X: Any, *, reset: bool) -> Any:
+        """`X` as a float64 array or CSR matrix (N, M), checked by scikit-learn's rules; `fit` resets the columns."""
+        if reset:
+            self.encoder_, self.medians_ = self._encoder_for(X), None
+        if self.encoder_ is not None:
+            return self._encoded(X, self.encoder_, reset=reset)
+        options = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        X = validate_data(self, X, reset=reset, ensure_min_samples=2 if reset else 1, **options)
+        if reset and not sp.issparse(X):
+            self.medians_ = medians(X)
+        return checked_features(X if self.medians_ is None or sp.issparse(X) else filled(X, self.medians_))
+
+    def _encoder_for(self, X: Any) -> TableEncoder | None:
+        """The encoder of a data frame whose columns are not all numbers."""
+        if not isinstance(X, pd.DataFrame) or all(map(holds_numbers, X.dtypes)):
+            return None
+        table = Table.from_frame(X, "X")
+        return TableEncoder.fit(table, choose_columns(table), standardise=bool(self.scale))
+
+    def _encoded(self, X: Any, encoder: TableEncoder, *, reset: bool) -> NDArray[np.float64]:
+        """The features (N, M) of a table with columns in any order, or of a data frame with the columns of `fit`."""
+        if isinstance(X, Table):
+            return encoder.transform(X)
+        if not isinstance(X, pd.DataFrame):
+            raise InputError(
+                f"X is a {type(X).__name__}, but this estimator was fitted on a data frame with columns that are not "
+                f"numbers: pass a data frame with the columns {', '.join(map(repr, encoder.columns[:5]))}, …"
+            )
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return encoder.transform(Table.from_frame(X, "X"))
+
+    def _use_encoder(self, encoder: TableEncoder) -> None:
+        """Encode by `encoder`, which was fitted before; its columns are those of `fit`."""
+        self.encoder_, self.medians_ = encoder, None
+        self.feature_names_in_ = np.array(encoder.columns, dtype=object)
+        self.n_features_in_ = len(encoder.columns)

@@ -1,0 +1,48 @@
+"""Columns of numbers without gaps and on one scale: missing values become the median, columns are standardised."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.preprocessing import StandardScaler
+
+
+def medians(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The median of each column of `X` (N, M) without its NaN, (M,); 0 for a column of NaN only."""
+    present = ~np.isnan(X)
+    return np.array(
+        [np.median(column[known]) if known.any() else 0.0 for column, known in zip(X.T, present.T, strict=True)]
+    )
+
+
+def filled(X: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`X` (N, M) with the value of its column (M,) in place of NaN; the same array if there is none."""
+    gaps = np.isnan(X)
+    return np.where(gaps, values, X) if gaps.any() else X
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """(x − centre) / width in every column."""
+
+    centre: NDArray[np.float64]  # (M,); zeros for sparse features, which stay sparse
+    width: NDArray[np.float64]  # (M,), positive
+
+    @classmethod
+    def of(cls, X: Any, *, standardise: bool = True) -> "Scaling":
+        """Mean and standard deviation of the columns of `X` (N, M), or no change; a constant column keeps its width."""
+        columns = X.shape[1]
+        if not standardise or columns == 0:
+            return cls(np.zeros(columns), np.ones(columns))
+        found = StandardScaler(with_mean=not sp.issparse(X)).fit(X)
+        return cls(np.zeros(columns) if sp.issparse(X) else found.mean_, found.scale_)
+
+    def apply(self, X: Any) -> Any:
+        """The columns of `X` (N, M), dense or CSR, on the common scale."""
+        if not sp.issparse(X):
+            return (X - self.centre) / self.width
+        if self.centre.any():
+            return (X.toarray() - self.centre) / self.width
+        return sp.csr_array(X.multiply(1 / self.width))
