@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from sklearn.manifold import TSNE
 
 from s2gnn.estimator import S2GNNClassifier
-from s2gnn.experiments.figures.leaderboard import CLASSIFIERS, Draw, answer, draw_known, load_encoded
+from s2gnn.experiments.figures.leaderboard import CLASSIFIERS, Draw, answer, draw_known
+from s2gnn.experiments.user_tables import load_encoded
 from s2gnn.pictures import PALETTE, bare, save_png
 from s2gnn.render import Block, Cell, Table
 

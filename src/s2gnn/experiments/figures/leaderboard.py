@@ -1,12 +1,5 @@
-"""The leaderboard: S2GNNClassifier and S2GNNRegressor next to scikit-learn's methods on many tables, few known targets.
+"""The leaderboard: S2GNNClassifier and S2GNNRegressor next to scikit-learn on many tables with few known targets."""
 
-Tables are those of the folder `tables` in S2GNN_DATA, described by its `tables.json`, and scikit-learn's own.
-"""
-
-import gzip
-import hashlib
-import io
-import json
 import time
 import warnings
 from collections import defaultdict
@@ -17,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -31,18 +23,14 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import r2_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPClassifier
-from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 from sklearn.svm import SVC, SVR
 
-from s2gnn.data.fetching import local_file
-from s2gnn.errors import InputError
 from s2gnn.estimator import S2GNNClassifier, S2GNNRegressor
 from s2gnn.estimator.blending import fit_temperature, tempered
 from s2gnn.experiments.measured import Content, MeasuredStudy, Measurement, Row, block, grouped
+from s2gnn.experiments.user_tables import CLASSIFICATION, REGRESSION, load_encoded
 from s2gnn.render import Cell, Table
-from s2gnn.tables import Table as UserTable
-from s2gnn.tables import encode_table
 
 LABELS_PER_CLASS = (5, 10, 25)
 KNOWN_VALUES = 50
@@ -59,27 +47,6 @@ CALIBRATION = {  # line of the table: field of a row
     "after temperature scaling with as many labels again": "recalibrated_error",
 }
 REFERENCES = {"S2GNNClassifier": ("logistic regression", "random forest"), "S2GNNRegressor": ("ridge", "random forest")}
-
-CLASSIFICATION = (
-    "adult", "anneal", "authorship", "bank_marketing", "beps", "blood_transfusion", "brown_yeast", "cardiotocography",
-    "chess_krkp", "chowdary", "coil2000", "covertype", "credit_german", "cylinder_bands", "dhfr", "dry_bean",
-    "eeg_eye_state", "frogs", "glaucoma", "hepatitis", "htru2", "income", "lending_club", "libras", "magic",
-    "mammography", "mfeat_fourier", "mnist_5k", "musk", "oil_spill", "orange_juice", "page_blocks", "pendigits",
-    "phishing", "promoters", "robot_navigation", "scat", "segment", "shuttle", "sonar", "spambase", "stackoverflow",
-    "tae", "theorem_proving", "tic_tac_toe", "vehicle", "vote", "wifi", "yeast",
-)  # fmt: skip
-REGRESSION = (
-    "abalone", "ames", "auto_mpg", "biomass", "bodyfat", "car_prices", "chicago_l", "computers", "cpu_act",
-    "energy_heating", "hitters", "nlschools", "parkinsons_updrs", "power_plant", "servo", "stock", "tecator", "wage",
-    "wine_quality",
-)  # fmt: skip
-BUNDLED: Mapping[str, Callable[..., Any]] = {
-    "iris": load_iris,
-    "wine": load_wine,
-    "breast cancer": load_breast_cancer,
-    "digits": load_digits,
-    "diabetes": load_diabetes,
-}
 
 
 def _mean_of_two(seed: int) -> VotingClassifier:
@@ -118,37 +85,6 @@ class Draw(NamedTuple):
     X: NDArray[np.float64]  # (N, M)
     y: NDArray[Any]  # classes 0..C−1 or values, (N,)
     known: int  # the number of labelled rows
-
-
-def load_encoded(name: str) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """The encoded columns (N, M) of a table and its classes 0..C−1 or values, (N,)."""
-    if name in BUNDLED:
-        X, y = BUNDLED[name](return_X_y=True)
-        return StandardScaler().fit_transform(X), y if y.dtype.kind != "f" else y.astype(np.float64)
-    described = _described(name)
-    path = local_file(f"tables/{described['file']}")
-    if path is None:
-        raise InputError(f"the table {name} is missing: set S2GNN_DATA to a folder with tables/{described['file']}")
-    content = path.read_bytes()
-    if hashlib.sha256(content).hexdigest() != described["sha256"]:
-        raise InputError(f"{path} is damaged: its sha256 is not that of tables.json")
-    frame = pd.read_csv(io.BytesIO(gzip.decompress(content)), dtype=str, keep_default_na=False, na_values=[""])
-    classifies = described["task"] == "classification"
-    table = UserTable.from_frame(frame)
-    encoded = encode_table(table, described["target"], task="classify" if classifies else "regress")
-    if classifies:
-        return encoded.X, np.unique(encoded.y.astype(str), return_inverse=True)[1]
-    return encoded.X, encoded.y.astype(np.float64)
-
-
-def _described(name: str) -> Mapping[str, Any]:
-    path = local_file("tables/tables.json")
-    if path is None:
-        raise InputError(
-            "the tables of the leaderboard are missing: set S2GNN_DATA to a folder with tables/tables.json"
-        )
-    found: Mapping[str, Any] = next(one for one in json.loads(path.read_bytes()) if one["name"] == name)
-    return found
 
 
 def draw_known(X: NDArray[np.float64], y: NDArray[Any], budget: int, draw: int) -> Draw:

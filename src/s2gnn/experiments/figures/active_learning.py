@@ -1,0 +1,247 @@
+"""Simulated labelling: how many labels a strategy saves compared with labelling rows at random."""
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+
+from s2gnn.estimator import S2GNNClassifier
+from s2gnn.experiments.measured import Content, MeasuredStudy, Measurement, Row, block, grouped
+from s2gnn.experiments.user_tables import load_encoded
+from s2gnn.labelling.strategies import STRATEGIES, margins, suggest
+from s2gnn.pictures import PALETTE, bare
+from s2gnn.render import Table
+
+# The tables of up to 2,000 rows.
+TABLES = (
+    "anneal", "authorship", "beps", "blood_transfusion", "brown_yeast", "chowdary", "credit_german", "cylinder_bands",
+    "dhfr", "glaucoma", "hepatitis", "libras", "mfeat_fourier", "musk", "oil_spill", "orange_juice", "promoters",
+    "scat", "sonar", "tae", "tic_tac_toe", "vehicle", "vote", "wifi", "yeast",
+)  # fmt: skip
+DRAWS = (0, 1, 2, 3, 4)
+START = 2  # labels of each class
+ROUNDS = (10, 20, 30, 45, 70, 100)  # numbers of labels at which the classifier is trained again
+LARGE_LOSS = 0.01  # of the area
+DEFAULT = "S2-GNN: auto"
+
+
+class Pool(NamedTuple):
+    """A table whose rows are labelled little by little."""
+
+    X: NDArray[np.float64]  # (N, M)
+    y: NDArray[np.int64]  # (N,)
+    tested: NDArray[np.int64]  # the rows on which the accuracy is measured, which are never labelled
+    open: NDArray[np.int64]  # the rows that may be labelled
+
+
+# Given labelled rows and a number of further rows: the classes predicted for the tested rows, and rows to label next.
+Method = Callable[[Pool, NDArray[np.int64], int, int], tuple[NDArray[np.int64], NDArray[np.int64]]]
+
+
+def _s2gnn(pool: Pool, labelled: NDArray[np.int64], n: int, draw: int, strategy: Any) -> Any:
+    """S2GNNClassifier and a strategy of `s2gnn label`."""
+    y = np.full(len(pool.y), -1)
+    y[labelled] = pool.y[labelled]
+    fitted = S2GNNClassifier(random_state=draw, scale=False).fit(pool.X, y)
+    predicted = fitted.transduction_[pool.tested]
+    if strategy == "random":
+        return predicted, _at_random(pool, labelled, n, draw)
+    return predicted, suggest(fitted, n, strategy=strategy, without=pool.tested)
+
+
+def _sklearn(
+    pool: Pool, labelled: NDArray[np.int64], n: int, draw: int, make: Callable[[int], Any], *, margin: bool
+) -> Any:
+    """A classifier of scikit-learn, and the rows with the smallest margins or any."""
+    fitted = make(draw).fit(pool.X[labelled], pool.y[labelled])
+    predicted = fitted.predict(pool.X[pool.tested])
+    if not margin:
+        return predicted, _at_random(pool, labelled, n, draw)
+    rows = np.setdiff1d(pool.open, labelled)
+    return predicted, rows[np.argsort(margins(fitted.predict_proba(pool.X[rows])), kind="stable")[:n]]
+
+
+def _at_random(pool: Pool, labelled: NDArray[np.int64], n: int, draw: int) -> NDArray[np.int64]:
+    return np.random.default_rng([draw, len(labelled)]).permutation(np.setdiff1d(pool.open, labelled))[:n]
+
+
+CLASSIFIERS: Mapping[str, Callable[[int], Any]] = {
+    "logistic regression": lambda _: LogisticRegression(),
+    "random forest": lambda seed: RandomForestClassifier(random_state=seed),
+}
+METHODS: Mapping[str, Method] = {
+    **{f"S2-GNN: {name}": partial(_s2gnn, strategy=name) for name in STRATEGIES},
+    **{
+        f"{name}: {'margin' if margin else 'random'}": partial(_sklearn, make=make, margin=margin)
+        for name, make in CLASSIFIERS.items()
+        for margin in (True, False)
+    },
+}
+
+
+def draw_pool(X: NDArray[np.float64], y: NDArray[np.int64], draw: int) -> tuple[Pool, NDArray[np.int64]]:
+    """A third of the rows to test on, the others to label, and the first labelled rows: two of each class."""
+    rng = np.random.default_rng(draw)
+    order = rng.permutation(len(y))
+    tested, rows = np.sort(order[: len(y) // 3]), order[len(y) // 3 :]
+    start = np.concatenate([rows[y[rows] == label][:START] for label in np.unique(y)])
+    return Pool(X, y, tested, np.sort(rows)), start
+
+
+def learning_curve(method: Method, pool: Pool, start: NDArray[np.int64], draw: int) -> tuple[list[int], list[float]]:
+    """The number of labels and the accuracy in each round, with up to 100 labels or half of the pool."""
+    most, first = min(ROUNDS[-1], len(pool.open) // 2), START * len(np.unique(pool.y))
+    rounds = [len(start), *(labels for labels in ROUNDS if first < labels < most), most]
+    labelled, accuracies = start, []
+    for wanted in [*rounds[1:], most + 1]:  # what the last round would choose is not used
+        predicted, chosen = method(pool, labelled, wanted - len(labelled), draw)
+        accuracies.append(float(np.mean(predicted == pool.y[pool.tested])))
+        labelled = np.concatenate([labelled, chosen])
+    return rounds, accuracies
+
+
+def _measure(at: Measurement) -> Iterator[Row]:
+    X, y = load_encoded(at.data)
+    start, curves = time.perf_counter(), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of the defaults
+        for draw in DRAWS:
+            curves.append(learning_curve(METHODS[at.model], *draw_pool(X, y, draw), draw))
+    yield {
+        "rows": len(y),
+        "labels": [labels for labels, _ in curves],
+        "accuracies": [accuracies for _, accuracies in curves],
+        "seconds": time.perf_counter() - start,
+    }
+
+
+def area(labels: NDArray[np.float64], accuracies: NDArray[np.float64]) -> float:
+    """The mean height of a learning curve."""
+    span = labels[-1] - labels[0]
+    return float(np.trapezoid(accuracies, labels) / span) if span else float(accuracies[0])
+
+
+def labels_needed(labels: NDArray[np.float64], accuracies: NDArray[np.float64], wanted: float) -> float:
+    """The number of labels at which a learning curve first reaches an accuracy; infinite if it never does."""
+    reached = np.flatnonzero(accuracies >= wanted)
+    if not len(reached):
+        return np.inf
+    last = slice(max(reached[0] - 1, 0), reached[0] + 1)
+    return float(np.interp(wanted, accuracies[last], labels[last]))
+
+
+def _mean_curve(row: Row) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean numbers of labels and accuracies over the draws; a class that is rare in the pool starts with fewer."""
+    return np.mean(row["labels"], axis=0), np.mean(row["accuracies"], axis=0)
+
+
+def _compared(content: Content) -> dict[str, dict[str, tuple[float, float, float]]]:
+    """For each method and table: the area, the lead of the area over random, and the labels needed per one of random's.
+
+    Random is that of the same classifier. The accuracy to reach is the one it ends with.
+    """
+    found: dict[str, dict[str, tuple[float, float, float]]] = {}
+    for data, rows in grouped(content["rows"], "data").items():
+        curves = {row["model"]: _mean_curve(row) for row in rows}
+        for model, curve in curves.items():
+            random = curves.get(f"{model.split(':')[0]}: random")
+            if random is None:
+                continue
+            wanted = float(random[1][-1])
+            share = labels_needed(*curve, wanted) / labels_needed(*random, wanted)
+            found.setdefault(model, {})[data] = (area(*curve), area(*curve) - area(*random), share)
+    return found
+
+
+def _tabulate(content: Content) -> Table:
+    """A summary of the tables that all methods have; then the lead on every table, folded."""
+    compared = _compared(content)
+    methods = [name for name in METHODS if name in compared]
+    common = [data for data in TABLES if methods and all(data in compared[name] for name in methods)]
+    blocks = []
+    if common:
+        found = np.array([[compared[name][data] for data in common] for name in methods])  # (methods, tables, 3)
+        areas, leads, shares = np.moveaxis(found, 2, 0)
+        summary = {
+            "area under the learning curve (%)": [f"{100 * one.mean():.1f}" for one in areas],
+            "points above random": [f"{100 * one.mean():+.1f}" for one in leads],
+            "the same on the worst table": [f"{100 * one.min():+.1f}" for one in leads],
+            "tables more than a point below random": [str(np.sum(one < -LARGE_LOSS)) for one in leads],
+            "labels needed, in percent of random's, median": [_percent(float(np.median(one))) for one in shares],
+        }
+        every = [[data, *(f"{100 * lead:+.1f}" for lead in leads[:, i])] for i, data in enumerate(common)]
+        blocks = [
+            block(
+                "1 table" if len(common) == 1 else f"{len(common)} tables",
+                [[name, *texts] for name, texts in summary.items()],
+            ),
+            block("Points above random: every table", every, folded=True),
+        ]
+    notes = (
+        f"Mean over {len(content['draws'])} draws, from {START} labels of each class to {ROUNDS[-1]} labels, at most "
+        f"half of the rows that may be labelled; trained again at {', '.join(map(str, ROUNDS[:-1]))}. Area: the mean "
+        "height of the learning curve on a third of the rows, which is never labelled. Random is that of the same "
+        "classifier; labels needed are those for the accuracy that it ends with.",
+    )
+    return Table("", ("", *methods), tuple(blocks), notes)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}" if np.isfinite(share) else "not reached"
+
+
+def _draw(content: Content) -> Figure:
+    """Left: the lead over random by number of labels, mean over tables. Right: the labels that each table needs."""
+    figure = Figure(figsize=(7.2, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    curves = {(row["model"], row["data"]): _mean_curve(row) for row in content["rows"]}
+    grid = np.arange(10, ROUNDS[-1] + 1)
+    strategies = [name for name in METHODS if name.startswith("S2-GNN") and not name.endswith("random")]
+    for place, name in enumerate(strategies):
+        leads = [
+            np.interp(grid, *curves[name, data], np.nan, np.nan)
+            - np.interp(grid, *curves["S2-GNN: random", data], np.nan, np.nan)
+            for data in TABLES
+            if {(name, data), ("S2-GNN: random", data)} <= curves.keys()
+        ]
+        if leads:
+            width = 2.2 if name == DEFAULT else 1.2
+            left.plot(
+                grid, 100 * np.ma.masked_invalid(leads).mean(axis=0), color=PALETTE[place], linewidth=width, label=name
+            )
+    left.axhline(0, color="0.6", linewidth=0.8, label="S2-GNN: random")
+    left.set_xlabel("labels")
+    left.set_ylabel("points of accuracy above random")
+    left.legend(frameon=False, fontsize=8)
+    needed = sorted((share, data) for data, (_, _, share) in _compared(content).get(DEFAULT, {}).items())
+    most = 1.5  # beyond, or never reached, dots are on the edge
+    right.plot([min(share, most) for share, _ in needed], range(len(needed)), "o", color=PALETTE[0], clip_on=False)
+    right.axvline(1, color="0.6", linewidth=0.8)
+    right.set_xlim(0, most)
+    right.set_xticks([0, 0.5, 1, most], ["0", "50 %", "100 %", "150 %\nor more"])
+    right.set_yticks(range(len(needed)), [data for _, data in needed], fontsize=6)
+    right.set_xlabel(f"labels needed, of random's ({DEFAULT})")
+    for axes in (left, right):
+        bare(axes)
+    return figure
+
+
+ACTIVE_LEARNING = MeasuredStudy(
+    "active-learning",
+    "Simulated labelling: accuracy by number of labels",
+    "not in the paper",
+    TABLES,
+    _measure,
+    _tabulate,
+    _draw,
+    settings=lambda _: {"draws": DRAWS, "start": START, "rounds": ROUNDS},
+    models=tuple(METHODS),
+)
