@@ -62,7 +62,7 @@ def test_a_loaded_regressor_answers_alike(iris, tmp_path, changes):
     save_estimator(regressor, tmp_path / "new" / "model")
     loaded, extra = load_estimator(tmp_path / "new" / "model")
     assert extra == {}
-    assert loaded.graph == ("precomputed" if callable(regressor.graph) else regressor.graph)
+    assert loaded.graph == (regressor.graph_ if callable(regressor.graph) else regressor.graph)
     np.testing.assert_allclose(loaded.predict(X + 0.01), regressor.predict(X + 0.01), atol=1e-5)
     np.testing.assert_array_equal(loaded.transduction_, regressor.transduction_)
 

@@ -1,10 +1,15 @@
+import pickle
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.optimize import minimize
+from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import scale
 
-from s2gnn import knn_graph, smooth_graph
+from s2gnn import Graph, InputError, S2GNNClassifier, knn_graph, smooth_graph
+from s2gnn.estimator import load_estimator, save_estimator
 from s2gnn.estimator.training_graph import GaussianAttachment, learned_weights, training_graph
 from s2gnn.graphs.features import squared_distances
 
@@ -56,3 +61,30 @@ def test_edges_beside_a_graph_of_other_weights_have_its_degrees(wine):
     new = wine + 0.01 * rng.normal(size=wine.shape)
     degrees = attachment.edges(wine, graph.degrees, new).sum(axis=1)
     assert 0.5 < np.mean(degrees) / np.mean(graph.degrees) < 2
+
+
+@pytest.mark.parametrize("form", [lambda graph: graph, lambda graph: graph.to_scipy()], ids=["Graph", "SciPy"])
+def test_a_given_graph_is_a_parameter_like_any_other(wine, form, tmp_path):
+    graph = knn_graph(wine, 5)
+    y = np.where(np.arange(178) % 6 == 0, load_wine().target, -1)
+    quick = {"max_epochs": 5, "random_state": 0}
+    classifier = S2GNNClassifier(form(graph), **quick).fit(wine, y)
+    passed = S2GNNClassifier("precomputed", **quick).fit(wine, y, adjacency=graph)
+    assert classifier.graph_ == graph
+    np.testing.assert_array_equal(classifier.label_distributions_, passed.label_distributions_)
+    np.testing.assert_array_equal(classifier.predict_proba(wine + 0.1), passed.predict_proba(wine + 0.1))
+    copies = [clone(classifier), pickle.loads(pickle.dumps(classifier))]
+    save_estimator(classifier, tmp_path / "model")
+    assert "The edges were given" in (tmp_path / "model" / "README.md").read_text()
+    for copy in (*copies, load_estimator(tmp_path / "model")[0]):
+        assert Graph(copy.graph if sp.issparse(copy.graph) else copy.graph.to_scipy()) == graph
+        np.testing.assert_array_equal(copy.fit(wine, y).label_distributions_, classifier.label_distributions_)
+    with pytest.raises(InputError, match="graph has 178 nodes, but X has 100 rows: a graph has one node per row"):
+        classifier.fit(wine[:100], y[:100])
+    with pytest.raises(InputError, match=r'requires graph="precomputed", but graph is a (Graph|csr_array): omit it'):
+        classifier.fit(wine, y, adjacency=graph)
+
+
+def test_other_graphs_are_refused(wine):
+    with pytest.raises(InputError, match=r"graph is 3, but it must be one of knn, smooth, precomputed, a Graph, a Sci"):
+        S2GNNClassifier(graph=3).fit(wine, load_wine().target)

@@ -7,7 +7,7 @@ from s2gnn import provenance
 from s2gnn.estimator.classifier import S2GNNClassifier
 from s2gnn.estimator.evaluation import CardScore, score_text
 from s2gnn.estimator.regressor import S2GNNRegressor
-from s2gnn.estimator.training_graph import GaussianAttachment, LearnedAttachment
+from s2gnn.estimator.training_graph import GaussianAttachment, LearnedAttachment, graph_kind
 from s2gnn.render import markdown_table
 from s2gnn.tables import Identifiers
 
@@ -122,14 +122,12 @@ def graph_text(estimator: Estimator) -> str:
     """The graph of a fitted estimator in a few sentences."""
     graph, k = estimator.graph_, min(estimator.k, estimator.graph_.n_nodes - 1)
     weighted = " Columns that matter more count more." if estimator.network == "blended" else ""
-    if callable(estimator.graph):
-        origin = "A function made the edges."
-    else:
-        origin = {
-            "knn": f"Each row is joined to its {k} nearest rows, with larger weights for nearer rows (knn).{weighted}",
-            "smooth": f"The edges were learned so that similar rows are joined, about {k} per row (smooth).",
-            "precomputed": "The edges were given (precomputed).",
-        }[estimator.graph]
+    origin = {
+        "knn": f"Each row is joined to its {k} nearest rows, with larger weights for nearer rows (knn).{weighted}",
+        "smooth": f"The edges were learned so that similar rows are joined, about {k} per row (smooth).",
+        "precomputed": "The edges were given (precomputed).",
+        "function": "A function made the edges.",
+    }[graph_kind(estimator.graph)]
     new = {
         type(None): "New rows cannot be joined to it.",
         GaussianAttachment: "A new row is joined to its nearest training rows and does not change them.",

@@ -35,10 +35,10 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
     among the unlabelled rows, which differ from those of the labels if rows were labelled class by class.
 
     Args:
-        graph: "knn" joins each row to its k nearest; "smooth" learns the weights, which takes longer; "precomputed"
-            uses the keyword `adjacency` of `fit`; or a function of the columns, scaled and as normal scores, that
-            returns a `Graph` or a SciPy sparse matrix (N, N). The distances of "knn" weight each column by its
-            importance in the forests.
+        graph: "knn" joins each row to its k nearest; "smooth" learns the weights, which takes longer. Your own graph of
+            the rows is a `Graph` or a SciPy sparse matrix (N, N); or a function of the columns, scaled and as normal
+            scores, that returns one; or "precomputed" for the keyword `adjacency` of `fit`. The distances of "knn"
+            weight each column by its importance in the forests.
         k: number of neighbours; at most the number of other rows.
         network: "blended" for the three members; "s2gnn" for the networks alone, on the scaled columns.
         alpha: highest Hadamard power of the graph.

@@ -40,6 +40,7 @@ ARRAYS = (
     "logits", "centre", "width", "digests", "groups", "features", "graph", *_MATRICES,
     "classes", "classes_were_objects", "target", "feature_names", "medians",
 )  # fmt: skip
+STORED_GRAPH = "stored"  # the parameter graph of an estimator that was given its graph, or a function that made it
 BLENDED = "blended."  # prefix of the arrays of base predictor, smoothing and blend
 EVIDENCE_ARRAYS = (
     "description", "labelled", "targets", "hidden", "folds", "answers", "identifiers",
@@ -73,8 +74,8 @@ def content_of(estimator: Any, card: ModelCard) -> Content:
     check_is_fitted(estimator)
     attachment = estimator.attachment_
     parameters = {key: _plain(key, value) for key, value in estimator.get_params(deep=False).items()}
-    if callable(estimator.graph):
-        parameters["graph"] = "precomputed"
+    if not isinstance(estimator.graph, str):
+        parameters["graph"] = STORED_GRAPH
     kinds = {kind: name for name, kind in ATTACHMENTS.items()}
     description = {
         "class": name,
@@ -123,8 +124,10 @@ def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
     arrays = _unpacked(content.training, ARRAYS, BLENDED)
     estimator = CLASSES[description["class"]]()
     parameters = {name: _parameter(value) for name, value in description["parameters"].items()}
-    estimator.set_params(**{"network": "s2gnn"} | parameters)  # releases before version 3 had the networks alone
     graph = Graph(_matrix("graph", arrays))
+    if parameters.get("graph") == STORED_GRAPH:
+        parameters["graph"] = graph
+    estimator.set_params(**{"network": "s2gnn"} | parameters)  # releases before version 3 had the networks alone
     features = _matrix("features", arrays)
     config = S2GNNConfig(**description["network"])
     n, n_networks = graph.n_nodes, int(description["n_networks"])

@@ -34,8 +34,8 @@ def save_estimator(
 
     The folder holds `model.safetensors` (weights), `training.npz` (features, graph and answers of the training rows,
     without pickles), `evidence.npz` (labels and evaluation, for the report), `estimator.json` and the model card
-    `README.md`. A graph made by a function is saved as a given graph: the loaded estimator has graph="precomputed" and
-    still answers for new rows.
+    `README.md`. A graph made by a function is saved as a given graph: the loaded estimator has that `Graph` as its
+    parameter and still answers for new rows.
 
     Args:
         estimator: fitted; call its `evaluate` before to have scores on the card and in the report.

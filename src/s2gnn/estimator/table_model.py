@@ -17,6 +17,7 @@ from s2gnn.estimator.classifier import S2GNNClassifier
 from s2gnn.estimator.evaluation import CardScore, Evaluation, classification_scores, regression_scores
 from s2gnn.estimator.folder import read_folder, save_estimator
 from s2gnn.estimator.regressor import S2GNNRegressor
+from s2gnn.estimator.training_graph import graph_kind
 from s2gnn.graphs import Graph
 from s2gnn.tables import EncodedTable, Identifiers, Table, TableEncoder, Task, row_name
 from s2gnn.tables.labels import class_names
@@ -65,9 +66,9 @@ class TableModel:
             parameters: of `S2GNNClassifier` or `S2GNNRegressor`.
         """
         if adjacency is not None:
-            parameters["graph"] = "precomputed"
+            parameters["graph"] = adjacency
         kind = S2GNNClassifier if table.task == "classify" else S2GNNRegressor
-        estimator = kind(**parameters).fit_table(table, adjacency)
+        estimator = kind(**parameters).fit_table(table)
         source, left_out = Path(table.source).name, table.columns.left_out
         return cls(estimator, table.label, table.task, source, table.missing, left_out, table.identifiers)
 
@@ -154,10 +155,12 @@ class TableModel:
     @property
     def graph_kind(self) -> str:
         """The graph in a few words."""
-        estimator = self.estimator
-        if estimator.graph == "precomputed":
-            return "given"
-        return f"{estimator.graph}, k = {min(estimator.k, estimator.graph_.n_nodes - 1)}"
+        kind = graph_kind(self.estimator.graph)
+        return (
+            "given"
+            if kind == "precomputed"
+            else f"{kind}, k = {min(self.estimator.k, self.estimator.graph_.n_nodes - 1)}"
+        )
 
     def label_counts(self) -> dict[str, float]:
         """The number of labelled rows of each class; the least, mean and greatest of quantities."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,9 @@ from s2gnn.graphs.knn import KNNInfo, gaussian_weights
 from s2gnn.graphs.neighbours import nearest_neighbours, nearest_rows
 from s2gnn.graphs.smooth import CANDIDATES_PER_NEIGHBOUR, SmoothInfo
 from s2gnn.nn.arguments import positive_integer
+
+GraphSource: TypeAlias = str | Callable[[Any], Any] | Graph | sp.sparray | sp.spmatrix
+"""One of `KINDS`, a function that makes the graph, or the graph itself."""
 
 KINDS = ("knn", "smooth", "precomputed")
 SMALLEST_LEARNED_WEIGHT = 1e-4
@@ -90,14 +93,15 @@ def _rows(indices: NDArray[np.int64], weights: NDArray[np.float64], n: int) -> s
 
 
 def training_graph(
-    kind: str | Callable[[Any], Any], X: Any, k: int, adjacency: Any = None, *, progress: bool = False
+    source: GraphSource, X: Any, k: int, adjacency: Any = None, *, progress: bool = False
 ) -> tuple[Graph, Attachment | None]:
-    """The graph of the rows of `X` (N, M), and how new rows are joined to it; see `S2GNNClassifier` for `kind` and `k`.
+    """The graph of the rows of `X` (N, M), and how new rows are joined to it.
 
-    The attachment is `None` if the rows of a given graph have equal features.
+    See `S2GNNClassifier` for `source`, its parameter `graph`, and `k`. The attachment is `None` if the rows of a given
+    graph have equal features.
     """
-    check_graph_arguments(kind, k, adjacency)
-    n, k = X.shape[0], positive_integer(k, "k")
+    check_graph_arguments(source, k, adjacency)
+    n, k, kind = X.shape[0], positive_integer(k, "k"), graph_kind(source)
     if kind == "knn":
         k, knn_infos = min(k, n - 1), list[KNNInfo]()
         graph = knn_graph(X, k, progress=progress, report=knn_infos.append)
@@ -108,19 +112,36 @@ def training_graph(
             raise InputError(f'a graph is learned from at least 3 rows, but X has {n}: use graph="knn"')
         graph = smooth_graph(X, k, progress=progress, report=smooth_infos.append)
         return graph, LearnedAttachment(CANDIDATES_PER_NEIGHBOUR * k, smooth_infos[0].theta)
-    if callable(kind):
-        graph = _as_graph(kind(X), n, "the return value of the function given as graph")
+    if callable(source):
+        graph = _as_graph(source(X), n, "the return value of the function given as graph")
     else:
-        graph = _as_graph(adjacency, n, "adjacency")
+        given, what = (adjacency, "adjacency") if isinstance(source, str) else (source, "graph")
+        graph = _as_graph(given, n, what)
     return graph, _comparable(X, min(k, n - 1), graph, progress) if varies(X) else None
 
 
-def check_graph_arguments(kind: str | Callable[[Any], Any], k: int, adjacency: Any) -> None:
+def is_graph(source: Any) -> bool:
+    """Whether `source` is a graph itself: a `Graph` or a SciPy sparse matrix."""
+    return isinstance(source, Graph) or sp.issparse(source)
+
+
+def graph_kind(source: GraphSource) -> str:
+    """One of `KINDS`, "precomputed" for a graph itself, or "function"."""
+    if isinstance(source, str):
+        return source
+    return "function" if callable(source) else "precomputed"
+
+
+def check_graph_arguments(source: GraphSource, k: int, adjacency: Any) -> None:
     """Raise unless the arguments of `training_graph` fit together."""
-    if not callable(kind) and kind not in KINDS:
-        raise InputError(f"graph is {kind!r}, but it must be one of {', '.join(KINDS)}, or a function of the features")
-    if (kind == "precomputed") != (adjacency is not None):
-        given = "it is missing: call fit(X, y, adjacency=A)" if adjacency is None else f"graph is {kind!r}: omit it"
+    if not callable(source) and not is_graph(source) and not (isinstance(source, str) and source in KINDS):
+        raise InputError(
+            f"graph is {source!r}, but it must be one of {', '.join(KINDS)}, a Graph, a SciPy sparse matrix, or a "
+            "function of the features"
+        )
+    if (isinstance(source, str) and source == "precomputed") != (adjacency is not None):
+        kind = repr(source) if isinstance(source, str) else f"a {type(source).__name__}"
+        given = "it is missing: call fit(X, y, adjacency=A)" if adjacency is None else f"graph is {kind}: omit it"
         raise InputError(f'the keyword adjacency of fit requires graph="precomputed", but {given}')
     positive_integer(k, "k")
 
@@ -134,9 +155,12 @@ def _comparable(X: Any, k: int, graph: Graph, progress: bool) -> GaussianAttachm
 
 
 def _as_graph(given: Any, n: int, what: str) -> Graph:
-    if not isinstance(given, Graph) and not sp.issparse(given):
+    if not is_graph(given):
         raise InputError(f"{what} is a {type(given).__name__}, but it must be a Graph or a SciPy sparse matrix")
     graph = given if isinstance(given, Graph) else Graph.from_scipy(given)
     if graph.n_nodes != n:
-        raise InputError(f"{what} has {graph.n_nodes} nodes, but X has {n} rows: a graph has one node per row")
+        raise InputError(
+            f"{what} has {graph.n_nodes} nodes, but X has {n} rows: a graph has one node per row. To cross-validate, "
+            "call evaluate(), which keeps all rows and hides labels"
+        )
     return graph

@@ -38,7 +38,7 @@ from s2gnn.estimator.training import (
     train_ensemble,
     weight_decay_for,
 )
-from s2gnn.estimator.training_graph import Attachment, check_graph_arguments, training_graph
+from s2gnn.estimator.training_graph import Attachment, GraphSource, check_graph_arguments, graph_kind, training_graph
 from s2gnn.graphs import Graph
 from s2gnn.learning import FitConfig
 from s2gnn.nn import S2GNN, S2GNNConfig
@@ -67,7 +67,7 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
     See `S2GNNClassifier` for parameters and attributes. A subclass defines what targets and outputs mean.
     """
 
-    graph: str | Callable[[Any], Any] = field(default="knn", kw_only=False)
+    graph: GraphSource = field(default="knn", kw_only=False)
     k: int = 10
     network: NetworkName = "blended"
     alpha: int = 4
@@ -110,12 +110,12 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         return self._fit(self._numbers(X, reset=True), y, adjacency)
 
-    def fit_table(self, table: EncodedTable, adjacency: Any = None) -> Self:
+    def fit_table(self, table: EncodedTable) -> Self:
         """`fit` on a table that was read from a file; `predict` takes data frames with the columns of its encoder."""
         self._use_encoder(table.encoder)
-        return self._fit(table.X, table.y, adjacency)
+        return self._fit(table.X, table.y)
 
-    def _fit(self, X: Any, y: Any, adjacency: Any) -> Self:
+    def _fit(self, X: Any, y: Any, adjacency: Any = None) -> Self:
         check_consistent_length(X, y)
         rows, targets = self._known_targets(y)
         self._check_parameters(X, len(rows), adjacency)
@@ -187,7 +187,7 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
     @property
     def _graph_depends_on_labels(self) -> bool:
         """Whether distances weight the columns by their importance: in k-NN graphs, unless the networks are alone."""
-        return self.graph == "knn" and self.network == "blended"
+        return graph_kind(self.graph) == "knn" and self.network == "blended"
 
     def _columns(self) -> Any:
         """The columns (N, M) that graphs which do not depend on labels are made of."""
@@ -229,9 +229,9 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
         check_fraction(self.validation_fraction)
         checked_device(self.device)
         number_of_networks(self.n_networks, X.shape[0], alone=True)
-        if adjacency is None and not varies(X):
-            raise InputError("every column of X is constant, so that rows cannot be distinguished: add features")
         check_graph_arguments(self.graph, self.k, adjacency)
+        if graph_kind(self.graph) != "precomputed" and not varies(X):
+            raise InputError("every column of X is constant, so that rows cannot be distinguished: add features")
 
     def train_networks(
         self,
@@ -378,7 +378,7 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
         if self.attachment_ is None:
             raise InputError(
                 f"row {row} of X was not in the training table, whose rows all have the same features, so that it "
-                "cannot be joined to the precomputed graph: fit again on a graph that has it as an unlabelled row"
+                "cannot be joined to the given graph: fit again on a graph that has it as an unlabelled row"
             )
 
     def _predicted(self, X: Any) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from s2gnn.estimator.blending import GraphGain
+from s2gnn.estimator.training_graph import graph_kind
 from s2gnn.graphs import edge_homophily
 from s2gnn.report import elements
 from s2gnn.report.columns import quantile_groups
@@ -31,7 +32,8 @@ def summary(model: ReportedModel) -> str:
     """What the model does, for the head of the page."""
     kind = "a quantity" if model.classes is None else f"one of {len(model.classes)} classes"
     what = kind if model.label is None else f"“{model.label}”, {kind},"
-    graph = "the given graph" if model.estimator.graph == "precomputed" else "a graph that connects similar rows"
+    given = graph_kind(model.estimator.graph) == "precomputed"
+    graph = "the given graph" if given else "a graph that connects similar rows"
     labelled = counted(model.estimator.n_labelled_, "labelled row")
     source = f" of {model.card.source}" if model.card and model.card.source else ""
     return (
