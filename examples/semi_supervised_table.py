@@ -66,7 +66,7 @@ def accuracy(method: Any, X: np.ndarray, y: np.ndarray, partial: np.ndarray) -> 
 
 def main(quick: bool) -> None:
     """Draw the labels a few times, and print the mean accuracy on the rows whose label was hidden."""
-    tables, draws = load_tables(), range(5)
+    tables, draws = load_tables(), range(20)
     if quick:
         tables, draws = {"wine": tables["wine"]}, range(1)
     scores: dict[str, list[float]] = {name: [] for name in methods(0)}

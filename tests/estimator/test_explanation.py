@@ -7,7 +7,7 @@ from scipy.stats import spearmanr
 from sklearn.datasets import load_wine
 
 from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor
-from s2gnn.estimator import TableModel, load_estimator, save_estimator
+from s2gnn.estimator import TableModel, explanation, load_estimator, save_estimator
 from s2gnn.tables import encode_table
 
 QUICK = {"max_epochs": 5, "n_networks": 1, "random_state": 0}
@@ -83,9 +83,25 @@ def test_a_loaded_model_explains_the_same(classifier, regressor, tmp_path):
         pd.testing.assert_frame_equal(loaded.explain(5).frame(), estimator.explain(5).frame())
 
 
+def test_many_rows_at_once_are_explained_as_one_by_one(classifier, regressor, monkeypatch):
+    monkeypatch.setattr(explanation, "VALUES_AT_ONCE", 3 * 4 * 178)  # three rows
+    rows = np.vstack([X[[5, 12]], X[[60, 61, 62]] * 1.01])
+    for estimator, features in ((classifier, rows), (regressor, rows[:, 1:])):
+        together = list(estimator.explain_rows(features))
+        assert [found.row for found in together] == [5, 12, None, None, None]
+        for found, row in zip(together, features, strict=True):
+            pd.testing.assert_frame_equal(found.frame(), estimator.explain(row).frame())
+        numbered = [found.frame() for found in estimator.explain_rows([5, 12])]
+        pd.testing.assert_frame_equal(pd.concat(numbered), pd.concat([found.frame() for found in together[:2]]))
+
+
 def test_what_cannot_be_explained(classifier):
     with pytest.raises(InputError, match="row is 178, but the training rows are 0 to 177"):
         classifier.explain(178)
+    with pytest.raises(InputError, match=r"row is 2.5, but the training rows"):
+        classifier.explain(2.5)
+    with pytest.raises(InputError, match="explain takes one row, but there are 2: use explain_rows"):
+        classifier.explain(X[:2])
     alone = S2GNNClassifier(network="s2gnn", **QUICK).fit(X, LABELS)
     with pytest.raises(InputError, match="networks alone .* cannot be explained"):
         alone.explain(3)

@@ -1,13 +1,14 @@
-"""Why an estimator predicts what it does for one row: members, labelled rows and columns."""
+"""Why an estimator predicts what it does for each row: members, labelled rows and columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import logit
 
@@ -16,7 +17,6 @@ from s2gnn.estimator.blending import SMALLEST_PROBABILITY
 from s2gnn.estimator.features import in_form_of
 from s2gnn.estimator.forest import Forest
 from s2gnn.estimator.members import Members
-from s2gnn.estimator.new_rows import FrozenDegrees
 from s2gnn.estimator.outputs import ClassOutputs
 from s2gnn.estimator.smoothing import new_row_weights, smoothing_weights
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MEMBERS = ("base predictor", "smoothing", "networks")
 SMALLEST_WEIGHT = 1e-6  # of a row relative to the largest, to be followed through the forests
+VALUES_AT_ONCE = 2**24  # of intermediate results
 
 
 @dataclass(frozen=True)
@@ -68,101 +69,130 @@ class Explanation:
 
 
 def explain(
-    estimator: TransductiveEstimator, row: int | None, features: Any, columns: Mapping[str, Sequence[int]]
-) -> Explanation:
-    """Explain the prediction for a training `row`, or for a new row.
+    estimator: TransductiveEstimator,
+    rows: NDArray[np.int64],
+    features: Any,
+    columns: Mapping[str, Sequence[int]],
+) -> Iterator[Explanation]:
+    """Explain the predictions for training rows and new rows, many in one pass.
 
     Args:
         estimator: fitted.
-        row: number of a training row; `None` for a new one.
-        features: the scaled columns of the row, (1, M).
+        rows: numbers of training rows, −1 for a new row, (Q,).
+        features: the scaled columns of the rows, (Q, M).
         columns: the features of each column to explain, by name.
     """
-    members, blend = estimator.members_, estimator.blend_
-    base = members.base
-    if base is None or blend is None:
+    if estimator.members_.base is None or estimator.blend_ is None:
         raise InputError('the networks alone (network="s2gnn") cannot be explained: fit with network="blended"')
-    predicted = members.predict_new(features) if row is None else members.predictions[:, [row]]
-    answers = blend.apply(predicted)[0]
-    classifies = isinstance(members.outputs, ClassOutputs)
-    place = int(answers.argmax())
-    shares = blend.shares(predicted)[:, 0, place]
-    targets = base.known[:, place] if classifies else estimator.targets_
-    if targets is None:
+    if estimator.targets_ is None:
         raise InputError("this model was saved by a release that did not store the labels: fit it again to explain it")
-    weights = _label_weights(members, blend.weights, row, features)
-    blended = float(np.dot(blend.weights, predicted[:, 0, place]))
-    return Explanation(
-        row,
-        estimator._named_answer(answers),
-        float(answers[place]) if classifies else None,
-        dict(zip(MEMBERS, shares.tolist(), strict=True)),
-        base.labelled,
-        weights * (targets - blended),
-        {} if members.attachment is None else _column_effects(estimator, features, columns, place),
-    )
+    smoothing_values = estimator.graph_.n_nodes * estimator.networks_[0].config.alpha
+    at_once = max(1, VALUES_AT_ONCE // max(smoothing_values, (len(columns) + 1) * features.shape[1]))
+    parts = (slice(start, start + at_once) for start in range(0, len(rows), at_once))
+    return (found for part in parts for found in _explained(estimator, rows[part], features[part], columns))
 
 
-def _label_weights(members: Members, weights: Sequence[float], row: int | None, features: Any) -> NDArray[np.float64]:
-    r"""How much each label counts in the blended prediction of a row, (n,).
+def _explained(
+    estimator: TransductiveEstimator, rows: NDArray[np.int64], features: Any, columns: Mapping[str, Sequence[int]]
+) -> Iterator[Explanation]:
+    members, blend, targets = estimator.members_, estimator.blend_, estimator.targets_
+    base = members.base
+    assert base is not None
+    assert blend is not None
+    assert targets is not None
+    new, each = rows < 0, np.arange(len(rows))
+    predicted = members.predictions[:, rows]  # (members, Q, answers)
+    if new.any():
+        predicted[:, new] = _predict_new(members, features[new])
+    answers = blend.apply(predicted)
+    classifies = isinstance(members.outputs, ClassOutputs)
+    places = answers.argmax(axis=1)
+    shares = blend.shares(predicted)[:, each, places]
+    blended = np.tensordot(blend.weights, predicted[:, each, places], 1)  # (Q,)
+    known = base.known[:, places].T if classifies else targets
+    influence = _label_weights(members, blend.weights, rows, features) * (known - blended[:, None])  # (Q, n)
+    effects: list[dict[str, float]] = [{} for _ in rows]
+    if members.attachment is not None:
+        effects = _column_effects(estimator, features, columns, places)
+    for line, row in enumerate(rows.tolist()):
+        yield Explanation(
+            None if row < 0 else row,
+            estimator._named_answer(answers[line]),
+            float(answers[line, places[line]]) if classifies else None,
+            dict(zip(MEMBERS, shares[:, line].tolist(), strict=True)),
+            base.labelled,
+            influence[line],
+            effects[line],
+        )
+
+
+def _label_weights(
+    members: Members, weights: Sequence[float], rows: NDArray[np.int64], features: Any
+) -> NDArray[np.float64]:
+    r"""How much each label counts in the blended prediction of each row, (Q, n).
 
     Smoothing is linear in labels Y and base predictions Z, and forests are linear in Y for given trees. A base
     prediction Z = W Y is followed through the forests, so that label j counts
     :math:`w_{base} W_{ij} + w_{smooth} (k_j + \sum_u z_u W_{uj})`.
     """
-    base, signal = members.base, members.smoothed
+    base, new = members.base, np.flatnonzero(rows < 0)
     assert base is not None
-    assert signal is not None
-    alpha, epsilon = members.trained.networks[0].config.alpha, members.smoothing_epsilon
-    own = 0.0  # weight of the new row's base prediction in its smoothed signal
-    if row is None:
-        rows, of_own = new_row_weights(members.edges(features), FrozenDegrees.of(members.graph, alpha, epsilon))
-        start, own = rows.toarray()[0], float(of_own[0])
-    else:
-        start = np.zeros(members.graph.n_nodes)
-        start[row] = 1.0
-    of_known, of_rows = smoothing_weights(start, members.graph, base.labelled, alpha=alpha, epsilon=epsilon)
+    start, own = np.zeros((len(rows), members.graph.n_nodes)), np.zeros(len(rows))
+    trained = np.flatnonzero(rows >= 0)
+    start[trained, rows[trained]] = 1.0
+    if len(new):  # own: the weight of a new row's base prediction in its smoothed signal
+        received, own[new] = new_row_weights(members.edges(features[new]), members.smoothing_degrees)
+        start[new] = received.toarray()
+    of_known, of_rows = smoothing_weights(
+        start,
+        members.graph,
+        base.labelled,
+        alpha=members.trained.networks[0].config.alpha,
+        epsilon=members.smoothing_epsilon,
+    )
     if isinstance(members.outputs, ClassOutputs):
-        total = of_known.sum() + of_rows.sum() + own  # predictions are divided by it
-        scale = 1 / total if total > 0 else 1.0
-        of_known, of_rows, own = scale * of_known, scale * of_rows, scale * own
+        total = of_known.sum(axis=1) + of_rows.sum(axis=1) + own  # predictions are divided by it
+        scale = np.divide(1.0, total, out=np.ones_like(total), where=total > 0)
+        of_known, of_rows, own = scale[:, None] * of_known, scale[:, None] * of_rows, scale * own
     else:  # errors of the base predictor at labelled rows are smoothed, and added to the row's base prediction
         of_rows = np.zeros_like(of_rows)
-        of_rows[base.labelled] = -of_known
-        own = 1.0
+        of_rows[:, base.labelled] = -of_known
+        own = np.ones_like(own)
     of_rows = weights[1] * of_rows
     own = weights[0] + weights[1] * own
-    if row is not None:
-        of_rows[row] += own
+    of_rows[trained, rows[trained]] += own[trained]
+    of_rows[np.abs(of_rows) <= SMALLEST_WEIGHT * np.abs(of_rows).max(axis=1, keepdims=True)] = 0.0
+    followed = np.flatnonzero(of_rows.any(axis=0))
+    through = sp.csr_array(of_rows[:, followed])
+    of_new = sp.csr_array((own[new], (new, np.arange(len(new)))), shape=(len(rows), len(new)))
     forests = [learner for learner in base.predictor.learners.values() if isinstance(learner, Forest)]
-    result = weights[1] * of_known
-    followed = np.flatnonzero(np.abs(of_rows) > SMALLEST_WEIGHT * np.abs(of_rows).max(initial=0.0))
     labelled = members.features[base.labelled]
+    result = weights[1] * of_known
     for forest in forests:
-        through = forest.label_weights(members.features[followed], of_rows[followed], labelled)
-        if row is None:
-            through = through + forest.label_weights(features, np.array([own]), labelled)
-        result = result + through / len(forests)
+        result = result + forest.label_weights(members.features[followed], through, labelled) / len(forests)
+        result = result + forest.label_weights(features[new], of_new, labelled) / len(forests)
     return np.asarray(result)
 
 
 def _column_effects(
-    estimator: TransductiveEstimator, features: Any, columns: Mapping[str, Sequence[int]], place: int
-) -> dict[str, float]:
-    """The answer in log-odds, or the value, minus that with each column replaced by its mean."""
+    estimator: TransductiveEstimator, features: Any, columns: Mapping[str, Sequence[int]], places: NDArray[np.int64]
+) -> list[dict[str, float]]:
+    """For each row the answer in log-odds, or the value, minus that with each column replaced by its mean."""
     members = estimator.members_
     dense = features.toarray() if hasattr(features, "toarray") else np.asarray(features)
     means = np.asarray(members.features.mean(axis=0)).reshape(-1)
-    changed = np.repeat(dense, len(columns) + 1, axis=0)
+    changed = np.repeat(dense[:, None], len(columns) + 1, axis=1)  # (Q, columns + 1, M)
     for line, own in enumerate(columns.values(), start=1):
-        changed[line, list(own)] = means[list(own)]
-    answers = np.concatenate(
-        [
-            estimator._answers(members.predict_new(in_form_of(changed[start : start + at_once], members.features)))
-            for at_once in [members.rows_at_once]
-            for start in range(0, len(changed), at_once)
-        ]
-    )[:, place]
+        changed[:, line, list(own)] = means[list(own)]
+    predicted = _predict_new(members, in_form_of(changed.reshape(-1, dense.shape[1]), members.features))
+    answers = estimator._answers(predicted).reshape(len(places), len(columns) + 1, -1)
+    answers = np.take_along_axis(answers, places[:, None, None], axis=2)[:, :, 0]
     if isinstance(members.outputs, ClassOutputs):
         answers = logit(np.clip(answers, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
-    return dict(zip(columns, (answers[0] - answers[1:]).tolist(), strict=True))
+    return [dict(zip(columns, effects, strict=True)) for effects in (answers[:, :1] - answers[:, 1:]).tolist()]
+
+
+def _predict_new(members: Members, features: Any) -> NDArray[np.float64]:
+    """The predictions (members, Q, answers) for any number of new rows (Q, M)."""
+    blocks = members.blocks(features.shape[0])
+    return np.concatenate([members.predict_new(features[block]) for block in blocks], axis=1)

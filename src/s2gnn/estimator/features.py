@@ -82,6 +82,11 @@ class SeenRows:
         """The group of each row of `X` (Q, M), −1 for a new row, (Q,)."""
         return np.array([self._numbers.get(digest, -1) for digest in _digests(X)], dtype=np.int64)
 
+    def first(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The first row of each of `groups` (Q,), −1 for a new row, (Q,)."""
+        firsts = np.unique(self.groups, return_index=True)[1]
+        return np.where(groups < 0, -1, firsts[groups])
+
     def means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """The mean of `values` (N, C) over the rows of each group, (number of groups, C)."""
         sums = np.zeros((len(self._numbers), values.shape[1]))

@@ -89,15 +89,26 @@ class Forest:
             at[tree] = node
         return at
 
-    def label_weights(self, X: Any, weights: NDArray[np.float64], labelled: Any) -> NDArray[np.float64]:
-        """How much the labels of the rows `labelled` (n, M) count in the `weights` (Q,) times predictions for X (Q, M).
+    def label_weights(self, X: Any, weights: sp.csr_array, labelled: Any) -> NDArray[np.float64]:
+        """How much the labels of the rows `labelled` (n, M) count in `weights` (R, Q) times predictions for X (Q, M).
 
         A leaf predicts about the mean of the labelled rows in it; the trees drew these rows at random.
+
+        Returns:
+            The weights of the labels, (R, n).
         """
-        total = np.zeros(labelled.shape[0])
-        for of_rows, of_labelled in zip(self.leaves(X), self.leaves(labelled), strict=True):
-            mass = np.bincount(of_rows, weights, minlength=len(self.feature))
-            total += (mass / np.maximum(np.bincount(of_labelled, minlength=len(self.feature)), 1))[of_labelled]
+        total = np.zeros((weights.shape[0], labelled.shape[0]))
+        leaves = self.leaves(labelled)  # (trees, n)
+        at_once = max(1, VALUES_AT_ONCE // len(self.roots))
+        for start in range(0, X.shape[0], at_once):
+            part = weights[:, start : start + at_once]
+            for of_rows, of_labelled in zip(self.leaves(X[start : start + at_once]), leaves, strict=True):
+                occupied, place, counts = np.unique(of_labelled, return_inverse=True, return_counts=True)
+                column = np.minimum(np.searchsorted(occupied, of_rows), len(occupied) - 1)
+                share = np.where(occupied[column] == of_rows, 1 / counts[column], 0.0)
+                pointers = np.arange(len(of_rows) + 1)
+                means = sp.csr_array((share, column, pointers), shape=(len(of_rows), len(occupied)))
+                total += (part @ means).toarray()[:, place]
         result: NDArray[np.float64] = total / len(self.roots)
         return result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -168,12 +169,17 @@ class Members:
             return features
         return self.base.weighted_columns(features) if self.weighted else self.base.normal_scores.apply(features)
 
-    @property
-    def rows_at_once(self) -> int:
-        """The number of new rows whose intermediate results fit into memory."""
+    def blocks(self, n: int) -> Iterator[slice]:
+        """The parts of `n` new rows for `predict_new`, whose intermediate results fit into memory."""
         config = self.trained.networks[0].config
         width = max(config.in_channels, config.hidden_channels, config.out_channels)
-        return max(1, VALUES_AT_ONCE // ((config.alpha + 1) * width))
+        at_once = max(1, VALUES_AT_ONCE // ((config.alpha + 1) * width))
+        return (slice(start, min(start + at_once, n)) for start in range(0, n, at_once))
+
+    @cached_property
+    def smoothing_degrees(self) -> FrozenDegrees:
+        """The degrees of the training rows in smoothing."""
+        return FrozenDegrees.of(self.graph, self.trained.networks[0].config.alpha, self.smoothing_epsilon)
 
     @cached_property
     def _trained_columns(self) -> Any:
@@ -185,7 +191,7 @@ class Members:
         return self.attachment.edges(self._trained_columns, self.graph.degrees, self.graph_columns(features))
 
     def predict_new(self, features: Any) -> NDArray[np.float64]:
-        """The predictions (members, Q, answers) for new rows (Q, M), at most `rows_at_once`."""
+        """The predictions (members, Q, answers) for the new rows (Q, M) of one of `blocks`."""
         edges = self.edges(features)
         if self.base is None or self.smoothed is None:
             logits = logits_of_new(self.frozen, self.network_input, features, edges)
@@ -193,6 +199,5 @@ class Members:
         base = self.base.predict(features)
         network_input = self.base.network_input(features, self.outputs.network_inputs(base))
         logits = logits_of_new(self.frozen, self.network_input, network_input, edges)
-        degrees = FrozenDegrees.of(self.graph, self.trained.networks[0].config.alpha, self.smoothing_epsilon)
-        signal = smoothed_new(self.outputs.smoothing_start(base), self.smoothed, edges, degrees)
+        signal = smoothed_new(self.outputs.smoothing_start(base), self.smoothed, edges, self.smoothing_degrees)
         return np.stack([base, self.outputs.from_smoothed(signal, base), self.outputs.from_networks(logits)])

@@ -45,35 +45,35 @@ def smoothed(
 
 
 def smoothing_weights(
-    row: NDArray[np.float64], graph: Graph, labelled: NDArray[np.int64], *, alpha: int, epsilon: float
+    rows: NDArray[np.float64], graph: Graph, labelled: NDArray[np.int64], *, alpha: int, epsilon: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    r"""The weights of known values and signal in a combination of smoothed rows: `smoothed` read backwards.
+    r"""The weights of known values and signal in combinations of smoothed rows: `smoothed` read backwards.
 
-    The smoothed signal is linear: for weights r of rows, :math:`r^\top F = k^\top Y + z^\top Z`. S is symmetric, so
-    the steps of `smoothed` in reverse order give k and z exactly, in as many products with the graph.
+    The smoothed signal is linear: for weights R of rows, :math:`R F = K Y + W Z`. S is symmetric, so the steps of
+    `smoothed` in reverse order give K and W exactly, in as many products with the graph.
 
     Args:
-        row: r, (N,); 1 at one row for the weights of its own smoothed signal.
+        rows: R, (Q, N); 1 at one row for the weights of its own smoothed signal.
         graph: of the rows.
         labelled: the rows that keep their values, (n,).
         alpha: highest Hadamard power.
         epsilon: weight of a row itself.
 
     Returns:
-        k (n,) and z (N,).
+        K (Q, n) and W (Q, N).
     """
     operator = SobolevOperator(graph, alpha=alpha, epsilon=epsilon, dtype=torch.float64)
-    rows, g = torch.from_numpy(labelled), torch.from_numpy(row)[:, None].clone()
-    of_known, of_signal = torch.zeros(len(labelled), 1, dtype=torch.float64), torch.zeros_like(g)
+    kept, g = torch.from_numpy(labelled), torch.from_numpy(np.ascontiguousarray(rows.T))  # g: (N, Q)
+    of_known, of_signal = torch.zeros(len(labelled), len(rows), dtype=torch.float64), torch.zeros_like(g)
     with torch.no_grad():
         for _ in range(STEPS):
-            of_known += g[rows]
-            g[rows] = 0.0
+            of_known += g[kept]
+            g[kept] = 0.0
             of_signal += (1 - AMOUNT) * g
             g = AMOUNT * operator.propagate(g).mean(dim=0)
-    of_known += g[rows]
-    g[rows] = 0.0
-    return np.asarray(of_known[:, 0].numpy()), np.asarray((of_signal + g)[:, 0].numpy())
+    of_known += g[kept]
+    g[kept] = 0.0
+    return np.asarray(of_known.T.numpy()), np.asarray((of_signal + g).T.numpy())
 
 
 def new_row_weights(edges: sp.csr_array, degrees: FrozenDegrees) -> tuple[sp.csr_array, NDArray[np.float64]]:

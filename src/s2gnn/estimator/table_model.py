@@ -101,8 +101,8 @@ class TableModel:
         if self.identifiers is not None and self.identifiers.column in table.columns:
             column, own = self.identifiers.column, table.column(self.identifiers.column).tolist()
         trained = [row_name(self.identifiers, row) for row in range(len(self.estimator.seen_rows_.groups))]
-        for row, name in zip(features, own, strict=True):
-            found = self.estimator._explained(row[None], self.encoder.features_of)
+        explained = self.estimator._explained(features, self.encoder.features_of)
+        for found, name in zip(explained, own, strict=True):
             frame = found.frame(most, trained)
             frame.insert(0, column, name)
             frame.insert(1, f"predicted_{self.label}", found.prediction)
