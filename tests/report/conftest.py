@@ -8,6 +8,7 @@ import pytest
 
 from s2gnn.estimator import TableModel
 from s2gnn.report.baselines import compare
+from s2gnn.report.explanation_section import explain_rows
 from s2gnn.report.model import load_model
 from s2gnn.report.page import edge_stability, model_layout, report_page, report_sections
 from s2gnn.tables import encode_table, read_table
@@ -54,11 +55,18 @@ def as_of_an_early_release(model):
 def reported(folder):
     """The model of a folder, what its report measures, and the report."""
     model = load_model(folder)
-    layout, comparison, stability = model_layout(model), compare(model), edge_stability(model)
-    sections = report_sections(model, layout, comparison, stability)
+    layout, explained = model_layout(model), explain_rows(model)
+    comparison, stability = compare(model), edge_stability(model)
+    sections = report_sections(model, layout, comparison, explained, stability)
     page = report_page(model, layout, sections)
     return SimpleNamespace(
-        model=model, layout=layout, comparison=comparison, stability=stability, sections=sections, page=page
+        model=model,
+        layout=layout,
+        comparison=comparison,
+        explained=explained,
+        stability=stability,
+        sections=sections,
+        page=page,
     )
 
 

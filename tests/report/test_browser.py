@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from s2gnn.report.explanation_section import in_words
+
 CONTRAST = """
 (() => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -133,6 +135,21 @@ def test_predictions_are_paged_sorted_and_searched(browser, page, classifier):
     assert set(browser.run(COLUMN.format(1))) == {"setosa"}
     browser.run("{" + search.format("row 17") + "box.dispatchEvent(new Event('input')); }")
     assert browser.run(COLUMN.format(0)) == ["17"]
+    assert browser.complaints() == []
+
+
+def test_why_opens_the_explanation_of_a_row(browser, page, classifier):
+    browser.open(page, width=390)
+    why = "document.querySelector('#predictions-table tbody button')"
+    assert browser.run(f"{why}.textContent") == "why"
+    browser.run(f"{why}.click()")
+    expected = in_words(classifier.model, classifier.explained)[0]
+    shown = browser.run("document.querySelector('.opened').innerText").split()
+    assert shown == " ".join(" ".join([heading, *lines]) for heading, lines in expected.listed()).split()
+    assert browser.run(f"{why}.ariaExpanded") == "true"
+    assert browser.run("document.documentElement.scrollWidth") == 390
+    browser.run(f"{why}.click()")
+    assert browser.run("document.querySelector('.opened')") is None
     assert browser.complaints() == []
 
 

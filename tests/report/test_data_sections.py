@@ -2,6 +2,7 @@ import re
 
 import numpy as np
 
+from s2gnn.labelling import suggest
 from s2gnn.report.data_sections import data_section, graph_section, labelling_section, row_texts, summary
 from tests.report.conftest import as_of_an_early_release, changed
 from tests.report.test_elements import plain
@@ -58,11 +59,12 @@ def test_uncertain_rows_are_counted_among_the_unlabelled(classifier):
     confidence[model.unlabelled[:3]] = 0.4, 0.594, 0.596  # the last one reads 60 %
     uncertain = with_confidence(model, confidence)
     section = labelling_section(uncertain, np.arange(150))
-    row = model.unlabelled[0] + 1
-    assert section.key == f"row {row}"
+    row = suggest(uncertain.estimator, 1)[0]
+    assert section.key == f"row {row + 1}"
+    best, second = (f"“{name}” with {round(100 * share)} %" for name, share in uncertain.likely_classes(row))
     assert plain(section.finding) == (
-        f"The model is least certain about row {row}: “setosa” with 40 % or “versicolor” with 30 %. Of the 120 "
-        "unlabelled rows, 2 (2 %) are predicted with less than 60 % confidence."
+        f"Begin with row {row + 1}: {best} or {second}. Of the 120 unlabelled rows, 2 (2 %) are predicted with less "
+        "than 60 % confidence."
     )
     older = labelling_section(as_of_an_early_release(uncertain), np.arange(150))
     assert plain(older.finding).endswith("Of the 150 rows, 4 (3 %) are predicted with less than 60 % confidence.")

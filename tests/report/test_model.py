@@ -6,6 +6,7 @@ import pytest
 from s2gnn import InputError, S2GNNClassifier
 from s2gnn.estimator import load_estimator, save_estimator
 from s2gnn.estimator.folder import EVIDENCE
+from s2gnn.labelling import suggest
 from s2gnn.report.model import load_model
 from tests.cli.tables import IRIS
 
@@ -27,12 +28,11 @@ def test_the_values_of_the_table_come_back(classifier, table):
     assert model.columns[model.informative_columns[0]].name in ("petal length", "petal width [cm]")
 
 
-def test_rows_to_label_have_the_lowest_confidence(classifier, table):
+def test_rows_to_label_are_those_that_s2gnn_label_suggests(classifier, table):
     model = classifier.model
     unlabelled = np.array([row["species"] == "" for row in table])
     np.testing.assert_array_equal(model.unlabelled, np.flatnonzero(unlabelled))
-    confidence = model.estimator.label_distributions_.max(axis=1)
-    np.testing.assert_allclose(confidence[model.rows_to_label], np.sort(confidence[unlabelled])[:12])
+    np.testing.assert_array_equal(model.rows_to_label, suggest(model.estimator, 12))
     (best, probability), (_, other) = model.likely_classes(model.rows_to_label[0])
     assert best == model.estimator.transduction_[model.rows_to_label[0]]
     assert [probability, other] == np.sort(model.predictions[model.rows_to_label[0]])[:0:-1].tolist()

@@ -8,13 +8,26 @@ import scipy.sparse as sp
 from s2gnn import Graph, S2GNNClassifier
 from s2gnn.estimator import Evaluation, ModelCard
 from s2gnn.report.columns import Column
+from s2gnn.report.explanation_section import explain_rows
 from s2gnn.report.model import ReportedModel
 from s2gnn.report.page import model_layout, report_page, report_sections
 from s2gnn.tables import Identifiers
 from tests.pages import Outline
 from tests.report.conftest import as_of_an_early_release
 
-SECTIONS = ["data", "graph", "accuracy", "calibration", "comparison", "next", "rows", "noise", "branches", "training"]
+SECTIONS = [
+    "data",
+    "graph",
+    "accuracy",
+    "calibration",
+    "comparison",
+    "next",
+    "why",
+    "rows",
+    "noise",
+    "branches",
+    "training",
+]
 
 
 def check_self_contained(text):
@@ -49,11 +62,11 @@ def test_a_regressor(regressor):
 
 def test_an_older_folder(classifier):
     model = as_of_an_early_release(classifier.model)
-    sections = report_sections(model, classifier.layout, None, classifier.stability)
+    sections = report_sections(model, classifier.layout, None, explain_rows(model), classifier.stability)
     text = report_page(model, classifier.layout, sections)
     check_self_contained(text)
     assert text.count("This folder contains no labels") == 1
-    assert not {"calibration", "comparison"} & {section.anchor for section in sections}
+    assert not {"calibration", "comparison", "why"} & {section.anchor for section in sections}
     assert "known" not in re.findall(r'class="points ([^"]*)"', text)
 
 
@@ -64,7 +77,8 @@ def test_texts_of_the_table_are_escaped(classifier):
     card = ModelCard(source=evil, command=evil, left_out={evil: evil}, missing={evil: 1}, identifiers=named)
     model = replace(classifier.model, label=evil, columns=columns, card=card)
     model.__dict__["classes"] = (evil, "b", "c")
-    sections = report_sections(model, classifier.layout, classifier.comparison, classifier.stability)
+    explained, stability = classifier.explained, classifier.stability
+    sections = report_sections(model, classifier.layout, classifier.comparison, explained, stability)
     page = Outline(report_page(model, classifier.layout, sections))
     assert [attrs.get("type") for tag, attrs in page.seen if tag == "script"] == ["application/json", None]
     assert "img" not in [tag for tag, _ in page.seen]
@@ -90,7 +104,7 @@ def large():
 
 def test_a_hundred_thousand_rows_are_a_page_of_less_than_five_megabytes(large, classifier):
     layout = model_layout(large)
-    text = report_page(large, layout, report_sections(large, layout, classifier.comparison, classifier.stability))
+    text = report_page(large, layout, report_sections(large, layout, classifier.comparison, {}, classifier.stability))
     page = check_self_contained(text)
     assert len(text.encode()) < 5 * 2**20
     assert [tag for tag, _ in page.seen].count("title") == 1 + len(layout.rows) == 1_501

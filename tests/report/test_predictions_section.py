@@ -52,15 +52,17 @@ def test_of_many_rows_the_least_certain_are_listed(classifier, monkeypatch):
     expected = np.sort(classifier.model.uncertainty)[-10:]
     np.testing.assert_allclose(np.sort(classifier.model.uncertainty[rows]), expected)
     assert (
-        "10 of the 150 rows are listed, those with the least certain" in predictions_section(classifier.model).finding
+        "10 of the 150 rows are listed, those with the least certain"
+        in predictions_section(classifier.model, {}).finding
     )
 
 
 def test_hostile_values_stay_within_the_data(patients):
     evil = "</script><script>alert(1)</script><!--"
-    section = predictions_section(named(patients, [evil] * 150))
+    section = predictions_section(named(patients, [evil] * 150), {3: [(evil, [evil])]})
     (content,) = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', section.figure, re.DOTALL)
     assert json.loads(content)["rows"][0][0] == evil
+    assert json.loads(content)["why"] == {"4": [[evil, [evil]]]}
     assert section.figure.count("<script") == section.figure.count("</script") == 1
 
 

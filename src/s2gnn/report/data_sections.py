@@ -225,11 +225,10 @@ def labelling_section(model: ReportedModel, drawn: NDArray[np.int64]) -> Section
             why = "Every row is labelled."
         return Section(*name, "nothing", why, "Otherwise the rows most worth labelling would be listed here.")
     row = int(model.rows_to_label[0])
-    finding = f"The model is least certain about {model.row_name(row)}: "
     if model.classes is None:
-        finding += (
-            f"it predicts {model.predictions[row, 0]:.4g}, the mean of estimates with a standard deviation of "
-            f"{model.uncertainty[row]:.3g}."
+        finding = (
+            f"The model is least certain about {model.row_name(row)}: it predicts {model.predictions[row, 0]:.4g}, the "
+            f"mean of estimates with a standard deviation of {model.uncertainty[row]:.3g}."
         )
         reading = (
             "The rows with an unknown value whose estimates differ most; actual errors are usually larger than these "
@@ -238,10 +237,10 @@ def labelling_section(model: ReportedModel, drawn: NDArray[np.int64]) -> Section
         )
     else:
         likely = " or ".join(f"“{best}” with {percent(probability)}" for best, probability in model.likely_classes(row))
-        finding += f"{likely}. {_uncertain_share(model)}"
+        finding = f"Begin with {model.row_name(row)}: {likely}. {_uncertain_share(model)}"
         reading = (
-            "The unlabelled rows with the lowest confidence. Labelling one of these usually helps the model more than "
-            "labelling a row it is certain about."
+            "The unlabelled rows whose labels are expected to change the predictions of the rows around them most: "
+            "uncertain ones with many unlabelled neighbours, spread over the graph. s2gnn label suggests the same rows."
         )
     reading += f" The {'row numbers' if model.identifiers is None else 'identifiers'} link to the graph."
     return Section(*name, model.row_name(row), finding, reading, _rows_to_label_table(model, drawn), wide=True)

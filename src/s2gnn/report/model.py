@@ -11,6 +11,7 @@ from s2gnn.estimator import ModelCard, S2GNNClassifier, TableModel
 from s2gnn.estimator.card import Estimator
 from s2gnn.estimator.folder import read_folder
 from s2gnn.estimator.table_model import EXTRA
+from s2gnn.labelling.strategies import Known, suggest_rows
 from s2gnn.report.columns import Column, columns_of, quantile_groups, variance_explained
 from s2gnn.report.elements import shortened
 from s2gnn.tables import Identifiers, row_name
@@ -102,7 +103,15 @@ class ReportedModel:
 
     @cached_property
     def rows_to_label(self) -> NDArray[np.int64]:
-        """The unlabelled rows with the most uncertain predictions, most uncertain first."""
+        """The unlabelled rows to label next, most useful first.
+
+        For classes, those that `s2gnn label` suggests; for values, those with the most uncertain predictions.
+        """
+        if isinstance(self.estimator, S2GNNClassifier):
+            labelled = (
+                self.estimator.labelled_ if self.estimator.labelled_ is not None else np.array([], dtype=np.int64)
+            )
+            return suggest_rows(Known(self.estimator.graph_, labelled, self.predictions), ROWS_TO_LABEL)
         if self.uncertainty is None:
             return np.array([], dtype=np.int64)
         return self.unlabelled[np.argsort(-self.uncertainty[self.unlabelled], kind="stable")][:ROWS_TO_LABEL]

@@ -1,11 +1,12 @@
 """The report as one HTML page."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from s2gnn.analysis import NoiseStability, branch_shares
+from s2gnn.estimator.explanation import Explanation
 from s2gnn.estimator.stability import estimator_stability
 from s2gnn.files import write_atomically
 from s2gnn.progress import progress_bar
@@ -15,6 +16,7 @@ from s2gnn.report.calibration_section import calibration_bins, calibration_secti
 from s2gnn.report.comparison_section import comparison_section
 from s2gnn.report.data_sections import data_section, graph_section, labelling_section, row_values, summary
 from s2gnn.report.elements import Section, counted, escaped, listed
+from s2gnn.report.explanation_section import explain_rows, explanation_section, in_words
 from s2gnn.report.graph_layout import GraphLayout, lay_out
 from s2gnn.report.model import ReportedModel, load_model
 from s2gnn.report.network_sections import branches_section, noise_section, training_section
@@ -45,10 +47,10 @@ def write_report(folder: str | Path, path: str | Path, *, progress: bool = False
     with progress_bar("measuring the model", shown=progress) as show:
         layout = model_layout(model)
         show(0.2)
-        comparison = compare(model, lambda share: show(0.2 + 0.4 * share))
-        show(0.6)
-        stability = edge_stability(model, lambda share: show(0.6 + 0.4 * share))
-    sections = report_sections(model, layout, comparison, stability)
+        comparison = compare(model, lambda share: show(0.2 + 0.3 * share))
+        explained = explain_rows(model, lambda share: show(0.5 + 0.2 * share))
+        stability = edge_stability(model, lambda share: show(0.7 + 0.3 * share))
+    sections = report_sections(model, layout, comparison, explained, stability)
     write_atomically(path, report_page(model, layout, sections).encode())
     return sections
 
@@ -72,10 +74,15 @@ def edge_stability(
 
 
 def report_sections(
-    model: ReportedModel, layout: GraphLayout, comparison: Comparison | None, stability: NoiseStability | None
+    model: ReportedModel,
+    layout: GraphLayout,
+    comparison: Comparison | None,
+    explained: Mapping[int, Explanation],
+    stability: NoiseStability | None,
 ) -> tuple[Section, ...]:
     """The sections in the order of the page; calibration and comparison only if there are hidden labels."""
-    estimator, hidden = model.estimator, model.estimator.evaluation_
+    estimator, hidden, words = model.estimator, model.estimator.evaluation_, in_words(model, explained)
+    why = explanation_section(model, explained, words)
     on_hidden_labels = []
     if hidden is not None and model.classes is not None:
         bins = calibration_bins(hidden.answers.max(axis=1), hidden.predicted == hidden.targets)
@@ -89,7 +96,8 @@ def report_sections(
         accuracy_section(model),
         *on_hidden_labels,
         labelling_section(model, layout.rows),
-        predictions_section(model),
+        *(() if why is None else (why,)),
+        predictions_section(model, {row: found.listed() for row, found in words.items()}),
         noise_section(stability),
         branches_section(branch_shares(estimator), equal_weights=len(weights) > 0 and np.ptp(weights) == 0),
         training_section(model),

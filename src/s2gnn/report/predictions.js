@@ -1,7 +1,7 @@
 (() => {
   const source = document.getElementById("predictions-data");
   if (!source) return;
-  const { file, names, kinds, label, hidden, rows } = JSON.parse(source.textContent);
+  const { file, names, kinds, label, hidden, rows, why } = JSON.parse(source.textContent);
   const part = (name) => document.getElementById(`predictions-${name}`);
   const [table, search, filter, place] = ["table", "search", "filter", "place"].map(part);
   const PER_PAGE = 25;
@@ -14,6 +14,8 @@
     filters["labelled rows"] = (row) => row[label] !== null;
     if (hidden !== null && kinds[label] === "text") filters["wrong while hidden"] = wrong;
   }
+  const rowColumn = names.indexOf("row", kinds[0] === "text" ? 1 : 0);
+  const explains = Object.keys(why).length > 0;
   let sorted = { column: null, down: false };
   let first = 0;
   let shown = [];
@@ -26,6 +28,34 @@
     return kind === "number" && !Number.isInteger(value) ? String(Number(value.toPrecision(5))) : String(value);
   };
   const compare = (a, b) => (typeof a === "number" ? a - b : collator.compare(a, b));
+
+  const opener = (line, reasons) => {
+    const cell = element("td", "");
+    if (!reasons) return cell;
+    const button = element("button", "why", { type: "button", ariaExpanded: "false" });
+    let opened = null;
+    button.addEventListener("click", () => {
+      if (opened) {
+        opened.remove();
+        opened = null;
+      } else {
+        opened = document.createElement("tr");
+        const content = element("td", "", { colSpan: names.length + 1, className: "opened" });
+        for (const [heading, items] of reasons) {
+          const list = document.createElement("ul");
+          list.append(...items.map((item) => element("li", item)));
+          const block = document.createElement("div");
+          block.append(element("b", heading), list);
+          content.append(block);
+        }
+        opened.append(content);
+        line.after(opened);
+      }
+      button.ariaExpanded = String(opened !== null);
+    });
+    cell.append(button);
+    return cell;
+  };
 
   const draw = () => {
     table.tHead.replaceChildren(document.createElement("tr"));
@@ -43,10 +73,12 @@
       head.append(button);
       table.tHead.rows[0].append(head);
     });
+    if (explains) table.tHead.rows[0].append(element("td", ""));
     table.tBodies[0].replaceChildren(
       ...shown.slice(first, first + PER_PAGE).map((row) => {
         const line = document.createElement("tr");
         line.append(...row.map((value, n) => element("td", written(value, kinds[n]), { className: `of-${kinds[n]}` })));
+        if (explains) line.append(opener(line, why[row[rowColumn]]));
         return line;
       }),
     );
@@ -60,7 +92,6 @@
   const update = () => {
     const words = search.value.toLowerCase().trim();
     const number = Number(words.replace(/^row\s+/, ""));
-    const rowColumn = names.indexOf("row", kinds[0] === "text" ? 1 : 0);
     const fits = filters[filter.value];
     shown = rows.filter(
       (row, n) => fits(row) && (!words || texts[n].includes(words) || row[rowColumn] === number),

@@ -1,6 +1,7 @@
 """The section with the prediction for every row: a table to sort, to search and to download."""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,8 @@ CONTROLS = """<div class="controls">
 <noscript><p>Sorting and searching this table needs JavaScript, which is switched off.</p></noscript>"""
 
 
-def predictions_section(model: ReportedModel) -> Section:
-    """The predictions of all rows, or of the 20,000 that are the least certain."""
+def predictions_section(model: ReportedModel, why: Mapping[int, Sequence[tuple[str, Sequence[str]]]]) -> Section:
+    """The predictions of all rows, or of the 20,000 that are the least certain; `why` has explanations by row."""
     rows = listed_rows(model)
     finding = f"{counted(len(rows), 'row')} with label and prediction."
     if len(rows) < model.n_rows:
@@ -40,7 +41,11 @@ def predictions_section(model: ReportedModel) -> Section:
         reading = (
             f"The prediction for a labelled row was trained on its label; “predicted while hidden” was not. {reading}"
         )
-    content = json.dumps(predictions_table(model, rows), ensure_ascii=False, separators=(",", ":"))
+    explained = {row + 1: lines for row, lines in why.items()}
+    if explained:
+        reading += " “why” opens the explanation of a row."
+    table = {**predictions_table(model, rows), "why": explained}
+    content = json.dumps(table, ensure_ascii=False, separators=(",", ":"))
     content = content.replace("<", r"\u003c")  # only "<" can end the script element or begin a comment in it
     data = f'<script type="application/json" id="predictions-data">{content}</script>'
     return Section("rows", "All predictions", counted(len(rows), "row"), finding, reading, CONTROLS + data, wide=True)

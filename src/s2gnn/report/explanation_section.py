@@ -1,0 +1,154 @@
+"""The section on why rows are predicted as they are: parts of the model, columns and labelled rows."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from s2gnn.estimator.explanation import Explanation
+from s2gnn.report.elements import Html, Section, counted, escaped, percent, shortened, table
+from s2gnn.report.model import ReportedModel
+
+MAX_EXPLAINED = 500
+# An explanation follows a prediction through the graph of all rows, so that fewer are made for large tables.
+MAX_VISITED = 4_000_000  # explained rows times rows of the table
+NAMED = 4  # columns and labelled rows of each explained row
+PARTS = ("columns alone", "similar rows", "networks")
+
+
+@dataclass(frozen=True)
+class Why:
+    """An explanation in words."""
+
+    parts: list[str]  # what comes from each part of the model
+    columns: list[str]  # that matter most
+    labelled: list[str]  # rows that matter most
+
+    def listed(self) -> list[tuple[str, list[str]]]:
+        """Headings and lines."""
+        return [
+            ("comes from", self.parts),
+            ("columns that matter most", self.columns),
+            ("labelled rows that matter most", self.labelled),
+        ]
+
+
+def rows_to_explain(model: ReportedModel) -> NDArray[np.int64]:
+    """Rows to label next, labels predicted wrongly while hidden, then the least certain predictions; none if too many.
+
+    No row of networks alone can be explained.
+    """
+    estimator = model.estimator
+    if estimator.blend_ is None or estimator.targets_ is None:
+        return np.array([], dtype=np.int64)
+    wanted = [model.rows_to_label]
+    hidden = estimator.evaluation_
+    if hidden is not None and model.classes is not None:
+        wanted.append(hidden.rows[hidden.predicted != hidden.targets])
+    rest = np.arange(model.n_rows) if model.uncertainty is None else np.argsort(-model.uncertainty, kind="stable")
+    rows = np.concatenate([*wanted, rest])
+    first = np.sort(np.unique(rows, return_index=True)[1])
+    return rows[first][: min(MAX_EXPLAINED, MAX_VISITED // model.n_rows)]
+
+
+def explain_rows(model: ReportedModel, on_progress: Callable[[float], None] = lambda _: None) -> dict[int, Explanation]:
+    """The explanations of `rows_to_explain`, by row; columns are named by their position."""
+    rows = rows_to_explain(model)
+    if not len(rows):
+        return {}
+    columns = {
+        str(place): range(column.features.start, column.features.stop) for place, column in enumerate(model.columns)
+    }
+    explained = {}
+    for row, found in zip(rows.tolist(), model.estimator.explain_rows(rows, columns), strict=True):
+        explained[row] = found
+        on_progress(len(explained) / len(rows))
+    return explained
+
+
+def in_words(model: ReportedModel, explained: Mapping[int, Explanation]) -> dict[int, Why]:
+    """Explanations in words, by row."""
+    return {row: _words(model, row, found) for row, found in explained.items()}
+
+
+def _words(model: ReportedModel, row: int, found: Explanation) -> Why:
+    values = model.estimator.features_[[row]]
+    best = sorted(found.columns.items(), key=lambda item: -abs(item[1]))[:NAMED]
+    columns = []
+    for place, effect in best:
+        column = model.columns[int(place)]
+        columns.append(f"{shortened(column.name)} {shortened(column.texts(values)[0])}: {_effect(model, effect)}")
+    targets = model.estimator.targets_
+    assert targets is not None
+    labelled = []
+    for place in np.argsort(-np.abs(found.influence), kind="stable")[:NAMED]:
+        target, influence = targets[place], found.influence[place]
+        label = f"{target:.4g}" if model.classes is None else f"“{shortened(model.classes[target])}”"
+        size = f"{influence:+.3g}" if model.classes is None else f"{100 * influence:+.1f} points"
+        labelled.append(f"{model.row_name(int(found.labelled[place]))}, {label}: {size}")
+    shares = zip(PARTS, found.members.values(), strict=True)
+    parts = [f"{part}: {f'{share:.4g}' if model.classes is None else percent(share)}" for part, share in shares]
+    return Why(parts, columns, labelled)
+
+
+def _effect(model: ReportedModel, effect: float) -> str:
+    """Of a column: the odds of the class are multiplied by a factor, or the value changes."""
+    if model.classes is None:
+        return f"{effect:+.3g}"
+    factor = np.exp(min(abs(effect), np.log(1000)))
+    digits = f"{factor:.1f}" if factor < 10 else f"{factor:.0f}"
+    return f"odds {'×' if effect > 0 else '÷'} {digits}"
+
+
+def explanation_section(
+    model: ReportedModel, explained: Mapping[int, Explanation], words: Mapping[int, Why]
+) -> Section | None:
+    """What matters for the rows to label next, and on average; `None` if nothing is explained."""
+    if not explained:
+        return None
+    finding = f"{counted(len(explained), 'row is', 'rows are')} explained. {_average_parts(model, explained)}"
+    key = f"{len(explained):,} rows explained"
+    effects = np.array([list(found.columns.values()) for found in explained.values()])
+    if effects.size:
+        first, *others = np.argsort(-np.abs(effects).mean(axis=0), kind="stable")[:3]
+        name = f"“{shortened(model.columns[first].name)}”"
+        then = " and ".join(f"“{shortened(model.columns[place].name)}”" for place in others)
+        finding += f" On average, the column {name} matters most" + (f", then {then}." if others else ".")
+        key = f"{name} matters most"
+    table_rows = [
+        (shortened(model.row_cell(row)), *(_lines(lines) for _, lines in words[row].listed()))
+        for row in model.rows_to_label.tolist()
+        if row in words
+    ]
+    header = (model.row_header, *(heading for heading, _ in next(iter(words.values())).listed()))
+    figure = table("Explanations of the rows to label next", header, table_rows, kind="why") if table_rows else ""
+    reading = f"{_reading(model)} In the table of all predictions below, “why” shows the same for each explained row."
+    return Section("why", "Why does it predict this?", key, finding, reading, figure, wide=True)
+
+
+def _average_parts(model: ReportedModel, explained: Mapping[int, Explanation]) -> str:
+    if model.classes is None:
+        return ""
+    parts = np.array([list(found.members.values()) for found in explained.values()])
+    shares = (parts / parts.sum(axis=1, keepdims=True)).mean(axis=0)
+    columns, similar, networks = map(percent, shares)
+    return (
+        f"On average, {columns} of a probability comes from the columns alone, {similar} from smoothing over similar "
+        f"rows and {networks} from the networks."
+    )
+
+
+def _reading(model: ReportedModel) -> str:
+    what = "value" if model.classes is None else "probability"
+    columns = "how much the value changes" if model.classes is None else "how much the odds of the prediction change"
+    label = "value" if model.classes is None else "probability before calibration"
+    return (
+        f"The parts add up to the {what}. A column is followed by its value in the row and {columns} compared with the "
+        f"mean of the column. A labelled row is followed by its label and how much it moves the {label}; negative "
+        "numbers speak against the prediction."
+    )
+
+
+def _lines(lines: Sequence[str]) -> Html:
+    return Html("<br>".join(map(escaped, lines)))
