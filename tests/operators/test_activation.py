@@ -175,4 +175,4 @@ def test_the_linear_combination_passes_opcheck_and_takes_a_transposed_bias():
     torch.testing.assert_close(transposed.grad, expected.grad)
     arguments = (x, bias, mu, torch.tensor(3), 0.3)
     torch.library.opcheck(torch.ops.s2gnn.combine.default, arguments)
-    torch.library.opcheck(torch.ops.s2gnn.combine_backward.default, (torch.ones(6, 3), *arguments))
+    torch.library.opcheck(torch.ops.s2gnn.combine_backward.default, (x, bias, mu, torch.ones(6, 3), *arguments[3:]))

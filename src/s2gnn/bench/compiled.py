@@ -14,6 +14,7 @@ from triton.compiler import ASTSource
 
 from s2gnn.bench.report import Row
 from s2gnn.operators import gpu, gpu_kernels
+from s2gnn.operators.chunks import SPLIT
 
 TARGETS = {
     "sm_80": GPUTarget("cuda", 80, 32),  # A100
@@ -23,7 +24,7 @@ TARGETS = {
 ALPHAS = (1, 2, 3, 4, 5, 6, 8, 12)
 WIDTH = 64
 
-_CSR, _CHUNKS = ("*i32", "*i32", "*fp32", "*fp32"), ("*i64", "*i64")
+_CSR, _CHUNKS = ("*i32", "*i32", "*fp32", "*fp32"), "*i32"
 _ACTIVATION = ("i32", "i32", "i32", "fp32")  # stride of the branches, threshold and key of dropout, scale
 
 
@@ -46,14 +47,14 @@ def compile_kernels(targets: Iterable[str], alphas: Iterable[int] = ALPHAS) -> I
 
 
 def _variants(alphas: tuple[int, ...]) -> Iterator[Variant]:
-    block, float32, chunks = {"BLOCK_F": gpu.feature_block(WIDTH)}, {"ACCUMULATED": tl.float32}, {"SPLIT": gpu.SPLIT}
-    for name, kind in gpu.KINDS.items():
-        types: tuple[str, ...] = (*_CSR, "*fp32", *_CHUNKS, "*i64", "*fp32", "*fp32", "*fp32", "i32", "i32")
+    block, float32, chunks = {"BLOCK_F": gpu.feature_block(WIDTH)}, {"ACCUMULATED": tl.float32}, {"SPLIT": SPLIT}
+    for name, kind in (("fan_out", gpu.FAN_OUT), ("fan_in", gpu.FAN_IN), ("branchwise", gpu.BRANCHWISE)):
+        types: tuple[str, ...] = (*_CSR, "*fp32", _CHUNKS, "*fp32", "*fp32", "*fp32", "i32", "i32")
         for alpha in alphas:
             powers = {"KIND": kind, "ALPHA": alpha, "POWERS": gpu.powers_at_once(alpha), "SIGN": 1, "DIAGONALS": False}
             constants = {**powers, **chunks, "BLOCK_E": gpu.BLOCK_E, **block, **float32}
             yield Variant(name, alpha, gpu_kernels.sum_neighbours, types, constants)
-    types = (*_CSR, *_CHUNKS, "*fp32", "*fp32", "*fp32", "i32", "i32")
+    types = (*_CSR, _CHUNKS, "*fp32", "*fp32", "*fp32", "i32", "i32")
     for alpha in alphas:
         constants = {"ALPHA": alpha, "SIGN": 1, **chunks, "BLOCK_E": 4 * gpu.BLOCK_E, **block, **float32}
         yield Variant("hadamard_gradient", alpha, gpu_kernels.gradient_of_entries, types, constants)

@@ -18,10 +18,9 @@ from s2gnn.nn.inputs import LayerInput
 from s2gnn.nn.plan import Order, plan_input, plan_layer
 from s2gnn.operators import PreparedInput, SobolevOperator
 from s2gnn.operators.powers import HadamardPowers
-from s2gnn.operators.propagation import CACHED_ROWS
 
 PROCESS = 400 * 2**20  # bytes of an interpreter with torch and the package loaded
-EDGES_PER_VISIT = 32  # of the native kernel
+EDGES_PER_VISIT, CACHED_ROWS = 32, 2**23  # of the native kernel
 CACHED_SIGNAL = 2**24  # bytes: half of the last-level cache (32 MiB) of the machine of the records
 
 

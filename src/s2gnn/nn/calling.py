@@ -20,7 +20,8 @@ from s2gnn.operators import (
 )
 from s2gnn.operators.autograd import transforming
 from s2gnn.operators.edge_index import graph_of_edge_index
-from s2gnn.operators.sobolev import product_dtype, warn_of_identical_branches
+from s2gnn.operators.powers import product_dtype
+from s2gnn.operators.sobolev import warn_of_identical_branches
 
 
 def as_operator(
@@ -88,7 +89,7 @@ def edge_operator(
     n_nodes, value, chosen = x.shape[0], _value(epsilon), shift or "adjacency"
     options: dict[str, Any] = {"normalize": normalize, "dtype": product_dtype(x.dtype)}
     if _traced(x, edge_weight) or n_nodes == 0:
-        return EdgeOperator(edge_index, edge_weight, n_nodes, alpha, value, chosen, **options)
+        return EdgeOperator(edge_index, edge_weight, n_nodes, alpha, value, chosen, **options).to(x.device)
     weights = None if edge_weight is None else torch.as_tensor(edge_weight, device=x.device)
     are_integers = edge_index.dtype in (torch.int32, torch.int64)
     if not are_integers or edge_index.ndim != 2 or (weights is not None and weights.shape != edge_index.shape[1:]):
@@ -104,7 +105,7 @@ def edge_operator(
         _check_values(edge_index, edge_weight, n_nodes, directed)
     if facts.identical and normalize and not isinstance(value, Tensor):
         warn_of_identical_branches(alpha, value, chosen)
-    return op.as_undirected() if facts.symmetric else op
+    return (op.as_undirected() if facts.symmetric else op).to(x.device)  # with the chunks of its pattern
 
 
 def _check_values(edge_index: Tensor, edge_weight: Tensor | None, n_nodes: int, directed: bool) -> None:

@@ -16,11 +16,11 @@ from s2gnn.nn.inputs import LayerInput, check_shape, layer_input, unpropagated
 from s2gnn.nn.plan import LayerPlan, plan_layer
 from s2gnn.operators import BranchOperator, GraphOperator, PreparedInput, Shift, SparseInput
 from s2gnn.operators.activation import activate, combine
+from s2gnn.operators.powers import HALF_PRECISION
 from s2gnn.operators.shifts import check_shift
 from s2gnn.operators.sobolev import check_alpha
 
 NormName = Literal["batch"]
-HALF = (torch.float16, torch.bfloat16)
 
 
 class S2Conv(nn.Module):
@@ -141,8 +141,8 @@ class S2Conv(nn.Module):
     def filtered(self, x: LayerInput, op: BranchOperator) -> Tensor:
         """S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), multiplied in the planned order."""
         weight: Tensor = self.weight
-        half = weight.dtype if weight.dtype in HALF else None
-        if half and isinstance(x, Tensor):
+        half = weight.dtype if weight.dtype in HALF_PRECISION else None
+        if half and isinstance(x, Tensor) and not op.stores_half_precision(x):
             x, weight = x.to(op.dtype), weight.to(op.dtype)
         if self.plan(x, op).order != "transform" and not isinstance(x, SparseInput):
             filtered = op.filtered(x, weight)

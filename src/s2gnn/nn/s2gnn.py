@@ -18,7 +18,7 @@ from s2gnn.nn.inputs import Features, LayerInput, NetworkInput, dense, layer_inp
 from s2gnn.nn.network import GraphNetwork
 from s2gnn.nn.plan import LayerPlan, plan_input
 from s2gnn.operators import BranchOperator, GraphOperator, Shift, SobolevFamily, SobolevOperator, SparseInput
-from s2gnn.operators.sobolev import product_dtype
+from s2gnn.operators.powers import product_dtype
 
 
 @dataclass(frozen=True)

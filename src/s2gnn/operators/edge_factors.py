@@ -1,6 +1,6 @@
 """The factors of Hadamard powers in torch, differentiable by ε and by the edge weights."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 import numpy as np
@@ -11,6 +11,7 @@ from torch import Tensor
 from s2gnn.graphs import Graph
 from s2gnn.operators import kernel
 from s2gnn.operators.autograd import transforming
+from s2gnn.operators.chunks import with_chunks
 from s2gnn.operators.shifts import Shift
 
 LARGEST_SCALE = 1e18  # its square is a float32
@@ -24,11 +25,21 @@ class EdgePattern:
         indptr: (N + 1,), of the CSR pattern.
         indices: (E,), of the CSR pattern.
         pairs: (E,), the position of the undirected pair of every stored direction in `Graph.to_edge_list`.
+        pointers: `indptr` as `HadamardPowers` has it, on a GPU followed by chunks.
     """
 
     indptr: Tensor
     indices: Tensor
     pairs: Tensor
+    pointers: Tensor = field(init=False)
+
+    def __post_init__(self) -> None:
+        pointers = with_chunks(self.indptr, len(self.indptr) - 1, len(self.indices))
+        object.__setattr__(self, "pointers", pointers)
+
+    def to(self, device: torch.device | str) -> "EdgePattern":
+        """The same pattern on another device."""
+        return EdgePattern(self.indptr.to(device), self.indices.to(device), self.pairs.to(device))
 
     @classmethod
     def of(cls, graph: Graph, device: torch.device | str) -> "EdgePattern":

@@ -133,8 +133,7 @@ class SobolevFamily(GraphOperator):
     def to(self, device: torch.device | str) -> "SobolevFamily":
         """The same family on another device; gradients of its weights flow back to this one."""
         moved = copy.copy(self)
-        pattern, factors = self.pattern, self._factors
-        moved.pattern = EdgePattern(*(part.to(device) for part in (pattern.indptr, pattern.indices, pattern.pairs)))
+        moved.pattern, factors = self.pattern.to(device), self._factors
         b, q, largest, diagonal = (x.to(device) for x in (factors.b, factors.q, factors.largest, factors.diagonal))
         moved._factors = EdgeFactors(b, q, largest, diagonal, factors.sign)
         moved.device = moved.pattern.pairs.device
@@ -178,7 +177,7 @@ class SobolevFamily(GraphOperator):
         number = epsilon_number(epsilon)
         value = torch.as_tensor(epsilon, dtype=self._factors.q.dtype, device=self.device)
         c, p = (scale.to(self.dtype) for scale in scalings(self._factors, value))
-        factors = self.pattern.indptr, self.pattern.indices, self._factors.b, c, p, self._factors.sign
+        factors = self.pattern.pointers, self.pattern.indices, self._factors.b, c, p, self._factors.sign
         return DifferentiableOperator(self, number, HadamardPowers(*factors))
 
     def gather_cost(self, width: int, *, branches: bool) -> float:
@@ -219,7 +218,7 @@ class DifferentiableOperator(HadamardOperator):
     def selected(self, selection: Selection) -> "DifferentiableOperator":
         """The rows and columns of some nodes, as an operator on these; nothing is normalised again."""
         family, nodes = self.family.selected(selection), torch.from_numpy(selection.nodes).to(self.device)
-        csr = family.pattern.indptr, family.pattern.indices
+        csr = family.pattern.pointers, family.pattern.indices
         powers = HadamardPowers(*csr, family._factors.b, self.powers.c[nodes], self.powers.t[nodes], self.powers.sign)
         return DifferentiableOperator(family, self.epsilon, powers)
 

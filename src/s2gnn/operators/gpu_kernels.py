@@ -1,7 +1,7 @@
 """The kernels of `gpu` in Triton.
 
-`sum_neighbours` has one program for up to `SPLIT` neighbours of a node and a block of features. KIND is that of
-`gpu.KINDS`: 0 fan_out, 1 fan_in, 2 branchwise.
+`sum_neighbours` has one program for a chunk of neighbours of a node, see `chunks`, and a block of features. KIND is
+0 for fan_out, 1 for fan_in, 2 for branchwise. Nodes, entries and strides are 64-bit before they are multiplied.
 """
 
 import triton
@@ -36,21 +36,19 @@ def _own(c, t, row, rho, ALPHA: tl.constexpr, DIAGONALS: tl.constexpr):
 
 @triton.jit
 def sum_neighbours(
-    indptr, indices, b, c, t, rows, first, slot, x, out, partial, n, features,
+    indptr, indices, b, c, t, chunks, x, out, partial, n, features,
     KIND: tl.constexpr, ALPHA: tl.constexpr, POWERS: tl.constexpr, SIGN: tl.constexpr, DIAGONALS: tl.constexpr,
     BLOCK_F: tl.constexpr, ACCUMULATED: tl.constexpr, SPLIT: tl.constexpr, BLOCK_E: tl.constexpr,
 ):  # fmt: skip
     """Sum one chunk of neighbours of a node; store the result, or the partial sums of a node with several chunks."""
-    chunk = tl.program_id(0)
-    row = tl.load(rows + chunk)
+    chunk = chunks + tl.program_id(0).to(tl.int64) * 3
+    row = tl.load(chunk).to(tl.int64)
     if row < n:
         f = tl.program_id(1) * BLOCK_F + tl.arange(0, BLOCK_F)
         inside = f < features
-        start = tl.load(first + row)
-        split = tl.load(first + row + 1) - start > 1
-        begin = tl.load(indptr + row) + (chunk - start) * SPLIT
+        begin, place = tl.load(chunk + 1).to(tl.int64), tl.load(chunk + 2).to(tl.int64)
         end = tl.minimum(begin + SPLIT, tl.load(indptr + row + 1).to(tl.int64))
-        place = tl.load(slot + row) + chunk - start
+        split = place >= 0
         total = tl.zeros((BLOCK_E, BLOCK_F), ACCUMULATED)
         for group in range(0, ALPHA, POWERS):
             rho = 1 + group + tl.arange(0, POWERS)
@@ -90,27 +88,27 @@ def sum_neighbours(
 
 @triton.jit
 def add_partial_sums(
-    c, t, first, slot, x, out, partial, features,
+    c, t, chunks, x, out, partial, n, features,
     KIND: tl.constexpr, ALPHA: tl.constexpr, POWERS: tl.constexpr, DIAGONALS: tl.constexpr,
     BLOCK_F: tl.constexpr, ACCUMULATED: tl.constexpr,
 ):  # fmt: skip
     """Add the partial sums of a node with several chunks, in their order."""
-    row = tl.program_id(0).to(tl.int64)
-    chunks = tl.load(first + row + 1) - tl.load(first + row)
-    if chunks > 1:
+    node = chunks + tl.program_id(0).to(tl.int64) * 3
+    row = tl.load(node).to(tl.int64)
+    if row < n:
         f = tl.program_id(1) * BLOCK_F + tl.arange(0, BLOCK_F)
         inside = f < features
-        place = tl.load(slot + row)
+        place, count = tl.load(node + 1).to(tl.int64), tl.load(node + 2)
         if KIND == 1:
             total = tl.zeros((BLOCK_F,), ACCUMULATED)
-            for number in range(chunks):
+            for number in range(count):
                 total += tl.load(partial + (place + number) * features + f, mask=inside, other=0.0)
             _store_sum(c, t, x, out, row, f, features, total, ALPHA, POWERS, DIAGONALS)
         else:
             for group in range(0, ALPHA, POWERS):
                 rho = 1 + group + tl.arange(0, POWERS)
                 sums = tl.zeros((POWERS, BLOCK_F), ACCUMULATED)
-                for number in range(chunks):
+                for number in range(count):
                     padded = (place + number) * (tl.cdiv(ALPHA, POWERS) * POWERS)
                     at = (padded + rho[:, None] - 1) * features + f[None, :]
                     sums += tl.load(partial + at, mask=inside[None, :], other=0.0)
@@ -158,15 +156,15 @@ def _store_sum(
 
 @triton.jit
 def gradient_of_entries(
-    indptr, indices, b, c, rows, first, grad, h, out, n, features,
+    indptr, indices, b, c, chunks, grad, h, out, n, features,
     ALPHA: tl.constexpr, SIGN: tl.constexpr, BLOCK_F: tl.constexpr, SPLIT: tl.constexpr, BLOCK_E: tl.constexpr,
     ACCUMULATED: tl.constexpr,
 ):  # fmt: skip
     """The gradients by the values of one chunk of edges of a node."""
-    chunk = tl.program_id(0)
-    row = tl.load(rows + chunk)
+    chunk = chunks + tl.program_id(0).to(tl.int64) * 3
+    row = tl.load(chunk).to(tl.int64)
     if row < n:
-        begin = tl.load(indptr + row) + (chunk - tl.load(first + row)) * SPLIT
+        begin = tl.load(chunk + 1).to(tl.int64)
         end = tl.minimum(begin + SPLIT, tl.load(indptr + row + 1).to(tl.int64))
         for position in range(begin, end, BLOCK_E):
             e = position + tl.arange(0, BLOCK_E)
@@ -235,14 +233,17 @@ def combine(
     inside = index < count
     column, row = index % columns, index // columns
     total = tl.zeros((BLOCK,), tl.float32)
+    start = x + row * row_stride + column
     for branch in range(BRANCHES):
-        value = tl.load(x + row * row_stride + branch * branch_stride + column, mask=inside, other=0.0)
-        active = tl.maximum(value + tl.load(bias + branch * columns + column, mask=inside, other=0.0), 0.0)
+        value = tl.load(start, mask=inside, other=0.0).to(tl.float32)
+        shift = tl.load(bias + branch * columns + column, mask=inside, other=0.0).to(tl.float32)
+        active = tl.maximum(value + shift, 0.0)
         if DROPS:
             kept = _kept((row * BRANCHES + branch) * columns + column, drop_below, key)
             active = tl.where(kept, scale * active, 0.0)
-        total += tl.load(mu + branch) * active
-    tl.store(out + index, total, mask=inside)
+        total += tl.load(mu + branch).to(tl.float32) * active
+        start += branch_stride
+    tl.store(out + index, total.to(out.dtype.element_ty), mask=inside)
 
 
 @triton.jit(do_not_specialize=["drop_below", "key"])
@@ -251,19 +252,19 @@ def combine_backward(
     DROPS: tl.constexpr, BLOCK_F: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
     """The gradients of a block of rows of one branch, and their sums over these rows."""
-    block, branch, branches = tl.program_id(0).to(tl.int64), tl.program_id(1), tl.num_programs(1)
+    block, branch, branches = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64), tl.num_programs(1)
     f = tl.program_id(2) * BLOCK_F + tl.arange(0, BLOCK_F)
     inside = f < columns
-    shift = tl.load(bias + branch * columns + f, mask=inside, other=0.0)
-    factor = tl.load(mu + branch)
+    shift = tl.load(bias + branch * columns + f, mask=inside, other=0.0).to(tl.float32)
+    factor = tl.load(mu + branch).to(tl.float32)
     by_shift, by_factor = tl.zeros((BLOCK_F,), tl.float32), tl.zeros((BLOCK_F,), tl.float32)
     for row in range(block * ROWS, tl.minimum(block * ROWS + ROWS, rows)):
-        z = tl.load(x + row * row_stride + branch * branch_stride + f, mask=inside, other=0.0) + shift
-        passed = tl.where(z > 0, tl.load(grad + row * columns + f, mask=inside, other=0.0), 0.0)
+        z = tl.load(x + row * row_stride + branch * branch_stride + f, mask=inside, other=0.0).to(tl.float32) + shift
+        passed = tl.where(z > 0, tl.load(grad + row * columns + f, mask=inside, other=0.0).to(tl.float32), 0.0)
         index = (row * branches + branch) * columns + f
         if DROPS:
             passed = tl.where(_kept(index, drop_below, key), scale * passed, 0.0)
-        tl.store(grad_x + index, factor * passed, mask=inside)
+        tl.store(grad_x + index, (factor * passed).to(grad_x.dtype.element_ty), mask=inside)
         by_shift += factor * passed
         by_factor += passed * z
     tl.store(by_bias + (block * branches + branch) * columns + f, by_shift, mask=inside)

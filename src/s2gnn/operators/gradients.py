@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from s2gnn.operators import kernel
+from s2gnn.operators.dispatch import custom_operator
 from s2gnn.operators.powers import HadamardPowers
 
 GATHERED_AT_ONCE = 2**22  # values that plain torch gathers from edges at once
@@ -13,7 +13,7 @@ def row_products(x: Tensor, y: Tensor) -> Tensor:
     """⟨x_ρ(i), y_ρ(i)⟩ for ρ = 1..α, of signals (N, α + 1, F), (N, α)."""
     if torch.is_grad_enabled():
         return _plain_row_products(x, y)
-    products: Tensor = _row_products_operator(x, y)
+    products: Tensor = _row_products(x, y)
     return products
 
 
@@ -21,56 +21,30 @@ def _plain_row_products(x: Tensor, y: Tensor) -> Tensor:
     return (x[:, 1:] * y[:, 1:]).sum(dim=2)
 
 
-@torch.library.custom_op("s2gnn::row_products", mutates_args=())
-def _row_products_operator(x: Tensor, y: Tensor) -> Tensor:
-    native = kernel.native_variant(x.device.type)
-    if native is None:
-        return _plain_row_products(x, y)
-    module, variant = native
-    nodes = torch.arange(len(x) + 1, dtype=torch.int32).numpy()
-    out = x.new_empty(x.shape[1], len(x))
-    arrays = (kernel.array(signal.contiguous()) for signal in (x, y))
-    module.dot(variant, nodes, nodes[:-1], nodes[:-1], torch.get_num_threads(), *arrays, kernel.array(out))
-    return out[1:].T.contiguous()
-
-
-_row_products_operator.register_fake(lambda x, _: x.new_empty(x.shape[0], x.shape[1] - 1))
+@custom_operator(lambda x, _: x.new_empty(x.shape[0], x.shape[1] - 1), native=lambda *_: True, triton=lambda *_: False)
+def _row_products(x: Tensor, y: Tensor) -> Tensor:
+    return _plain_row_products(x, y)
 
 
 def by_entries(powers: HadamardPowers, grad: Tensor, h: Tensor) -> Tensor:
     """Σ_ρ (±1)^ρ ρ b_ij^(ρ−1) c_ρ(i) c_ρ(j) ⟨g_ρ(i), h_ρ(j)⟩ of every stored direction (E,)."""
-    (indptr, indices), b, c, sign = powers.csr(), powers.b, powers.c, powers.sign
-    if torch.is_grad_enabled():
-        return _plain_entries(indptr, indices, b, c, sign, grad, h)
-    entries: Tensor = _entries_operator(indptr, indices, b, c, sign, grad, h)
+    compute = _plain_entries if torch.is_grad_enabled() else _hadamard_gradient
+    entries: Tensor = compute(powers.indptr, powers.indices, powers.b, powers.c, powers.sign, grad, h)
     return entries
 
 
-@torch.library.custom_op("s2gnn::hadamard_gradient", mutates_args=())
-def _entries_operator(
+@custom_operator(
+    lambda *inputs: inputs[2].new_empty(inputs[2].shape), native=lambda indptr, *_: indptr.dtype == torch.int32
+)
+def _hadamard_gradient(
     indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, sign: int, grad: Tensor, h: Tensor
 ) -> Tensor:
-    if (gpu := kernel.triton_module(h.device.type)) is not None:
-        out = b.new_empty(b.shape)
-        b, c, grad, h = (x.contiguous() for x in (b, c, grad, h))
-        gpu.hadamard_gradient(indptr, indices, b, c, sign, grad, h, out)
-        return out
-    native = kernel.native_variant(h.device.type)
-    if native is None or indptr.dtype != torch.int32:
-        return _plain_entries(indptr, indices, b, c, sign, grad, h)
-    module, variant = native
-    out = b.new_empty(b.shape)
-    csr, values = map(kernel.array, (indptr, indices)), (x.contiguous() for x in (b, c, grad, h))
-    arrays = (*map(kernel.array, values), kernel.array(out))
-    module.hadamard_gradient(variant, *csr, torch.get_num_threads(), sign, *arrays)
-    return out
-
-
-_entries_operator.register_fake(lambda *inputs: inputs[2].new_empty(inputs[2].shape))
+    return _plain_entries(indptr, indices, b, c, sign, grad, h)
 
 
 def _plain_entries(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, sign: int, grad: Tensor, h: Tensor) -> Tensor:
-    rows, columns = HadamardPowers(indptr, indices, b, c, c, sign).rows(), indices.long()
+    powers = HadamardPowers(indptr, indices, b, c, c, sign)
+    rows, columns = powers.rows(), powers.csr()[1].long()
     grad, h = c[..., None] * grad[:, 1:], c[..., None] * h[:, 1:]
     rho = torch.arange(1, h.shape[1] + 1, device=h.device)
     coefficients = (sign**rho * rho).to(h.dtype)  # (alpha,)

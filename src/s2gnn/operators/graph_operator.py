@@ -10,8 +10,9 @@ from torch import Tensor
 
 from s2gnn.errors import InputError
 from s2gnn.graphs.selection import Selection
-from s2gnn.operators import propagation
-from s2gnn.operators.powers import HadamardPowers
+from s2gnn.operators import kernel, propagation
+from s2gnn.operators.autograd import transforming
+from s2gnn.operators.powers import HALF_PRECISION, HadamardPowers
 from s2gnn.operators.propagation import by_branch
 from s2gnn.operators.shifts import Shift
 
@@ -88,6 +89,11 @@ class BranchOperator(GraphOperator):
         """S_ρ x of an input that never changes, x (N, F), computed once; a layer takes it in place of x."""
         return PreparedInput(self.stacked(x.detach()), self)
 
+    def stores_half_precision(self, h: Tensor) -> bool:
+        """Whether products take the signal `h` and give theirs in half precision, computed in float32."""
+        del h
+        return False
+
     def signal(self, h: Tensor, *, branches: bool = False) -> Tensor:
         """`h` (N, F), or (N, α + 1, F), if its shape, type and device fit; autocast converts it."""
         leading = (self.n_nodes, self.alpha + 1) if branches else (self.n_nodes,)
@@ -98,6 +104,8 @@ class BranchOperator(GraphOperator):
             raise InputError(
                 f"the signal is on {h.device}, but the operator is on {self.device}: move one of them with .to(device)"
             )
+        if self.stores_half_precision(h):
+            return h
         if h.dtype != self.dtype and not h.is_meta and torch.is_autocast_enabled(h.device.type):
             h = h.to(self.dtype)
         if h.dtype != self.dtype:
@@ -130,6 +138,11 @@ class HadamardOperator(BranchOperator):
                 setattr(moved, name, value.to(device, non_blocking=non_blocking))
         moved.device = moved.powers.b.device
         return moved
+
+    def stores_half_precision(self, h: Tensor) -> bool:
+        """Whether `h` is in half precision, on a GPU, where Triton computes."""
+        is_half = h.dtype in HALF_PRECISION and self.dtype == torch.float32
+        return is_half and kernel.chosen(h.device.type) == kernel.TRITON and not transforming()
 
     def stacked(self, h: Tensor) -> Tensor:
         """S_ρ h for ρ = 0..α, differentiable: h (N, F) → (N, α + 1, F)."""

@@ -96,11 +96,6 @@ def native_variant(device: str) -> tuple[ModuleType, str] | None:
     return None if module is None or variant in (PLAIN, TRITON) else (module, variant)
 
 
-def triton_module(device: str) -> ModuleType | None:
-    """`s2gnn.operators.gpu` for tensors on a kind of device that Triton computes with, else `None`."""
-    return importlib.import_module("s2gnn.operators.gpu") if chosen(device) == TRITON else None
-
-
 def array(tensor: Tensor) -> NDArray[Any]:
     """The memory of a CPU tensor, for the native module.
 

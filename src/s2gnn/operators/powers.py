@@ -6,17 +6,21 @@ import torch
 from torch import Tensor
 
 from s2gnn.operators.autograd import transforming
+from s2gnn.operators.chunks import chunks, with_chunks
+
+HALF_PRECISION = (torch.float16, torch.bfloat16)
 
 
 class HadamardPowers(NamedTuple):
     """S_ρ(i, j) = sign^ρ b_ij^ρ c_ρ(i) c_ρ(j) for ρ = 1..α, with the CSR pattern of the graph.
 
     Row i holds what node i receives. On an undirected graph every S_ρ is its own transpose. On a directed one the same
-    two tensors also hold the pattern of the transposes, for backward passes: an argument more for each custom operator
-    would cost microseconds at every call.
+    two tensors also hold the pattern of the transposes, for backward passes, and on a GPU the chunks that its kernels
+    split rows into: an argument more for each custom operator would cost microseconds at every call.
 
     Attributes:
-        indptr: (N + 1,) int32; of a directed graph (2N + 2,), that of the transposed pattern second.
+        indptr: (N + 1,) int32; of a directed graph (2N + 2,), that of the transposed pattern second; on a GPU followed
+            by the chunks of each pattern, see `chunks`.
         indices: (E,) int32, E stored directions; of a directed graph (3E,), those of the transposed pattern second, and
             third where each entry of the transposed pattern is stored in this one.
         b: (E,).
@@ -35,6 +39,8 @@ class HadamardPowers(NamedTuple):
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> "HadamardPowers":
         """The same factors on another device."""
         indptr, indices, b, c, t = (factor.to(device, non_blocking=non_blocking) for factor in self[:5])
+        if indptr.shape[0] == self._pointers:
+            indptr = with_chunks(indptr, c.shape[0], b.shape[0])
         return HadamardPowers(indptr, indices, b, c, t, self.sign)
 
     @property
@@ -49,13 +55,23 @@ class HadamardPowers(NamedTuple):
     @property
     def are_directed(self) -> bool:
         """Whether the graph is directed, so that S_ρ is not symmetric."""
-        return self.indptr.size(0) > self.c.size(0) + 1
+        return self.indices.size(0) > self.b.size(0)
+
+    @property
+    def _pointers(self) -> int:
+        """The number of row pointers of all patterns."""
+        return (self.c.size(0) + 1) * (2 if self.are_directed else 1)
 
     def csr(self) -> tuple[Tensor, Tensor]:
         """The row pointers (N + 1,) and columns (E,)."""
-        if not self.are_directed:
-            return self.indptr, self.indices
         return self.indptr[: self.c.shape[0] + 1], self.indices[: self.b.shape[0]]
+
+    def chunks(self) -> Tensor:
+        """The chunks that GPU kernels split rows into; made now for an operator that was built for another kernel."""
+        if self.indptr.shape[0] == self._pointers:
+            return chunks(self.csr()[0], self.b.shape[0])
+        by_pattern = self.indptr[self._pointers :].view(2 if self.are_directed else 1, -1, 3)
+        return by_pattern[0]
 
     def rows(self) -> Tensor:
         """The row of every stored entry, (E,) int64."""
@@ -66,9 +82,16 @@ class HadamardPowers(NamedTuple):
         """The factors of the transposes of all S_ρ."""
         if not self.are_directed:
             return self
-        indptr, reverse_indptr = self.indptr.chunk(2)
         indices, reverse_indices, order = self.indices.chunk(3)
-        inverse = torch.empty_like(order).scatter(0, order.long(), torch.arange(order.shape[0]).to(order))
+        places = torch.arange(order.shape[0], dtype=order.dtype, device=order.device)
+        inverse = torch.empty_like(order).scatter(0, order.long(), places)
         b = self.b.index_select(0, order)
-        pattern = torch.cat([reverse_indptr, indptr]), torch.cat([reverse_indices, indices, inverse])
-        return HadamardPowers(*pattern, b, self.c, self.t, self.sign)
+        parts = self.indptr[: self._pointers], self.indptr[self._pointers :]  # the row pointers, and the chunks
+        indptr = torch.cat([half for part in parts for half in reversed(part.chunk(2))])
+        indices = torch.cat([reverse_indices, indices, inverse])
+        return HadamardPowers(indptr, indices, b, self.c, self.t, self.sign)
+
+
+def product_dtype(dtype: torch.dtype) -> torch.dtype:
+    """The type in which products with signals of `dtype` are computed: float32 for half precision."""
+    return torch.float32 if dtype in HALF_PRECISION else dtype

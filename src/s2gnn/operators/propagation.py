@@ -4,7 +4,7 @@ Three linear maps: `fan_out` takes one signal to α + 1, `fan_in` is its adjoint
 to as many; S_0 is the identity. The α + 1 signals of a node lie side by side, (N, α + 1, F): a neighbour's branches
 are one stretch of memory, and dense products see them as one matrix.
 A backward pass uses these maps again, with the transposes of S_ρ, which on an undirected graph are S_ρ themselves.
-Each map is registered with `torch.library` and computed by the native kernel or, where there is none, on plain torch.
+Each map is a custom operator of torch; the functions here with its name compute it on plain torch, see `dispatch`.
 """
 
 import warnings
@@ -16,6 +16,7 @@ from torch import Tensor
 from s2gnn.errors import InputError
 from s2gnn.operators import kernel
 from s2gnn.operators.autograd import apply, transforming
+from s2gnn.operators.dispatch import custom_operator
 from s2gnn.operators.gradients import by_entries, row_products
 from s2gnn.operators.plain import branchwise_by_edges, products
 from s2gnn.operators.powers import HadamardPowers
@@ -27,8 +28,6 @@ with warnings.catch_warnings():
         torch.tensor([0, 0]), torch.tensor([], dtype=torch.int64), torch.tensor([]), size=(1, 1),
         check_invariants=False,
     )  # fmt: skip
-
-CACHED_ROWS = 2**23  # bytes of rows that the native kernel accesses at random in one pass over the edges
 
 
 def fan_out(powers: HadamardPowers, h: Tensor) -> Tensor:
@@ -48,6 +47,8 @@ def branchwise(powers: HadamardPowers, h: Tensor) -> Tensor:
 
     Only this map is differentiable with respect to b, c and the diagonals t (N, α); `fan_out` uses it where needed.
     """
+    if powers.are_learned and h.dtype != powers.b.dtype:  # gradients by c are differences of rounded products
+        return branchwise(powers, h.to(powers.b.dtype)).to(h.dtype)
     if transforming() and powers.are_learned:
         return branchwise_by_edges(powers, h)
     return _map("branchwise", powers, h)
@@ -89,7 +90,7 @@ class _Filtered(torch.autograd.Function):
             grad_weight = fan_out(powers, h).permute(1, 2, 0) @ grad.transpose(0, 1)
         by_weight = grad.new_empty(*grad.shape[:2], h.shape[1])  # G_ρ W_ρᵀ, (N, alpha + 1, F)
         for rho, branch in enumerate(weight):
-            by_weight[:, rho] = grad[:, rho] @ branch.T
+            by_weight[:, rho] = grad[:, rho] @ branch.T.to(grad.dtype)  # of another type under autocast
         return fan_in(powers.transposed(), by_weight), grad_weight, *(None,) * len(powers)
 
 
@@ -152,48 +153,52 @@ def gather_cost(b: Tensor, alpha: int, device: str, width: int, *, branches: boo
     return per_byte * b.shape[0] * (4 + size + size * alpha + size * width * rows)
 
 
-@torch.library.custom_op("s2gnn::fan_out", mutates_args=())
+def _branches_of(*inputs: Any) -> Tensor:
+    """Empty branches (N, α + 1, F) for `fan_out`."""
+    (n, alpha), h = inputs[3].shape, inputs[-1]
+    empty: Tensor = h.new_empty(n, alpha + 1, h.shape[1])
+    return empty
+
+
+def _has_small_indices(*inputs: Any) -> bool:
+    return bool(inputs[0].dtype == torch.int32)
+
+
+def _has_small_symmetric_pattern(*inputs: Any) -> bool:
+    """What `fan_in` needs natively, where it reads S_ρ as its transpose."""
+    return _has_small_indices(*inputs) and not HadamardPowers(*inputs[:-1]).are_directed
+
+
+@custom_operator(_branches_of, native=_has_small_indices)
 def _fan_out(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, h: Tensor) -> Tensor:
-    out = h.new_empty(len(c), c.shape[1] + 1, h.shape[1])
-    powers = HadamardPowers(indptr, indices, b, c, t, sign)
-    if not _run_natively("fan_out", powers, h, out):
-        for branch, product in enumerate(products(powers, h[:, None].expand(out.shape))):
-            out[:, branch] = product
+    powers, out = HadamardPowers(indptr, indices, b, c, t, sign), _branches_of(indptr, indices, b, c, h)
+    for branch, product in enumerate(products(powers, h[:, None].expand(out.shape))):
+        out[:, branch] = product
     return out
 
 
-@torch.library.custom_op("s2gnn::fan_in", mutates_args=())
+@custom_operator(lambda *inputs: inputs[-1].new_empty(inputs[-1][:, 0].shape), native=_has_small_symmetric_pattern)
 def _fan_in(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, g: Tensor) -> Tensor:
     powers = HadamardPowers(indptr, indices, b, c, t, sign)
-    if powers.are_directed:  # the native map reads S_ρ as its transpose
+    if powers.are_directed:
         by_branches: Tensor = _branchwise(*powers, g)
         return by_branches.sum(dim=1)
-    out = g.new_empty(len(c), g.shape[2])
-    if not _run_natively("fan_in", powers, g, out):
-        out.zero_()
-        for product in products(powers, g):
-            out += product
+    out = g.new_zeros(len(c), g.shape[2])
+    for product in products(powers, g):
+        out += product
     return out
 
 
-@torch.library.custom_op("s2gnn::branchwise", mutates_args=())
+@custom_operator(lambda *inputs: inputs[-1].new_empty(inputs[-1].shape), native=_has_small_indices)
 def _branchwise(indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, t: Tensor, sign: int, h: Tensor) -> Tensor:
     out = h.new_empty(h.shape)
-    powers = HadamardPowers(indptr, indices, b, c, t, sign)
-    if not _run_natively("branchwise", powers, h, out):
-        for branch, product in enumerate(products(powers, h)):
-            out[:, branch] = product
+    for branch, product in enumerate(products(HadamardPowers(indptr, indices, b, c, t, sign), h)):
+        out[:, branch] = product
     return out
 
 
 _OPERATORS = {name: getattr(torch.ops.s2gnn, name).default for name in ("fan_out", "fan_in", "branchwise")}
 _ADJOINT = {"fan_out": "fan_in", "fan_in": "fan_out", "branchwise": "branchwise"}
-
-_fan_out.register_fake(
-    lambda *inputs: inputs[-1].new_empty(inputs[-1].shape[0], inputs[3].shape[1] + 1, inputs[-1].shape[1])
-)
-_fan_in.register_fake(lambda *inputs: inputs[-1].new_empty(inputs[-1].shape[0], inputs[-1].shape[2]))
-_branchwise.register_fake(lambda *inputs: inputs[-1].new_empty(inputs[-1].shape))
 
 
 def _keep_powers(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -238,20 +243,3 @@ def _branchwise_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
 
 
 _branchwise.register_autograd(_branchwise_backward, setup_context=_keep_all)
-
-
-def _run_natively(name: str, powers: HadamardPowers, signal: Tensor, out: Tensor) -> bool:
-    """Fill `out` with the kernel for its device, if there is one; return whether there was."""
-    factors = [factor.contiguous() for factor in (*powers.csr(), *powers[2:5])]
-    if (gpu := kernel.triton_module(signal.device.type)) is not None:
-        gpu.propagate(name, *factors, powers.sign, signal.contiguous(), out)
-        return True
-    native = kernel.native_variant(signal.device.type)
-    if native is None or powers.indptr.dtype != torch.int32:
-        return False
-    module, variant = native
-    signals = (kernel.array(signal.contiguous()), kernel.array(out))
-    getattr(module, name)(
-        variant, *map(kernel.array, factors), powers.sign, torch.get_num_threads(), CACHED_ROWS, *signals
-    )
-    return True

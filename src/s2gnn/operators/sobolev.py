@@ -78,13 +78,13 @@ class SobolevOperator(HadamardOperator):
         self.dtype = dtype
         factors = hadamard_factors(graph, self.alpha, self.epsilon, shift, _NUMPY[dtype])
         self.powers = HadamardPowers(
-            torch.tensor(graph.indptr, device=device),
-            torch.tensor(graph.indices, device=device),
-            torch.from_numpy(factors.b).to(device),
-            torch.from_numpy(factors.c).to(device, dtype),
-            torch.from_numpy(factors.t).to(device, dtype),
+            torch.tensor(graph.indptr),
+            torch.tensor(graph.indices),
+            torch.from_numpy(factors.b),
+            torch.from_numpy(factors.c).to(dtype),
+            torch.from_numpy(factors.t).to(dtype),
             factors.sign,
-        )
+        ).to(device)
         self.device = self.powers.b.device
         self._within: tuple[SobolevOperator, Selection] | None = None
         if factors.identical:
@@ -117,10 +117,9 @@ class SobolevOperator(HadamardOperator):
         joined = copy.copy(first)
         joined.graph = DisjointUnion.of([op.graph for op in operators]).graph
         joined.n_nodes = joined.graph.n_nodes
-        indptr = torch.tensor(joined.graph.indptr, device=first.device)
-        indices = torch.tensor(joined.graph.indices, device=first.device)
+        csr = torch.tensor(joined.graph.indptr), torch.tensor(joined.graph.indices)
         b, c, t = (torch.cat(parts) for parts in zip(*(op.powers[2:5] for op in operators), strict=True))
-        joined.powers = HadamardPowers(indptr, indices, b, c, t, first.powers.sign)
+        joined.powers = HadamardPowers(*csr, b, c, t, first.powers.sign).to(first.device)
         joined._within = None
         return joined
 
@@ -136,13 +135,13 @@ class SobolevOperator(HadamardOperator):
         part.graph = stored.of_graph(self.graph)
         part.n_nodes = part.graph.n_nodes
         part.powers = HadamardPowers(
-            torch.tensor(part.graph.indptr, device=self.device),
-            torch.tensor(part.graph.indices, device=self.device),
+            torch.tensor(part.graph.indptr),
+            torch.tensor(part.graph.indices),
             self.powers.b.index_select(0, entries),
             self.powers.c.index_select(0, nodes),
             self.powers.t.index_select(0, nodes),
             self.powers.sign,
-        )
+        ).to(self.device)
         part._within = (self, selection)
         return part
 
@@ -196,8 +195,3 @@ def epsilon_number(epsilon: float | Tensor) -> float:
     number = float(epsilon.detach()) if isinstance(epsilon, Tensor) else epsilon
     check_epsilon(number)
     return float(number)
-
-
-def product_dtype(dtype: torch.dtype) -> torch.dtype:
-    """The type in which products with signals of `dtype` are computed: float32 for half precision."""
-    return torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype

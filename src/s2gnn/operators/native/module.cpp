@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -22,6 +23,8 @@
 namespace nb = nanobind;
 
 namespace {
+
+constexpr std::int64_t kCachedRows = 1 << 23;  // bytes of rows that a map accesses at random in one pass over the edges
 
 template <typename T, int Dimensions>
 using In = nb::ndarray<const T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
@@ -66,14 +69,15 @@ void expect_large_pages(Real *data, std::size_t count) {
 template <typename Real>
 using Diagonal = nb::ndarray<const Real, nb::c_contig, nb::device::cpu>;  // t (n), or S_rho(i, i) (n, alpha)
 
+// Row pointers and indices may be followed by those of the transposed pattern.
 template <typename Real>
-s2gnn::Powers<Real> powers(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b, In<Real, 2> c,
-                           const Diagonal<Real> &t, int sign, int threads, std::int64_t tile) {
-  require(indptr.shape(0) == c.shape(0) + 1 && t.ndim() >= 1 && t.shape(0) == c.shape(0) &&
+s2gnn::Powers<Real> powers(int threads, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b,
+                           In<Real, 2> c, const Diagonal<Real> &t, int sign, std::int64_t tile) {
+  require(indptr.shape(0) >= c.shape(0) + 1 && t.ndim() >= 1 && t.shape(0) == c.shape(0) &&
               (t.ndim() == 1 || (t.ndim() == 2 && t.shape(1) == c.shape(1))),
           "indptr, c and t disagree on the nodes or the powers");
   const bool given = t.ndim() == 2;
-  require(indices.shape(0) == b.shape(0), "indices and b disagree on the edges");
+  require(indices.shape(0) >= b.shape(0), "indices and b disagree on the edges");
   require(threads >= 1 && tile >= 1, "threads and tile must be at least 1");
   return {indptr.data(), indices.data(), b.data(), c.data(), given ? nullptr : t.data(), given ? t.data() : nullptr,
           std::int64_t(c.shape(0)), int(c.shape(1)), sign, threads, tile};
@@ -84,11 +88,11 @@ using Map = void (*)(const s2gnn::Powers<Real> &, const Real *, Real *, std::int
 
 // One of the three maps: a signal (n, f), or one for each branch (n, alpha + 1, f), on either side.
 template <typename Real, Map<Real> s2gnn::Variant::*map, bool many_in, bool many_out>
-void product(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b,
-             In<Real, 2> c, Diagonal<Real> t, int sign, int threads, std::int64_t tile,
+void product(const std::string &variant, int threads, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices,
+             In<Real, 1> b, In<Real, 2> c, Diagonal<Real> t, int sign,
              nb::ndarray<const Real, nb::c_contig, nb::device::cpu> in,
-             nb::ndarray<Real, nb::c_contig, nb::device::cpu> out) {
-  const auto p = powers(indptr, indices, b, c, t, sign, threads, tile);
+             nb::ndarray<Real, nb::c_contig, nb::device::cpu> out, std::int64_t tile) {
+  const auto p = powers(threads, indptr, indices, b, c, t, sign, tile);
   const std::size_t columns = in.ndim() ? in.shape(in.ndim() - 1) : 0;
   const std::size_t one = c.shape(0) * columns, many = (c.shape(1) + 1) * one;
   require(in.size() == (many_in ? many : one) && out.size() == (many_out ? many : one),
@@ -116,8 +120,8 @@ bool same_shape(const Left &a, const Right &b) {
   return a.shape(0) == b.shape(0) && a.shape(1) == b.shape(1) && a.shape(2) == b.shape(2);
 }
 
-void activate(const std::string &variant, Branches x, In<float, 2> bias,
-              double drop, std::uint32_t key, int threads, Out<float, 3> out) {
+void activate(const std::string &variant, int threads, Branches x, In<float, 2> bias, std::uint32_t key, double drop,
+              Out<float, 3> out) {
   require(bias.shape(0) == x.shape(1) && bias.shape(1) == x.shape(2) && same_shape(x, out) && contiguous_columns(x),
           "activate wants x and out (rows, branches, columns), columns contiguous, and bias (branches, columns)");
   const auto &kernel = find(variant);
@@ -127,7 +131,7 @@ void activate(const std::string &variant, Branches x, In<float, 2> bias,
   kernel.activate(a, x.data(), bias.data(), out.data());
 }
 
-void activate_backward(const std::string &variant, In<float, 3> grad, In<float, 3> y, double drop, int threads,
+void activate_backward(const std::string &variant, int threads, In<float, 3> grad, In<float, 3> y, double drop,
                        Out<float, 3> out) {
   require(same_shape(grad, y) && same_shape(y, out), "activate_backward wants grad, y and out of one shape");
   const auto &kernel = find(variant);
@@ -142,8 +146,8 @@ bool fit(const Branches &x, const In<float, 2> &bias, const In<float, 1> &mu) {
          contiguous_columns(x);
 }
 
-void combine(const std::string &variant, Branches x, In<float, 2> bias, In<float, 1> mu, double drop, std::uint32_t key,
-             int threads, Out<float, 2> out) {
+void combine(const std::string &variant, int threads, Branches x, In<float, 2> bias, In<float, 1> mu, std::uint32_t key,
+             double drop, Out<float, 2> out) {
   require(fit(x, bias, mu) && out.shape(0) == x.shape(0) && out.shape(1) == x.shape(2),
           "combine wants x (rows, branches, columns), columns contiguous, bias (branches, columns), mu (branches) and "
           "out (rows, columns)");
@@ -153,8 +157,8 @@ void combine(const std::string &variant, Branches x, In<float, 2> bias, In<float
   kernel.combine(a, x.data(), bias.data(), mu.data(), out.data());
 }
 
-void combine_backward(const std::string &variant, Branches x, In<float, 2> bias, In<float, 1> mu, In<float, 2> grad,
-                      double drop, std::uint32_t key, int threads, Out<float, 3> grad_x, Out<float, 2> grad_bias,
+void combine_backward(const std::string &variant, int threads, Branches x, In<float, 2> bias, In<float, 1> mu,
+                      In<float, 2> grad, std::uint32_t key, double drop, Out<float, 3> grad_x, Out<float, 2> grad_bias,
                       Out<float, 1> grad_mu) {
   require(fit(x, bias, mu) && grad.shape(0) == x.shape(0) && grad.shape(1) == x.shape(2) && same_shape(x, grad_x) &&
               grad_bias.shape(0) == bias.shape(0) && grad_bias.shape(1) == bias.shape(1) &&
@@ -199,6 +203,24 @@ void dot(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t
   const auto &kernel = pair_kernels<Real>(variant);
   nb::gil_scoped_release unlocked;
   kernel.dot(p, x.shape(2), x.data(), y.data(), out.data());
+}
+
+// Inner products of the rows of each branch but the first: the dot of a pattern in which every node has itself.
+template <typename Real>
+void row_products(const std::string &variant, int threads, In<Real, 3> x, In<Real, 3> y, Out<Real, 2> out) {
+  const std::size_t n = x.shape(0), branches = x.shape(1);
+  require(same_shape(x, y) && out.shape(0) == n && out.shape(1) + 1 == branches && threads >= 1,
+          "row_products wants x and y (n, alpha + 1, channels), out (n, alpha)");
+  const auto &kernel = pair_kernels<Real>(variant);
+  nb::gil_scoped_release unlocked;
+  std::vector<std::int32_t> nodes(n + 1);
+  std::iota(nodes.begin(), nodes.end(), 0);
+  std::vector<Real> products(branches * n);
+  const s2gnn::Pairs p = {nodes.data(), nodes.data(), nullptr, std::int64_t(n), std::int64_t(n),
+                          std::int64_t(branches), threads};
+  kernel.dot(p, x.shape(2), x.data(), y.data(), products.data());
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t rho = 1; rho < branches; ++rho) out.data()[i * (branches - 1) + rho - 1] = products[rho * n + i];
 }
 
 template <typename Real>
@@ -269,12 +291,14 @@ void attend_backward(const std::string &variant, In<std::int32_t, 1> indptr, In<
 }
 
 template <typename Real>
-void hadamard_gradient(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, int threads,
-                       int sign, In<Real, 1> b, In<Real, 2> c, In<Real, 3> g, In<Real, 3> h, Out<Real, 1> out) {
-  const auto p = pairs(indptr, indices, indices, h.shape(1), threads);
-  require(holds(h, p.n, p.heads) && same_shape(g, h) && b.shape(0) == indices.shape(0) &&
-              out.shape(0) == indices.shape(0) && c.shape(0) == h.shape(0) && c.shape(1) + 1 == h.shape(1),
+void hadamard_gradient(const std::string &variant, int threads, In<std::int32_t, 1> indptr,
+                       In<std::int32_t, 1> indices, In<Real, 1> b, In<Real, 2> c, int sign, In<Real, 3> g,
+                       In<Real, 3> h, Out<Real, 1> out) {
+  require(indptr.shape(0) >= c.shape(0) + 1 && indices.shape(0) >= b.shape(0) && out.shape(0) == b.shape(0) &&
+              c.shape(0) == h.shape(0) && c.shape(1) + 1 == h.shape(1) && same_shape(g, h) && threads >= 1,
           "hadamard_gradient wants b and out (pairs), c (n, alpha), g and h (n, alpha + 1, channels)");
+  const s2gnn::Pairs p = {indptr.data(), indices.data(), nullptr, std::int64_t(c.shape(0)), std::int64_t(b.shape(0)),
+                          std::int64_t(h.shape(1)), threads};
   const auto &kernel = pair_kernels<Real>(variant);
   nb::gil_scoped_release unlocked;
   kernel.hadamard_gradient(p, h.shape(2), sign, b.data(), c.data(), g.data(), h.data(), out.data());
@@ -362,6 +386,13 @@ void define(nb::module_ &module, const char *name, Result (*function)(Arguments.
   module.def(name, function, as_it_is<Arguments>()...);
 }
 
+template <typename Function>
+void define_product(nb::module_ &module, const char *name, Function function) {
+  const auto array = nb::arg().noconvert();
+  module.def(name, function, nb::arg(), nb::arg(), array, array, array, array, array, nb::arg(), array, array,
+             nb::arg() = kCachedRows);
+}
+
 template <typename Real>
 void define_pair_functions(nb::module_ &module) {
   define(module, "dot", &dot<Real>);
@@ -371,6 +402,7 @@ void define_pair_functions(nb::module_ &module) {
   define(module, "attend", &attend<Real>);
   define(module, "attend_backward", &attend_backward<Real>);
   define(module, "hadamard_gradient", &hadamard_gradient<Real>);
+  define(module, "row_products", &row_products<Real>);
 }
 
 }  // namespace
@@ -383,12 +415,12 @@ NB_MODULE(_native, module) {
     return names;
   });
   using s2gnn::Variant;
-  define(module, "fan_out", &product<float, &Variant::fan_out32, false, true>);
-  define(module, "fan_out", &product<double, &Variant::fan_out64, false, true>);
-  define(module, "fan_in", &product<float, &Variant::fan_in32, true, false>);
-  define(module, "fan_in", &product<double, &Variant::fan_in64, true, false>);
-  define(module, "branchwise", &product<float, &Variant::branchwise32, true, true>);
-  define(module, "branchwise", &product<double, &Variant::branchwise64, true, true>);
+  define_product(module, "fan_out", &product<float, &Variant::fan_out32, false, true>);
+  define_product(module, "fan_out", &product<double, &Variant::fan_out64, false, true>);
+  define_product(module, "fan_in", &product<float, &Variant::fan_in32, true, false>);
+  define_product(module, "fan_in", &product<double, &Variant::fan_in64, true, false>);
+  define_product(module, "branchwise", &product<float, &Variant::branchwise32, true, true>);
+  define_product(module, "branchwise", &product<double, &Variant::branchwise64, true, true>);
   define(module, "activate", &activate);
   define(module, "activate_backward", &activate_backward);
   define(module, "combine", &combine);

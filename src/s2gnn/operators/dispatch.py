@@ -1,0 +1,64 @@
+"""Custom operators of torch that exist three times: as a Triton kernel, as a native one, and on plain torch."""
+
+import importlib
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from s2gnn.operators import kernel
+
+
+def custom_operator(
+    result: Callable[..., Any],
+    *,
+    native: Callable[..., bool],
+    triton: Callable[..., bool] = lambda *_: True,
+    strided: bool = False,
+) -> Callable[[Callable[..., Any]], Any]:
+    """Make a function `_NAME` on plain torch the custom operator `s2gnn::NAME`.
+
+    The operator is computed by the function NAME of the module `gpu` or of the native module where that is the kernel
+    for the device, else by the function itself. All take the same inputs in the same order; kernels take the results to
+    fill after them, and the native ones their variant and the number of threads before.
+
+    Args:
+        result: makes the empty results, a tensor or a tuple, of some inputs; also the operator's fake implementation.
+        native: whether the native kernel takes the inputs.
+        triton: whether the Triton kernel does.
+        strided: whether the first input need not be contiguous but for its last dimension; the others are made so.
+    """
+
+    def register(plain: Callable[..., Any]) -> Any:
+        name = plain.__name__.removeprefix("_")
+
+        @wraps(plain)
+        def compute(*inputs: Any) -> Any:
+            chosen = kernel.chosen(inputs[0].device.type)
+            if chosen == kernel.PLAIN or not (triton if chosen == kernel.TRITON else native)(*inputs):
+                return plain(*inputs)
+            out = result(*inputs)
+            results = out if isinstance(out, tuple) else (out,)
+            first = inputs[0] if strided and inputs[0].stride(-1) == 1 else _ready(inputs[0])
+            arguments = [first, *map(_ready, inputs[1:]), *results]
+            if chosen == kernel.TRITON:
+                getattr(importlib.import_module("s2gnn.operators.gpu"), name)(*arguments)
+            else:
+                arrays = (kernel.array(x) if isinstance(x, Tensor) else x for x in arguments)
+                getattr(kernel.native_module(), name)(chosen, torch.get_num_threads(), *arrays)
+            return out
+
+        operator = torch.library.custom_op(f"s2gnn::{name}", compute, mutates_args=())
+        operator.register_fake(result)
+        return operator
+
+    return register
+
+
+def _ready(x: Any) -> Any:
+    """A contiguous tensor, and a number for a tensor without dimensions, which is on the CPU."""
+    if not isinstance(x, Tensor):
+        return x
+    return x.contiguous() if x.ndim else x.item()
