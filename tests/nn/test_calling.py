@@ -9,7 +9,7 @@ from s2gnn import S2GNN, Graph, S2Conv, SobolevOperator
 from s2gnn.errors import IdenticalBranchesWarning, InputError
 from s2gnn.nn import make_model
 from s2gnn.nn.calling import as_operator, edge_operator
-from s2gnn.operators import EdgeOperator, SobolevFamily
+from s2gnn.operators import EdgeOperator, SobolevFamily, kernel
 
 N = 12
 KINDS = ["plain", "repeated", "loops", "zeros", "rounding", "directed"]
@@ -44,7 +44,8 @@ def test_torch_builds_the_operator_of_the_graph_builder(kind, shift):
         index, weight = edges(kind, seed)
         x = torch.eye(N, dtype=torch.float64)
         given = as_operator(x, index, weight, 3, 0.7, shift)
-        built = edge_operator(x, index, weight, 3, 0.7, shift)
+        with kernel.use(kernel.PLAIN):
+            built = edge_operator(x, index, weight, 3, 0.7, shift)
         assert isinstance(given, EdgeOperator) == built.powers.are_directed == (kind == "directed")
         torch.testing.assert_close(built.propagate(x), given.propagate(x), rtol=0, atol=1e-12)
         branches = torch.randn(N, 4, 2, dtype=torch.float64)
@@ -84,7 +85,7 @@ class NoCopies(TorchFunctionMode):
 @pytest.mark.parametrize("kind", KINDS)
 def test_edges_stay_on_the_device(kind):
     index, weight = edges(kind)
-    with NoCopies() as mode:
+    with kernel.use(kernel.PLAIN), NoCopies() as mode:
         edge_operator(torch.ones(N, 2), index, weight, 3, 0.7, None)
     assert mode.read == [4]
 
@@ -106,6 +107,13 @@ def test_wrong_edges_are_named(index, weight, message):
     for make in (as_operator, edge_operator):
         with pytest.raises(InputError, match=message):
             make(torch.ones(3, 2), torch.tensor(index), weights, 2, 0.5, None)
+
+
+def test_weights_that_add_up_to_infinity():
+    index, weight = torch.tensor([[0, 1], [2, 2]]), torch.tensor([1e308, 1e308], dtype=torch.float64)
+    for make in (as_operator, edge_operator):
+        with pytest.raises(InputError, match="the weights of the edges to a node add up to infinity: scale"):
+            make(torch.ones(3, 2), index, weight, 2, 0.5, None)
 
 
 def test_directed_edges_are_refused_on_request():

@@ -54,11 +54,10 @@ def dense_operator(index, weight, n, rho, epsilon, shift="adjacency", normalize=
 def test_is_the_dense_formula(shift, normalize, edges, epsilon):
     index, weight, n = edges
     eye = torch.eye(n, dtype=torch.float64)
-    op = EdgeOperator(index, weight, n, 3, epsilon, shift, normalize=normalize, dtype=torch.float64)
-    messages = op.messages()
     for name in KERNELS:
         with kernel.use(name):
-            products = op.propagate(eye)
+            op = EdgeOperator(index, weight, n, 3, epsilon, shift, normalize=normalize, dtype=torch.float64)
+            messages, products = op.messages(), op.propagate(eye)
         for rho in (1, 2, 3):
             expected = dense_operator(index, weight, n, rho, epsilon, shift, normalize)
             np.testing.assert_allclose(products[rho - 1].numpy(), expected, rtol=1e-12, atol=1e-12)
@@ -98,15 +97,17 @@ def test_weights_far_from_one_keep_their_digits():
 
 
 @pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("shift", SHIFTS)
 @pytest.mark.parametrize("normalize", [True, False])
-def test_gradcheck_by_signal_weights_and_epsilon(name, normalize):
-    index = torch.tensor([[0, 1, 2, 3, 3, 1, 0], [1, 2, 0, 1, 3, 2, 4]])  # a repeated edge and a self-loop
+def test_gradcheck_by_signal_weights_and_epsilon(name, shift, normalize):
+    # A repeated edge, a self-loop, and node 3 without incoming edges.
+    index = torch.tensor([[0, 1, 2, 3, 3, 1, 0], [1, 2, 0, 1, 3, 2, 4]])
     weight = torch.rand(7, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).add(0.1).requires_grad_()
     epsilon = torch.tensor(0.6, dtype=torch.float64, requires_grad=True)
     h = torch.randn(5, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).requires_grad_()
 
     def run(h, weight, epsilon):
-        return EdgeOperator(index, weight, 5, 3, epsilon, normalize=normalize, dtype=torch.float64).propagate(h)
+        return EdgeOperator(index, weight, 5, 3, epsilon, shift, normalize=normalize, dtype=torch.float64).propagate(h)
 
     with kernel.use(name):
         assert torch.autograd.gradcheck(run, (h, weight, epsilon))
@@ -136,7 +137,7 @@ def test_identical_powers_are_noticed(weight, epsilon, shift, identical):
     index, weights = torch.tensor([[0, 1], [1, 2]]), torch.full((2,), weight)
     op = EdgeOperator(index, weights, 3, 3, epsilon, shift, dtype=torch.float64)
     first, *others = op.propagate(torch.eye(3, dtype=torch.float64))
-    assert op.facts(torch.tensor(True)).identical == identical == all(torch.allclose(first, other) for other in others)
+    assert op.facts().identical == identical == all(torch.allclose(first, other) for other in others)
 
 
 def test_asymmetry_at_rounding_level_is_averaged():

@@ -20,6 +20,7 @@ from s2gnn.operators import (
 )
 from s2gnn.operators.autograd import transforming
 from s2gnn.operators.edge_index import graph_of_edge_index
+from s2gnn.operators.edges import EdgeFacts
 from s2gnn.operators.powers import product_dtype
 from s2gnn.operators.sobolev import warn_of_identical_branches
 
@@ -57,14 +58,17 @@ def as_operator(
         )
     if x.device.type != "cpu" or _traced(x, edge_weight):
         return edge_operator(x, graph, edge_weight, alpha, epsilon, shift, directed=directed)
+    value, chosen, dtype = _value(epsilon), shift or "adjacency", product_dtype(x.dtype)
     try:
         undirected, pairs = graph_of_edge_index(graph, edge_weight, x.shape[0], details=not directed)
     except AsymmetricGraphError:
         if not directed:
             raise
-        return edge_operator(x, graph, edge_weight, alpha, epsilon, shift)
-    value, chosen = _value(epsilon), shift or "adjacency"
-    options: dict[str, Any] = {"dtype": product_dtype(x.dtype), "device": x.device}
+        weights = None if edge_weight is None else torch.as_tensor(edge_weight)
+        op = EdgeOperator(graph, weights, x.shape[0], alpha, value, chosen, known_directed=True, dtype=dtype)
+        _check_facts(op, op.facts(), value)
+        return op
+    options: dict[str, Any] = {"dtype": dtype, "device": x.device}
     if isinstance(epsilon, LearnedEpsilon) or getattr(edge_weight, "requires_grad", False):
         return SobolevFamily.from_pairs(undirected, pairs, graph, edge_weight, alpha, chosen, **options).at(value)
     return SobolevOperator(undirected, alpha, float(value), chosen, **options)
@@ -103,9 +107,16 @@ def edge_operator(
     facts = op.facts(valid)
     if not facts.valid or not (facts.symmetric or directed):
         _check_values(edge_index, edge_weight, n_nodes, directed)
-    if facts.identical and normalize and not isinstance(value, Tensor):
-        warn_of_identical_branches(alpha, value, chosen)
+    _check_facts(op, facts, value if normalize else None)
     return (op.as_undirected() if facts.symmetric else op).to(x.device)  # with the chunks of its pattern
+
+
+def _check_facts(op: EdgeOperator, facts: EdgeFacts, epsilon: float | Tensor | None) -> None:
+    """Raise if degrees overflow, and warn of branches that are the same operator at a constant ε."""
+    if not facts.valid:
+        raise InputError("the weights of the edges to a node add up to infinity: scale the weights down")
+    if facts.identical and epsilon is not None and not isinstance(epsilon, Tensor):
+        warn_of_identical_branches(op.alpha, epsilon, op.shift)
 
 
 def _check_values(edge_index: Tensor, edge_weight: Tensor | None, n_nodes: int, directed: bool) -> None:

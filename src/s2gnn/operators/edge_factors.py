@@ -1,6 +1,6 @@
 """The factors of Hadamard powers in torch, differentiable by ε and by the edge weights."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
@@ -24,22 +24,19 @@ class EdgePattern:
     Attributes:
         indptr: (N + 1,), of the CSR pattern.
         indices: (E,), of the CSR pattern.
-        pairs: (E,), the position of the undirected pair of every stored direction in `Graph.to_edge_list`.
-        pointers: `indptr` as `HadamardPowers` has it, on a GPU followed by chunks.
+        pairs: (E,), the position of the undirected pair of every stored direction in `Graph.to_edge_list`; of a
+            directed graph every edge has a weight of its own, and is stored where it is.
+        pointers: `indptr` as `HadamardPowers` has it, on a GPU followed by chunks; `indptr` of a directed graph.
     """
 
     indptr: Tensor
     indices: Tensor
     pairs: Tensor
-    pointers: Tensor = field(init=False)
-
-    def __post_init__(self) -> None:
-        pointers = with_chunks(self.indptr, len(self.indptr) - 1, len(self.indices))
-        object.__setattr__(self, "pointers", pointers)
+    pointers: Tensor
 
     def to(self, device: torch.device | str) -> "EdgePattern":
         """The same pattern on another device."""
-        return EdgePattern(self.indptr.to(device), self.indices.to(device), self.pairs.to(device))
+        return EdgePattern.undirected(*(part.to(device) for part in (self.indptr, self.indices, self.pairs)))
 
     @classmethod
     def of(cls, graph: Graph, device: torch.device | str) -> "EdgePattern":
@@ -55,7 +52,24 @@ class EdgePattern:
             upper = rows < graph.indices
             pairs = np.cumsum(upper) - 1
             pairs = np.where(upper, pairs, pairs[reverse]).astype(graph.indices.dtype)
-        return cls(*(torch.tensor(array, device=device) for array in (graph.indptr, graph.indices, pairs)))
+        arrays = (torch.tensor(array, device=device) for array in (graph.indptr, graph.indices, pairs))
+        return cls.undirected(*arrays)
+
+    @classmethod
+    def undirected(cls, indptr: Tensor, indices: Tensor, pairs: Tensor) -> "EdgePattern":
+        """The pattern of undirected pairs."""
+        return cls(indptr, indices, pairs, with_chunks(indptr, len(indptr) - 1, len(indices)))
+
+    @classmethod
+    def directed(cls, indptr: Tensor, indices: Tensor) -> "EdgePattern":
+        """The pattern of directed edges, each of which has its own weight."""
+        numbers = torch.arange(indices.shape[0], dtype=indices.dtype, device=indices.device)
+        return cls(indptr, indices, numbers, indptr)
+
+    def positions(self) -> tuple[Tensor, Tensor]:
+        """The row and the column of every stored direction, (E,) int64."""
+        nodes, count = torch.arange(self.indptr.shape[0] - 1, device=self.indptr.device), self.indices.shape[0]
+        return nodes.repeat_interleave(self.indptr.diff(), output_size=count), self.indices.long()
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +101,13 @@ class EdgeFactors:
 def edge_factors(
     pattern: EdgePattern, weights: Tensor, alpha: int, shift: Shift, dtype: torch.dtype = torch.float64
 ) -> EdgeFactors:
-    """The factors for float64 `weights` (n_edges,) of the undirected pairs, differentiable, in O(E α).
+    """The factors for float64 `weights` of the undirected pairs (n_edges,), or of directed edges (E,), in O(E α).
 
-    They are formed in float64; b is stored as `dtype`.
+    They are differentiable, and formed in float64; b is stored as `dtype`.
     """
-    native = kernel.native_variant(weights.device.type) is not None and pattern.indptr.dtype == torch.int32
-    compute = _NativeFactors.apply if native and not transforming() else _plain_factors
+    traced = torch.compiler.is_compiling() or transforming()
+    native = not traced and kernel.native_variant(weights.device.type) and pattern.indptr.dtype == torch.int32
+    compute = _NativeFactors.apply if native else _plain_factors
     b, q, largest, diagonal = compute(weights, pattern, alpha, shift, dtype)
     return EdgeFactors(b, q, largest, diagonal, sign_of(shift))
 
@@ -105,8 +120,7 @@ def sign_of(shift: Shift) -> int:
 def _plain_factors(
     weights: Tensor, pattern: EdgePattern, alpha: int, shift: Shift, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    n, columns = len(pattern.indptr) - 1, pattern.indices.long()
-    rows = torch.arange(n, device=weights.device).repeat_interleave(pattern.indptr.diff(), output_size=columns.shape[0])
+    n, (rows, columns) = pattern.indptr.shape[0] - 1, pattern.positions()
     entries, diagonal = shift_entries(weights[pattern.pairs.long()], rows, columns, n, shift)
     b, q, largest = entry_factors(entries, rows, columns, n, alpha)
     return b.to(dtype), q, largest, diagonal

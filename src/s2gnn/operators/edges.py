@@ -12,7 +12,8 @@ from s2gnn.devices import widest_float
 from s2gnn.errors import InputError
 from s2gnn.graphs.selection import Selection
 from s2gnn.graphs.validation import relative_rounding
-from s2gnn.operators.edge_factors import EdgeFactors, entry_factors, scalings, shift_entries, sign_of
+from s2gnn.operators.directed_pattern import DirectedPattern, directed_pattern
+from s2gnn.operators.edge_factors import edge_factors, scalings, shift_entries, sign_of
 from s2gnn.operators.graph_operator import HadamardOperator
 from s2gnn.operators.powers import HadamardPowers
 from s2gnn.operators.shifts import ROUNDING, Shift, check_shift
@@ -71,6 +72,8 @@ class EdgeOperator(HadamardOperator):
         epsilon: weight of the identity, a number or a scalar tensor, which may have a gradient.
         shift: see `SobolevOperator`.
         normalize: whether to divide by the degrees; otherwise S_ρ = (A + εI)^(ρ).
+        known_directed: whether it is known that some edge has no reverse of the same weight, which is then not looked
+            for.
         dtype: torch.float32 or torch.float64, in which products are computed; factors are formed in float64, on a
             device that has it.
 
@@ -88,6 +91,7 @@ class EdgeOperator(HadamardOperator):
         shift: Shift = "adjacency",
         *,
         normalize: bool = True,
+        known_directed: bool = False,
         dtype: torch.dtype = torch.float32,
     ) -> None:
         check_alpha(alpha)
@@ -97,51 +101,40 @@ class EdgeOperator(HadamardOperator):
         self.epsilon = epsilon_number(epsilon)
         self.edge_index, self.device = edge_index, edge_index.device
         sources, targets = edge_index.long().unbind(0)
-        key, self._order = torch.sort(targets * n_nodes + sources, stable=True)
-        # Entry (i, j) of row i is the edge j → i.
-        self._rows, self._columns = targets.index_select(0, self._order), sources.index_select(0, self._order)
-        reverse_key, reverse = torch.sort(self._columns * n_nodes + self._rows, stable=True)
-        first = key.diff(prepend=key.new_full((1,), -1)) != 0  # of the edges that are listed repeatedly
-        self._group = first.cumsum(0) - 1
         exact = widest_float(self.device)
-        weights = torch.ones(key.shape[0], dtype=exact, device=self.device)
+        self._listed = (sources != targets).to(exact)  # the weights as listed, those of self-loops zero
         if edge_weight is not None:
-            weights = edge_weight.to(self.device, exact).index_select(0, self._order)
-        self._listed = weights * (self._rows != self._columns)
-        summed = self._of_group(self._listed) * first  # zero for the other edges of a group: none is dropped
-        self._symmetric = _is_symmetric(summed, reverse, key == reverse_key, edge_weight)
-        # The mean of both directions, so that an undirected graph has a symmetric gradient, as a `SobolevFamily` has.
-        mean = (summed + summed.index_select(0, reverse)) / 2
-        self._weights = torch.where(self._symmetric, mean, summed)
-        self.powers = self._powers(self._weights, reverse, epsilon, normalize)
-
-    def _of_group(self, values: Tensor) -> Tensor:
-        """The sums over repeated edges (E,) of values (E,) of sorted edges, for each of them."""
-        return torch.zeros_like(values).index_add(0, self._group, values).index_select(0, self._group)
-
-    def _powers(self, weights: Tensor, reverse: Tensor, epsilon: float | Tensor, normalize: bool) -> HadamardPowers:
-        n, rows, columns, sign = self.n_nodes, self._rows, self._columns, sign_of(self.shift)
-        value = torch.as_tensor(epsilon, dtype=weights.dtype, device=self.device)
-        entries, diagonal = shift_entries(weights, rows, columns, n, self.shift)
-        if normalize:
-            b, q, largest = entry_factors(entries, rows, columns, n, self.alpha)
-            c, own = scalings(EdgeFactors(b, q, largest, diagonal, sign), value)
+            self._listed = self._listed * edge_weight.to(self.device)
+        pattern = directed_pattern(sources, targets, n_nodes)
+        self._place = pattern.place
+        summed = self._listed.new_zeros(pattern.reverse.shape[0]).index_add(0, pattern.place, self._listed)
+        if known_directed:
+            self._symmetric, self._weights = torch.tensor(False, device=self.device), summed
         else:
-            rho = torch.arange(1, self.alpha + 1, device=self.device)
-            b, own = entries, (diagonal + value)[:, None] ** rho
+            other = summed.index_select(0, pattern.reverse)
+            self._symmetric = pattern.is_symmetric & _agree(summed, other, edge_weight)
+            # The mean of both directions, so that an undirected graph has a symmetric gradient, as a `SobolevFamily`.
+            self._weights = torch.where(self._symmetric, (summed + other) / 2, summed)
+        self.powers = self._powers(pattern, epsilon, normalize)
+
+    def _powers(self, pattern: DirectedPattern, epsilon: float | Tensor, normalize: bool) -> HadamardPowers:
+        value = torch.as_tensor(epsilon, dtype=self._weights.dtype, device=self.device)
+        if normalize:
+            factors = edge_factors(pattern.entries, self._weights, self.alpha, self.shift, self.dtype)
+            b, (c, own) = factors.b, scalings(factors, value)
+        else:
+            b, diagonal = shift_entries(self._weights, *pattern.entries.positions(), self.n_nodes, self.shift)
+            own = (diagonal + value)[:, None] ** torch.arange(1, self.alpha + 1, device=self.device)
             c = torch.ones_like(own)
         b, c, own = (factor.to(self.dtype) for factor in (b, c, own))
-        # Each pattern with that of the transposes, see HadamardPowers.
-        indptr = torch.cat([_indptr(rows, n), _indptr(columns, n)])
-        indices = torch.cat([columns, rows.index_select(0, reverse), reverse])
-        return HadamardPowers(indptr.int(), indices.int(), b, c, own, sign)
+        return HadamardPowers(pattern.indptr, pattern.indices, b, c, own, sign_of(self.shift))
 
     @property
     def is_constant(self) -> bool:
         """Whether neither ε nor the weights have derivatives."""
         return not self.powers.are_learned
 
-    def facts(self, valid: Tensor) -> EdgeFacts:
+    def facts(self, valid: Tensor | bool = True) -> EdgeFacts:
         """What the values of the edges are, by one transfer of a few numbers from the device.
 
         Args:
@@ -150,9 +143,9 @@ class EdgeOperator(HadamardOperator):
         weights, listed = self._weights.detach(), self._listed.detach()
         if not len(weights):
             return EdgeFacts(valid=True, symmetric=True, identical=False)
-        sums = weights.new_zeros(self.n_nodes).index_add(0, self._rows, listed)
+        sums = weights.new_zeros(self.n_nodes).index_add(0, self.edge_index[1].long(), listed)
         extremes = weights.where(weights > 0, math.inf).amin(), weights.amax()
-        conditions = valid & sums.isfinite().all(), self._symmetric
+        conditions = sums.isfinite().all() & valid, self._symmetric
         found = torch.stack([*extremes, *(condition.to(weights.dtype) for condition in conditions)])
         smallest, largest, are_valid, are_symmetric = found.tolist()
         alike = largest > 0 and largest - smallest <= ROUNDING * largest
@@ -167,13 +160,12 @@ class EdgeOperator(HadamardOperator):
 
     def messages(self) -> EdgeMessages:
         """The entries of all S_ρ, one row for each edge of `edge_index`, differentiable."""
-        b, c, own = self.powers.b, self.powers.c, self.powers.t
-        total = self._of_group(self._listed)
+        b, c, own = self.powers.b.index_select(0, self._place), self.powers.c, self.powers.t
+        total = torch.zeros_like(self._weights).index_add(0, self._place, self._listed).index_select(0, self._place)
         share = (self._listed / total.where(total > 0, 1.0)).to(b.dtype)
-        rho = torch.arange(1, self.alpha + 1, device=self.device)
-        powers = (self.powers.sign * self._of_group(b))[:, None] ** rho
-        along = share[:, None] * powers * c.index_select(0, self._rows) * c.index_select(0, self._columns)
-        return EdgeMessages(torch.zeros_like(along).index_copy(0, self._order, along), own)
+        powers = (self.powers.sign * b)[:, None] ** torch.arange(1, self.alpha + 1, device=self.device)
+        sources, targets = self.edge_index.long().unbind(0)
+        return EdgeMessages(share[:, None] * powers * c.index_select(0, targets) * c.index_select(0, sources), own)
 
     def selected(self, selection: Selection) -> "EdgeOperator":
         """Not available: select the edges of the nodes, and build an operator of these."""
@@ -187,22 +179,7 @@ class EdgeOperator(HadamardOperator):
         return f"EdgeOperator({self.n_nodes} nodes, {edges} edges, alpha={self.alpha}, epsilon={self.epsilon:g})"
 
 
-def _indptr(rows: Tensor, n: int) -> Tensor:
-    """The row pointers (N + 1,) of entries in these rows (E,)."""
-    counts = rows.new_zeros(n + 1).index_add(0, rows + 1, torch.ones_like(rows))
-    return counts.cumsum(0)
-
-
-def _is_symmetric(weights: Tensor, reverse: Tensor, mirrored: Tensor, given: Tensor | None) -> Tensor:
-    """Whether the graph is undirected up to rounding, a boolean tensor ().
-
-    Args:
-        weights: of the edges sorted by row and column, (E,).
-        reverse: the order by column and row, (E,).
-        mirrored: whether the entries at a place in both orders are those of the two directions of one edge, (E,).
-        given: the weights as passed in, whose type says what rounding is.
-    """
-    other = weights.index_select(0, reverse)
+def _agree(weights: Tensor, other: Tensor, given: Tensor | None) -> Tensor:
+    """Whether two directions (E,) of edges have the same weights up to the rounding of those `given`, a tensor ()."""
     rounding = relative_rounding(_NUMPY.get(given.dtype, np.float64)) if given is not None else 0.0
-    agree = (weights - other).abs() <= rounding * torch.maximum(weights, other)
-    return (mirrored & agree).all()
+    return ((weights - other).abs() <= rounding * torch.maximum(weights, other)).all()

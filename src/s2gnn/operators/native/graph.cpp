@@ -19,6 +19,23 @@ void sort_by(const Key &key, std::int64_t n, std::vector<std::int32_t> &order, s
   order.swap(sorted);
 }
 
+// The entries of a list by row, within a row by column, repeated ones in the order of the list; `start` receives where
+// each row begins, (n + 1). False if an index is out of range.
+bool sort_entries(const EdgeList &list, std::vector<std::int32_t> &order, std::vector<std::int32_t> &start) {
+  bool sorted = true;
+  for (std::int64_t e = 0; e < list.count; ++e) {
+    sorted = sorted && (e == 0 || list.rows[e - 1] < list.rows[e] ||
+                        (list.rows[e - 1] == list.rows[e] && list.columns[e - 1] <= list.columns[e]));
+    const bool inside = 0 <= list.rows[e] && list.rows[e] < list.n && 0 <= list.columns[e] && list.columns[e] < list.n;
+    if (!inside) return false;
+  }
+  order.resize(list.count);
+  std::iota(order.begin(), order.end(), 0);
+  if (!sorted) sort_by([&](std::int32_t e) { return list.columns[e]; }, list.n, order, start);
+  sort_by([&](std::int32_t e) { return list.rows[e]; }, list.n, order, start);
+  return true;
+}
+
 // Calls visit(e, reverse) for every entry e = (i, j) with i < j and its reverse (j, i), in the order of the entries;
 // false if an entry lies on the diagonal or has no reverse, or if visit returns false.
 template <typename Visit>
@@ -40,17 +57,8 @@ bool for_pairs(const std::int32_t *indptr, const std::int32_t *indices, std::int
 
 std::int64_t csr_of_edges(const EdgeList &list, const Csr &csr) {
   const auto weight = [&](std::int64_t e) { return list.weights ? list.weights[e] : 1.0; };
-  bool sorted = true;
-  for (std::int64_t e = 0; e < list.count; ++e) {
-    sorted = sorted && (e == 0 || list.rows[e - 1] < list.rows[e] ||
-                        (list.rows[e - 1] == list.rows[e] && list.columns[e - 1] <= list.columns[e]));
-    const bool inside = 0 <= list.rows[e] && list.rows[e] < list.n && 0 <= list.columns[e] && list.columns[e] < list.n;
-    if (!inside || !std::isfinite(weight(e)) || weight(e) < 0) return -1;
-  }
-  std::vector<std::int32_t> order(list.count), start;
-  std::iota(order.begin(), order.end(), 0);
-  if (!sorted) sort_by([&](std::int32_t e) { return list.columns[e]; }, list.n, order, start);
-  sort_by([&](std::int32_t e) { return list.rows[e]; }, list.n, order, start);
+  std::vector<std::int32_t> order, start;
+  if (!sort_entries(list, order, start)) return -1;
   std::int32_t stored = 0;
   for (std::int64_t i = 0; i < list.n; ++i) {
     csr.indptr[i] = stored;
@@ -59,6 +67,7 @@ std::int64_t csr_of_edges(const EdgeList &list, const Csr &csr) {
       const std::int32_t e = order[k];
       const std::int64_t j = list.columns[e];
       const double w = weight(e);
+      if (!std::isfinite(w) || w < 0) return -1;
       csr.pairs[e] = -1;
       if (i == j || w == 0) continue;
       if (stored > csr.indptr[i] && csr.indices[stored - 1] == j) {
@@ -90,6 +99,35 @@ std::int64_t csr_of_edges(const EdgeList &list, const Csr &csr) {
   return stored;
 }
 
+std::int64_t pattern_of_edges(const EdgeList &list, const Pattern &pattern) {
+  std::vector<std::int32_t> order, start;
+  if (!sort_entries(list, order, start)) return -1;
+  std::vector<std::int32_t> rows;
+  rows.reserve(list.count);
+  for (std::int64_t i = 0; i < list.n; ++i) {
+    const auto first = std::int32_t(rows.size());
+    pattern.indptr[i] = first;
+    for (std::int32_t k = start[i]; k < start[i + 1]; ++k) {
+      const std::int32_t j = std::int32_t(list.columns[order[k]]), stored = std::int32_t(rows.size());
+      if (stored == first || pattern.indices[stored - 1] != j) {
+        pattern.indices[stored] = j;
+        rows.push_back(std::int32_t(i));
+      }
+      pattern.place[order[k]] = std::int32_t(rows.size()) - 1;
+    }
+  }
+  const auto nnz = std::int64_t(rows.size());
+  pattern.indptr[list.n] = std::int32_t(nnz);
+  std::int32_t *columns = pattern.indices, *transposed = columns + nnz, *entry = transposed + nnz;
+  order.resize(nnz);
+  std::iota(order.begin(), order.end(), 0);
+  sort_by([&](std::int32_t e) { return columns[e]; }, list.n, order, start);
+  std::copy(start.begin(), start.end(), pattern.indptr + list.n + 1);
+  std::copy(order.begin(), order.end(), entry);
+  std::transform(order.begin(), order.end(), transposed, [&](std::int32_t e) { return rows[e]; });
+  return nnz;
+}
+
 bool number_pairs(const std::int32_t *indptr, const std::int32_t *indices, std::int64_t n, std::int32_t *pairs) {
   std::int32_t count = 0;
   return for_pairs(indptr, indices, n, [&](std::int32_t e, std::int32_t reverse) {
@@ -119,11 +157,20 @@ struct Magnitudes {
   }
   double weight(std::int32_t e) const { return g.weights[g.pairs ? g.pairs[e] : e]; }
   double scale(std::int64_t i, std::int32_t e) const { return normalized ? root[i] * root[g.indices[e]] : 1; }
-  double operator()(std::int64_t i, std::int32_t e) const { return weight(e) / scale(i, e); }
+  bool unreached(std::int32_t e) const {
+    return g.directed && normalized && weight(e) > 0 && degree[g.indices[e]] == 0;
+  }
+  double operator()(std::int64_t i, std::int32_t e) const { return unreached(e) ? 0 : weight(e) / scale(i, e); }
   double diagonal(std::int64_t i) const { return !laplacian ? 0.0 : normalized ? double(degree[i] > 0) : degree[i]; }
-  double largest(std::int64_t i) const {
-    double found = 0;
-    for (std::int32_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) found = std::max(found, (*this)(i, e));
+  // The largest entry of row and column i, (n).
+  std::vector<double> largest() const {
+    std::vector<double> found(g.n);
+    for (std::int64_t i = 0; i < g.n; ++i)
+      for (std::int32_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
+        const double entry = (*this)(i, e);
+        found[i] = std::max(found[i], entry);
+        if (g.directed) found[g.indices[e]] = std::max(found[g.indices[e]], entry);
+      }
     return found;
   }
 };
@@ -153,10 +200,10 @@ template <typename Real>
 bool hadamard_factors(const WeightedGraph &g, double epsilon, double rounding, const Factors<Real> &out) {
   const Magnitudes magnitude(g);
   bool identical = !magnitude.laplacian && g.indptr[g.n] > 0;
-  std::vector<double> m(g.n);
+  std::vector<double> m = magnitude.largest();
   for (std::int64_t i = 0; i < g.n; ++i) {
     const double own = epsilon + magnitude.diagonal(i);
-    m[i] = std::max(own, magnitude.largest(i));
+    m[i] = std::max(own, m[i]);
     if (m[i] == 0) m[i] = 1;  // an isolated node at epsilon = 0: its row of S_rho is zero whatever the scale
     out.t[i] = own / m[i];
     identical = identical && std::min(out.t[i], std::abs(1 - out.t[i])) < rounding;
@@ -175,9 +222,9 @@ bool hadamard_factors(const WeightedGraph &g, double epsilon, double rounding, c
 template <typename Real>
 void edge_factors(const WeightedGraph &g, const EdgeFactors<Real> &out) {
   const Magnitudes magnitude(g);
+  const std::vector<double> largest = magnitude.largest();
   for (std::int64_t i = 0; i < g.n; ++i) {
-    const double largest = magnitude.largest(i);
-    out.largest[i] = largest > 0 ? largest : 1;
+    out.largest[i] = largest[i] > 0 ? largest[i] : 1;
     out.diagonal[i] = magnitude.diagonal(i);
   }
   relative_powers(magnitude, out.largest, out.b, out.q);
@@ -191,10 +238,11 @@ void edge_factors_backward(const WeightedGraph &g, const double *largest, const 
   const Magnitudes magnitude(g);
   std::vector<double> root(g.n), by_degree(g.n);
   for (std::int64_t i = 0; i < g.n; ++i) root[i] = std::sqrt(largest[i]);
-  std::fill_n(grad, g.indptr[g.n] / 2, 0.0);
+  std::fill_n(grad, g.directed ? g.indptr[g.n] : g.indptr[g.n] / 2, 0.0);
   for (std::int64_t i = 0; i < g.n; ++i) {
     const double *by_sums = grad_q + i * g.alpha;
     for (std::int32_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
+      if (magnitude.unreached(e)) continue;
       const std::int32_t j = g.indices[e];
       const double entry = magnitude(i, e), relative = entry / largest[i];
       double by_relative = 0;

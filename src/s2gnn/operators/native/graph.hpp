@@ -26,12 +26,24 @@ struct Csr {
 // the diagonal.
 std::int64_t csr_of_edges(const EdgeList &list, const Csr &csr);
 
+struct Pattern {
+  std::int32_t *indptr;   // (2 n + 2), that of the transpose second
+  std::int32_t *indices;  // (3 count), the first 3 nnz filled: columns, those of the transpose, and where each entry of
+                          // the transpose is stored
+  std::int32_t *place;    // (count): where an entry of the list is stored
+};
+
+// The distinct entries of a list, whatever its weights, sorted by row and column, and those of its transpose. Returns
+// nnz, or -1 if an index is out of range.
+std::int64_t pattern_of_edges(const EdgeList &list, const Pattern &pattern);
+
 // The undirected pair of every stored direction of a symmetric pattern, (nnz); false if it is not symmetric.
 bool number_pairs(const std::int32_t *indptr, const std::int32_t *indices, std::int64_t n, std::int32_t *pairs);
 
 enum class Shift { adjacency, laplacian, normalized_adjacency, normalized_laplacian };
 
-// A symmetric pattern with weights, and which of its shifts M to take.
+// A pattern with weights, and which of its shifts M to take. Row i holds the edges to node i, and degrees are sums over
+// them. Of a directed graph a normalised shift has no entry for an edge from a node without incoming ones.
 struct WeightedGraph {
   const std::int32_t *indptr, *indices;  // (n + 1), (nnz)
   const std::int32_t *pairs;             // (nnz), the weight of each entry; null where each entry has its own
@@ -39,6 +51,7 @@ struct WeightedGraph {
   std::int64_t n;
   int alpha;
   Shift shift;
+  bool directed = false;
 };
 
 template <typename Real>
@@ -65,7 +78,7 @@ struct EdgeFactors {
 template <typename Real>
 void edge_factors(const WeightedGraph &g, const EdgeFactors<Real> &out);
 
-// grad (nnz / 2): the gradient by the weights of the pairs, of gradients by b, q and the diagonal.
+// grad: the gradient by the weights, (nnz / 2) of pairs or (nnz) of directed entries, of gradients by b, q and the diagonal.
 template <typename Real>
 void edge_factors_backward(const WeightedGraph &g, const double *largest, const Real *grad_b, const double *grad_q,
                            const double *grad_diagonal, double *grad);

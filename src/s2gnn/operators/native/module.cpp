@@ -317,6 +317,17 @@ std::int64_t csr_of_edges(In<std::int64_t, 1> rows, In<std::int64_t, 1> columns,
   return s2gnn::csr_of_edges(list, {indptr.data(), indices.data(), values.data(), pairs.data()});
 }
 
+std::int64_t pattern_of_edges(In<std::int64_t, 1> rows, In<std::int64_t, 1> columns, Out<std::int32_t, 1> indptr,
+                              Out<std::int32_t, 1> indices, Out<std::int32_t, 1> place) {
+  const std::size_t count = rows.shape(0), n = indptr.shape(0) / 2 - 1;
+  require(columns.shape(0) == count && place.shape(0) == count && indices.shape(0) == 3 * count && count < (1u << 31) &&
+              indptr.shape(0) >= 2 && indptr.shape(0) % 2 == 0,
+          "pattern_of_edges wants rows, columns and place (count), indptr (2 n + 2), indices (3 count)");
+  const s2gnn::EdgeList list = {rows.data(), columns.data(), nullptr, std::int64_t(count), std::int64_t(n), 0};
+  nb::gil_scoped_release unlocked;
+  return s2gnn::pattern_of_edges(list, {indptr.data(), indices.data(), place.data()});
+}
+
 template <typename Real>
 bool hadamard_factors(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<double, 1> weights, double epsilon,
                       int shift, double rounding, Out<Real, 1> b, Out<double, 2> c, Out<double, 1> t) {
@@ -338,11 +349,12 @@ void number_pairs(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, Out<s
 
 s2gnn::WeightedGraph weighted_pairs(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<std::int32_t, 1> pairs,
                                     In<double, 1> weights, int shift, std::size_t alpha) {
-  require(indptr.shape(0) >= 1 && pairs.shape(0) == indices.shape(0) && 2 * weights.shape(0) == indices.shape(0) &&
-              0 <= shift && shift <= 3,
+  const bool directed = weights.shape(0) == indices.shape(0);  // else one weight for both directions
+  require(indptr.shape(0) >= 1 && pairs.shape(0) == indices.shape(0) && 0 <= shift && shift <= 3 &&
+              (directed || 2 * weights.shape(0) == indices.shape(0)),
           "indices, pairs and weights disagree on the edges");
   return {indptr.data(), indices.data(), pairs.data(), weights.data(), std::int64_t(indptr.shape(0)) - 1, int(alpha),
-          s2gnn::Shift(shift)};
+          s2gnn::Shift(shift), directed};
 }
 
 template <typename Real>
@@ -430,6 +442,7 @@ NB_MODULE(_native, module) {
              nb::arg().noconvert(), nb::arg().noconvert());
   define(module, "hadamard_factors", &hadamard_factors<float>);
   define(module, "hadamard_factors", &hadamard_factors<double>);
+  define(module, "pattern_of_edges", &pattern_of_edges);
   define(module, "number_pairs", &number_pairs);
   define(module, "edge_factors", &edge_factors<float>);
   define(module, "edge_factors", &edge_factors<double>);

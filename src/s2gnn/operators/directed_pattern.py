@@ -1,0 +1,79 @@
+"""Where the directed edges of a list are stored: the pattern of all S_ρ, and that of their transposes."""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from s2gnn.errors import InputError
+from s2gnn.graphs.graph import LARGEST_INT32_POINTER
+from s2gnn.operators import kernel
+from s2gnn.operators.autograd import transforming
+from s2gnn.operators.edge_factors import EdgePattern
+
+
+class DirectedPattern(NamedTuple):
+    """The entries (i, j) of edges j → i, E of them, sorted by row and column, and those of the transpose.
+
+    Self-loops are entries too. An edge that is listed repeatedly is stored once; where the number of entries has to be
+    known beforehand, for instance in a compiled program, the others are entries that nothing is stored in.
+
+    Attributes:
+        entries: the pattern, every entry with a weight of its own.
+        reverse: where each entry of the transpose is stored, (E,).
+        place: the entry that stores each listed edge.
+        is_symmetric: whether every entry has its reverse, a boolean tensor ().
+        indptr: (2N + 2,) int32, see `HadamardPowers`.
+        indices: (3E,) int32, see `HadamardPowers`.
+    """
+
+    entries: EdgePattern
+    reverse: Tensor
+    place: Tensor
+    is_symmetric: Tensor
+    indptr: Tensor
+    indices: Tensor
+
+
+def directed_pattern(sources: Tensor, targets: Tensor, n_nodes: int) -> DirectedPattern:
+    """The pattern of a list of edges: in one native pass, or by sorting where edges have no values to look at."""
+    traced = torch.compiler.is_compiling() or transforming()
+    if not traced and max(len(sources), n_nodes) <= LARGEST_INT32_POINTER:
+        native = kernel.native_variant(sources.device.type)
+        if native is not None:
+            count = len(sources)
+            indptr, indices, place = (np.empty(size, np.int32) for size in (2 * n_nodes + 2, 3 * count, count))
+            ends = (kernel.array(end.contiguous()) for end in (targets, sources))
+            stored = native[0].pattern_of_edges(*ends, indptr, indices, place)
+            if stored < 0:
+                raise InputError(f"edge_index has an index outside 0..{n_nodes - 1}, for {n_nodes} nodes")
+            both, three = torch.from_numpy(indptr), torch.from_numpy(indices[: 3 * stored])
+            (own, other), (columns, transposed, reverse) = both.chunk(2), three.chunk(3)
+            is_symmetric = (own == other).all() & (columns == transposed).all()
+            return DirectedPattern(
+                EdgePattern.directed(own, columns), reverse, torch.from_numpy(place), is_symmetric, both, three
+            )
+    return _sorted_pattern(sources, targets, n_nodes)
+
+
+def _sorted_pattern(sources: Tensor, targets: Tensor, n_nodes: int) -> DirectedPattern:
+    listed = targets * n_nodes + sources
+    key, order = torch.sort(listed, stable=True)
+    rows, columns = targets.index_select(0, order), sources.index_select(0, order)
+    reverse_key, reverse = torch.sort(columns * n_nodes + rows, stable=True)
+    own, other = _indptr(rows, n_nodes), _indptr(columns, n_nodes)
+    return DirectedPattern(
+        EdgePattern.directed(own, columns),
+        reverse,
+        torch.searchsorted(key, listed),
+        (key == reverse_key).all(),
+        torch.cat([own, other]).int(),
+        torch.cat([columns, rows.index_select(0, reverse), reverse]).int(),
+    )
+
+
+def _indptr(rows: Tensor, n: int) -> Tensor:
+    """The row pointers (N + 1,) of entries in these rows (E,)."""
+    counts = rows.new_zeros(n + 1).index_add(0, rows + 1, torch.ones_like(rows))
+    return counts.cumsum(0)

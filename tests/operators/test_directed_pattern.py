@@ -1,0 +1,52 @@
+"""The pattern of a list of directed edges, in one native pass and by sorting."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+
+from s2gnn import InputError
+from s2gnn.operators import EdgeOperator, kernel
+from s2gnn.operators.directed_pattern import directed_pattern
+from tests.operators.test_edges import KERNELS, edge_lists
+
+NATIVE = KERNELS[-1]
+
+
+@given(edges=edge_lists())
+def test_edges_are_stored_by_target_and_source(edges):
+    (sources, targets), _, n = edges
+    for name in KERNELS:
+        with kernel.use(name):
+            pattern = directed_pattern(sources, targets, n)
+        rows, columns = (end.numpy() for end in pattern.entries.positions())
+        assert (np.diff(rows * n + columns) >= 0).all()
+        np.testing.assert_array_equal(rows[pattern.place], targets)
+        np.testing.assert_array_equal(columns[pattern.place], sources)
+        assert name != NATIVE or len(rows) == len({*zip(rows, columns, strict=True)})
+
+
+@given(edges=edge_lists())
+def test_the_transposed_pattern_finds_each_entry(edges):
+    (sources, targets), _, n = edges
+    for name in KERNELS:
+        with kernel.use(name):
+            pattern = directed_pattern(sources, targets, n)
+        rows, columns = (end[pattern.reverse].numpy() for end in pattern.entries.positions())
+        assert (np.diff(columns * n + rows) >= 0).all()
+        np.testing.assert_array_equal(pattern.indices.chunk(3)[1], rows)
+        np.testing.assert_array_equal(pattern.indptr[n + 1 :], np.searchsorted(columns, range(n + 1)))
+
+
+@given(edges=edge_lists())
+def test_symmetry_of_the_native_pattern(edges):
+    (sources, targets), _, n = edges
+    listed = {*zip(sources.tolist(), targets.tolist(), strict=True)}
+    with kernel.use(NATIVE):
+        assert bool(directed_pattern(sources, targets, n).is_symmetric) == (listed == {(j, i) for i, j in listed})
+
+
+@pytest.mark.parametrize("index", [[[0], [3]], [[-1], [0]]])
+def test_an_index_out_of_range(index):
+    with kernel.use(NATIVE), pytest.raises(InputError, match=r"edge_index has an index outside 0..2, for 3 nodes"):
+        EdgeOperator(torch.tensor(index), None, 3)
