@@ -123,8 +123,11 @@ def test_every_error_ends_with_one_sentence_and_its_traceback_on_demand(monkeypa
     "command",
     [
         ("fit", "table.csv", "--label", "a", "--out", "model"),
+        ("predict", "model", "table.csv"),
+        ("label", "table.csv", "--label", "a"),
         ("train", "digits"),
         ("study", "run", "table2-knn"),
+        ("bench", "operator"),
     ],
 )
 def test_a_device_that_is_not_there(s2gnn, command):

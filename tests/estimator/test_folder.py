@@ -15,6 +15,7 @@ from sklearn.datasets import load_iris
 from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor, knn_graph
 from s2gnn.estimator import CardScore, ModelCard, load_estimator, save_estimator
 from s2gnn.estimator.folder import read_folder
+from tests.device_arrays import DeviceArrays
 
 QUICK = {"num_layers": 2, "max_epochs": 10, "n_networks": 2, "random_state": 0}
 NAMES = np.array(["setosa", "versicolor", "virginica"], dtype=object)
@@ -363,3 +364,22 @@ def test_evidence_of_another_model_is_refused(evaluated, changes, match):
     folder, *_ = evaluated
     (folder / "evidence.npz").write_bytes(npz_with(folder, "evidence.npz", **changes))
     refused(folder, match)
+
+
+def test_new_rows_are_predicted_on_a_device(folder, iris, monkeypatch):
+    """Networks move, and what they compute comes back before it becomes an array."""
+    places = []
+    monkeypatch.setattr(
+        "s2gnn.estimator.folder.checked_device", lambda name: places.append(name) or torch.device("cpu")
+    )
+    there, _ = load_estimator(folder, "cuda:1")
+    assert places == ["cuda:1"]
+    new = iris[0][:20] + 0.01
+    with DeviceArrays():
+        found = there.predict_proba(new)
+    assert np.array_equal(found, load_estimator(folder)[0].predict_proba(new))
+
+
+def test_a_device_that_is_not_available(folder):
+    with pytest.raises(InputError, match="device is 'cuda:99', which is not available here"):
+        load_estimator(folder, "cuda:99")

@@ -12,7 +12,7 @@ from s2gnn import S2GNN, InputError, knn_graph
 from s2gnn.errors import IdleProcessesWarning, LostProcessError
 from s2gnn.graphs import partition
 from s2gnn.learning import ALONE, FitConfig, Group, fit, joined_group
-from s2gnn.learning.group import StepBuffers
+from s2gnn.learning.group import StepBuffers, own_device
 from s2gnn.learning.many import computing_with
 from s2gnn.nn import Clusters, InParts
 from s2gnn.nn.neighbour_sampling import Sampled
@@ -211,6 +211,51 @@ def test_without_a_launcher_a_process_is_alone(monkeypatch):
     monkeypatch.delenv("RANK", raising=False)
     with joined_group() as group:
         assert group == ALONE
+
+
+@pytest.fixture
+def launched(monkeypatch):
+    """Pretend that torchrun started this process as number 1 of 2 on a machine with some GPUs."""
+
+    def on_machine_with(gpus):
+        for name, value in {"RANK": 5, "WORLD_SIZE": 8, "LOCAL_RANK": 1, "LOCAL_WORLD_SIZE": 2}.items():
+            monkeypatch.setenv(name, str(value))
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+        monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+
+    return on_machine_with
+
+
+@pytest.mark.parametrize(("gpus", "auto"), [(0, "cpu"), (1, "cpu"), (2, "cuda:1"), (4, "cuda:1")])
+def test_each_process_has_its_gpu(launched, gpus, auto):
+    launched(gpus)
+    assert own_device("auto") == torch.device(auto)
+    assert own_device("cpu") == torch.device("cpu")
+    if gpus > 1:
+        assert own_device("cuda") == torch.device("cuda:1")
+        with pytest.raises(InputError, match="device is 'cuda:0', but 2 processes train on this machine, each on its"):
+            own_device("cuda:0")
+    else:
+        with pytest.raises(InputError, match="device is 'cuda:1', which is not available here"):
+            own_device("cuda")
+
+
+def test_nccl_adds_up_gradients_on_gpus_and_gloo_the_rest(launched, monkeypatch):
+    launched(2)
+    monkeypatch.setenv("MASTER_ADDR", "localhost")
+    monkeypatch.setenv("MASTER_PORT", "1")
+    called = []
+    monkeypatch.setattr(torch.cuda, "set_device", called.append)
+    monkeypatch.setattr("torch.distributed.init_process_group", lambda backend, timeout: called.append(backend))
+    monkeypatch.setattr("torch.distributed.get_rank", lambda: 5)
+    monkeypatch.setattr("torch.distributed.get_world_size", lambda: 8)
+    monkeypatch.setattr("torch.distributed.destroy_process_group", lambda: None)
+    with joined_group(device=torch.device("cuda:1")) as group:
+        assert group == Group(5, 8)
+    with joined_group():
+        pass
+    assert called == [torch.device("cuda:1"), "cpu:gloo,cuda:nccl", "gloo"]
 
 
 def normalisation():

@@ -168,3 +168,17 @@ def test_what_networks_prepare_moves(name):
     moved = x.to("cpu")
     there = getattr(moved, "operator", None) or op.to("cpu")
     assert torch.equal(model(moved, there), model(x, op))
+
+
+@pytest.mark.parametrize("fusion", ["linear", "mlp", "attention"])
+@pytest.mark.parametrize("epsilon", [0.5, "learn"])
+def test_a_training_step_reads_no_value(fusion, epsilon):
+    """On the meta device, where reading one is an error: forward, backward and step."""
+    with torch.device("meta"):
+        index, weight, x = torch.zeros(2, 40, dtype=torch.int64), torch.rand(40), torch.rand(N, 5)
+        model, labels = S2GNN(5, 8, 3, fusion=fusion, epsilon=epsilon, norm="batch"), torch.zeros(N, dtype=torch.int64)
+    optimizer = torch.optim.Adam(model.parameters())
+    torch.nn.functional.cross_entropy(model(x, index, weight.requires_grad_()), labels).backward()
+    optimizer.step()
+    assert weight.grad.shape == weight.shape
+    assert all(parameter.grad.is_meta for parameter in model.parameters())

@@ -5,6 +5,7 @@ import torch
 
 from s2gnn import InputError
 from s2gnn.operators import SparseInput
+from tests.device_arrays import DeviceArrays
 
 
 def test_the_product_and_its_gradients_are_those_of_the_dense_matrix():
@@ -31,3 +32,12 @@ def test_under_autocast_the_product_is_computed_in_the_type_of_the_features():
     torch.testing.assert_close(product, x @ weight)
     product.sum().backward()
     assert weight.grad.dtype == torch.float32
+
+
+@pytest.mark.parametrize("density", [0.1, 0.9])
+def test_rows_are_those_of_the_matrix_and_come_from_a_device(density):
+    matrix = sp.random_array((30, 50), density=density, rng=np.random.default_rng(0)).tocsr()
+    x, chosen = SparseInput(matrix, torch.float64), torch.tensor([7, 0, 29])
+    with DeviceArrays():
+        rows = x.rows(chosen)
+    np.testing.assert_array_equal(rows.to_dense().numpy(), matrix.toarray()[[7, 0, 29]])

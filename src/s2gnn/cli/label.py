@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from s2gnn.cli.options import Device
 from s2gnn.cli.output import AsJson, names, print_table
+from s2gnn.devices import AUTO, checked_device
 from s2gnn.errors import InputError
 from s2gnn.labelling import Strategy
 from s2gnn.labelling.labels import LabelledCopy
@@ -48,6 +50,7 @@ def label(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 for a free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    device: Device = AUTO,
     as_json: AsJson = False,
 ) -> None:
     """Label the rows of a table that help a model most, on a local page in the browser.
@@ -61,9 +64,10 @@ def label(
         raise InputError("--json prints rows to label: add --list 20")
     if image is not None and text is not None:
         raise InputError("--image and --text cannot both be shown: choose one")
-    settings = Settings(
-        identifier, image, text, names(features), names(classes) or (), strategy=strategy, batch=batch, seed=seed
-    )
+    checked_device(device)
+    columns = identifier, image, text, names(features)
+    trained = (("device", device),)
+    settings = Settings(*columns, names(classes) or (), strategy=strategy, batch=batch, seed=seed, parameters=trained)
     labels = LabelledCopy.open(table, column, new_column=classes is not None)
     if listed is not None:
         session = Session(labels, settings)

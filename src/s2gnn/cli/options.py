@@ -10,7 +10,7 @@ from s2gnn.errors import InputError
 
 GraphKind = Annotated[Kind | None, typer.Option(help="Kind of graph; default: that of the paper's Table I.")]
 K = Annotated[int | None, typer.Option(min=1, help="Number of neighbours; default: the paper's.")]
-Device = Annotated[str, typer.Option(help="Where to train: cpu, cuda, cuda:1, mps; auto uses a GPU if there is one.")]
+Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, mps; auto uses a GPU if there is one.")]
 Changes = Annotated[
     list[str] | None,
     typer.Option(

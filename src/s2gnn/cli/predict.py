@@ -12,7 +12,9 @@ import pandas as pd
 import typer
 
 from s2gnn.cli.memory import expected_text, measured_peak, prediction_bytes, size_text
+from s2gnn.cli.options import Device
 from s2gnn.cli.output import AsJson, check_names_free, check_predictions_file, with_predictions, write_frame
+from s2gnn.devices import AUTO
 from s2gnn.errors import InputError
 from s2gnn.estimator import CardScore, TableModel
 from s2gnn.estimator.evaluation import score_text
@@ -34,6 +36,7 @@ def predict(
     explain: Annotated[
         Path | None, typer.Option(help="Where to write why each row is predicted as it is (.csv or .tsv).")
     ] = None,
+    device: Device = AUTO,
     as_json: AsJson = False,
 ) -> None:
     """Predict the label of every row of a table.
@@ -56,7 +59,7 @@ def predict(
             raise InputError(f"--out and --explain are both {out}: write the explanations into another file")
     if out is None and as_json:
         raise InputError("--json describes the predictions, which take standard output: set --out for them")
-    loaded = TableModel.load(model)
+    loaded = TableModel.load(model, device)
     data = read_table(table, progress=not as_json)
     check_names_free(data, loaded.label, loaded.task)
     verbose = data.n_rows >= ROWS_ANNOUNCED and not as_json

@@ -20,7 +20,7 @@ from s2gnn.cli.options import Changes, Device, GraphKind, assignment
 from s2gnn.cli.output import AsJson, check_folder_writable, check_writable, command_line, print_facts
 from s2gnn.data.catalogue import dataset_info, graph_title
 from s2gnn.data.splits import CITATION_NETWORKS
-from s2gnn.devices import AUTO, checked_device
+from s2gnn.devices import AUTO
 from s2gnn.errors import InputError, LostProcessError
 from s2gnn.experiments.experiment import Experiment, make_experiment
 from s2gnn.experiments.figures.parts import Division
@@ -29,7 +29,7 @@ from s2gnn.experiments.table import chosen_values
 from s2gnn.experiments.tasks import Classification, Trained
 from s2gnn.graphs import Graph
 from s2gnn.learning import Checkpoint, Group, joined_group
-from s2gnn.learning.group import TOLD, is_launched
+from s2gnn.learning.group import TOLD, is_launched, own_device
 from s2gnn.nn import MODELS, S2GNN, GraphNetwork, InParts, save_model
 from s2gnn.nn.checkpoint import DESCRIPTION, WEIGHTS
 from s2gnn.nn.parts import DegreesName, EvaluateName
@@ -84,8 +84,7 @@ def train(
     [bold]torchrun --nproc-per-node 2 --no-python s2gnn train pubmed --parts 50 --parts-per-batch 5
     --checkpoint run.safetensors --out model/[/bold]
     """
-    # Several processes choose the same GPU if they are not told which.
-    place = checked_device("cpu" if device == AUTO and is_launched() else device)
+    place = own_device(device)
     if out is not None and model != "s2gnn":
         raise InputError(f"--out saves an S2-GNN, but the model is {model}: omit it")
     if dataset_info(data).task == "graphs":
@@ -96,7 +95,7 @@ def train(
     of_table = chosen_values("table3" if data in CITATION_NETWORKS else "table2-knn", data, model)
     given = {**of_table, **dict(map(assignment, changes or ()))}
     experiment = make_experiment(data, model, protocol, graph=graph, changes=given, seeds=(seed,))
-    with _ended_by_the_launcher(), joined_group(timedelta(minutes=wait)) as group:
+    with _ended_by_the_launcher(), joined_group(timedelta(minutes=wait), place) as group:
         division = Division("metis", parts, per_batch, degrees, evaluate)
         experiment = replace(experiment, protocol=replace(protocol, epochs=epochs, patience=patience))
         saved = None if checkpoint is None else Checkpoint(checkpoint, every, _settings(experiment))

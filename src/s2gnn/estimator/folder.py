@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from s2gnn.devices import checked_device
 from s2gnn.errors import InputError
 from s2gnn.estimator.card import Estimator, ModelCard, card_page
 from s2gnn.estimator.content import CLASSES, DAMAGE, Content, content_of, estimator_of
@@ -69,24 +72,32 @@ def save_estimator(
     _write_folder(folder, files if content.evidence is None else files | {EVIDENCE: content.evidence})
 
 
-def load_estimator(folder: str | Path) -> tuple[Any, dict[str, Any]]:
+def load_estimator(folder: str | Path, device: str | torch.device = "cpu") -> tuple[Any, dict[str, Any]]:
     """The estimator and the `extra` that `save_estimator` wrote into `folder`.
 
     Nothing in the folder is executed or unpickled: only two allow-listed classes load, and only plain files of the
-    folder itself are read, by name.
+    folder itself are read, by name. Folders hold no device: a model trained on a GPU loads on a CPU, and the other way
+    round.
+
+    Args:
+        folder: the model folder.
+        device: where the networks compute the answers for new rows: "cpu", "cuda", "cuda:1", "mps", or "auto" for a GPU
+            if there is one. Answers on different devices differ by rounding.
 
     Raises:
-        InputError: if the folder holds no such model, or its files are damaged or do not belong together.
+        InputError: if the folder holds no such model, or its files are damaged or do not belong together, or the device
+            is not available.
     """
-    estimator, extra, _ = read_folder(Path(folder))
+    estimator, extra, _ = read_folder(Path(folder), device)
     return estimator, extra
 
 
-def read_folder(folder: Path) -> tuple[Estimator, dict[str, Any], ModelCard | None]:
+def read_folder(folder: Path, device: str | torch.device = "cpu") -> tuple[Estimator, dict[str, Any], ModelCard | None]:
     """`load_estimator` with what the folder keeps of the card: origin, command and versions.
 
     The card is `None` for folders of early releases, which have no labels either.
     """
+    place = checked_device(device)
     description = _read_description(folder)
     digests, extra = description.get("sha256"), description.get("extra")
     read = {}
@@ -108,6 +119,8 @@ def read_folder(folder: Path) -> tuple[Estimator, dict[str, Any], ModelCard | No
             f"{folder} is not a model that this release can load, because its files are damaged or do not fit "
             f"together ({reason})"
         ) from error
+    for network in estimator.networks_:
+        network.to(place)
     return estimator, extra, card
 
 

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
+from s2gnn.devices import widest_float
 from s2gnn.graphs import Graph
 from s2gnn.nn import S2GNN
 from s2gnn.operators.propagation import by_branch
@@ -78,8 +79,8 @@ def freeze(networks: Sequence[S2GNN], X: Any, graph: Graph) -> tuple[tuple[Froze
         if epsilon not in degrees:
             degrees[epsilon] = FrozenDegrees.of(graph, network.config.alpha, epsilon)
         *hidden, output = network.eval().layer_outputs(x, op)
-        frozen.append(FrozenNetwork(network, tuple(h.numpy() for h in hidden), degrees[epsilon]))
-        logits.append(output.double().numpy())
+        frozen.append(FrozenNetwork(network, tuple(h.cpu().numpy() for h in hidden), degrees[epsilon]))
+        logits.append(output.cpu().double().numpy())
     return tuple(frozen), np.stack(logits)
 
 
@@ -87,7 +88,8 @@ def freeze(networks: Sequence[S2GNN], X: Any, graph: Graph) -> tuple[tuple[Froze
 def logits_of_new(networks: Sequence[FrozenNetwork], X: Any, new: Any, edges: sp.csr_array) -> NDArray[np.float64]:
     """The logits (number of networks, Q, C) for `new` rows (Q, M), joined to training rows X (N, M) by `edges` (Q, N).
 
-    In float64, so that an answer does not depend on the other rows of a call.
+    On the device of the networks, in float64 where it has it, so that an answer does not depend on the other rows of a
+    call.
     """
     logits = []
     known: FrozenDegrees | None = None
@@ -96,8 +98,11 @@ def logits_of_new(networks: Sequence[FrozenNetwork], X: Any, new: Any, edges: sp
             known, (rows, diagonal) = frozen.degrees, frozen.degrees.rows(edges)
             first = _stacked(rows, diagonal, X, new)
         stacked = first
-        for conv, trained in zip(copy.deepcopy(frozen.network).double().layers, (*frozen.hidden, None), strict=True):
-            h = conv.merge(by_branch(stacked, conv.weight), stacked[:, 0]).numpy()
+        device = frozen.network.layers[0].weight.device
+        exact = copy.deepcopy(frozen.network).to(widest_float(device))
+        for conv, trained in zip(exact.layers, (*frozen.hidden, None), strict=True):
+            there = stacked.to(device, widest_float(device))
+            h = conv.merge(by_branch(there, conv.weight), there[:, 0]).cpu().double().numpy()
             if trained is not None:
                 stacked = _stacked(rows, diagonal, trained, h)
         logits.append(h)

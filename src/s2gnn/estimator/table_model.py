@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import NDArray
 
 from s2gnn.errors import InputError
@@ -206,14 +207,14 @@ class TableModel:
         save_estimator(self.estimator, folder, {EXTRA: described}, card=replace(self.card(), command=command))
 
     @classmethod
-    def load(cls, folder: str | Path) -> TableModel:
-        """The model that `save` wrote into a folder.
+    def load(cls, folder: str | Path, device: str | torch.device = "cpu") -> TableModel:
+        """The model that `save` wrote into a folder, on a device, see `load_estimator`.
 
         Raises:
-            InputError: if the folder holds no such model, or its files are damaged.
+            InputError: if the folder holds no such model, or its files are damaged, or the device is not available.
         """
         folder = Path(folder)
-        estimator, extra, card = read_folder(folder)
+        estimator, extra, card = read_folder(folder, device)
         if extra.get(EXTRA) is None:
             raise InputError(
                 f"{folder} holds an estimator without the columns of a table: use s2gnn.estimator.load_estimator"

@@ -12,6 +12,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from s2gnn.devices import AUTO, CPU, available_devices, checked_device
 from s2gnn.errors import InputError, LostProcessError, NonFiniteLossError
 
 T = TypeVar("T")
@@ -111,12 +112,33 @@ def is_launched() -> bool:
     return "RANK" in os.environ and "WORLD_SIZE" in os.environ
 
 
+def own_device(name: str) -> torch.device:
+    """The device called `name` for this process.
+
+    Of several processes that torchrun started on a machine, each has a GPU: "cuda" is the one with the number of the
+    process, `LOCAL_RANK`, and "auto" is "cuda" if there is one for each of them, else the CPU.
+
+    Raises:
+        InputError: if the device is not available, or several processes are to share a GPU.
+    """
+    processes = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) if is_launched() else 1
+    if processes > 1 and name.startswith("cuda:"):
+        raise InputError(
+            f"device is {name!r}, but {processes} processes train on this machine, each on its own GPU: choose 'cuda'"
+        )
+    if is_launched() and name == AUTO:
+        name = "cuda" if f"cuda:{processes - 1}" in available_devices() else "cpu"
+    return checked_device(f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if is_launched() and name == "cuda" else name)
+
+
 @contextmanager
-def joined_group(patience: timedelta = timedelta(minutes=30)) -> Iterator[Group]:
+def joined_group(patience: timedelta = timedelta(minutes=30), device: torch.device = CPU) -> Iterator[Group]:
     """The processes that torchrun started, joined while the block runs; this one alone where it did not.
 
     Args:
         patience: how long a process waits for the others, for instance while the first one validates.
+        device: where this process trains, see `own_device`. Gradients on CUDA GPUs are added up by NCCL, everything
+            else by gloo.
     """
     if not is_launched():
         yield ALONE
@@ -127,8 +149,10 @@ def joined_group(patience: timedelta = timedelta(minutes=30)) -> Iterator[Group]
             f"RANK and WORLD_SIZE are set, as for one of several processes, but {missing[0]} is not: start them with "
             "torchrun, or unset RANK for a single process"
         )
+    if device.type == "cuda":
+        torch.cuda.set_device(device)  # NCCL takes the current one
     with _talking("the processes of the run do not find each other"):
-        dist.init_process_group("gloo", timeout=patience)
+        dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", timeout=patience)
     try:
         yield Group(dist.get_rank(), dist.get_world_size())
     finally:

@@ -52,10 +52,11 @@ class SparseInput:
         """The rows `chosen` (n,) of X, (n, F)."""
         (matrix,) = self._matrix.factors
         if matrix.layout != torch.sparse_csr:
-            return SparseInput(sp.csr_array(matrix.index_select(0, chosen).numpy()), self.dtype)
+            dense = matrix.index_select(0, chosen.to(matrix.device)).cpu()
+            return SparseInput(sp.csr_array(dense.numpy()), self.dtype).to(self.device)
         arrays = (matrix.values(), matrix.col_indices(), matrix.crow_indices())
-        csr = sp.csr_array(tuple(array.numpy() for array in arrays), shape=tuple(self.shape))
-        return SparseInput(csr[chosen.numpy()], self.dtype)
+        csr = sp.csr_array(tuple(array.cpu().numpy() for array in arrays), shape=tuple(self.shape))
+        return SparseInput(csr[chosen.cpu().numpy()], self.dtype).to(self.device)
 
     def to_dense(self) -> Tensor:
         """X as a dense tensor (N, F)."""
