@@ -11,7 +11,7 @@ from tests.documents.pages import PAGES, ROOT, blocks, shows, title
 WITH_CODE = [
     page for page in PAGES if page.parent != ROOT and any(b.language in ("python", "bash") for b in blocks(page))
 ]
-WITH_REAL_DATA = {"docs/data.md", "docs/howto/reproduce-table.md", "docs/tutorials/paper.md"}
+WITH_REAL_DATA = {"docs/data.md", "docs/howto/pyg-cora.md", "docs/howto/reproduce-table.md", "docs/tutorials/paper.md"}
 COLUMNS = 100
 
 
