@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import TextColumn
 
 from s2gnn.bench.cost_model import render_cost_model
+from s2gnn.bench.headline import three_numbers
 from s2gnn.bench.report import render_benchmark
 from s2gnn.cli.options import Changes, Device, GraphKind, K, assignment, refuse
 from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, names, print_facts, print_table
@@ -25,7 +26,7 @@ from s2gnn.devices import checked_device
 from s2gnn.errors import InputError
 from s2gnn.experiments.compare import KnownRuns
 from s2gnn.experiments.experiment import Experiment, make_experiment
-from s2gnn.experiments.figures.leaderboard_headline import leaderboard_headline
+from s2gnn.experiments.figures.leaderboard_headline import leaderboard_findings, leaderboard_headline
 from s2gnn.experiments.figures.overview import OverviewStudy, headline, overview_text
 from s2gnn.experiments.jobs import Progress
 from s2gnn.experiments.measured import MeasuredStudy
@@ -409,7 +410,9 @@ def render_section(results: Path, name: str) -> str:
         "cost-model": render_cost_model,
         "overview": overview_text,
         "headline": headline,
+        "leaderboard-findings": leaderboard_findings,
         "leaderboard-headline": leaderboard_headline,
+        "three-numbers": three_numbers,
     }
     if name in special:
         return str(special[name](results))

@@ -1,20 +1,65 @@
-"""The leaderboard in one small table, for the first screen of a document."""
+"""The leaderboard in one small table and in sentences, for documents."""
 
 from pathlib import Path
 
-from s2gnn.experiments.figures.leaderboard import CLASSIFIERS, LEADERBOARD, by_table
+import pandas as pd
+
+from s2gnn.experiments.figures.leaderboard import (
+    CALIBRATION,
+    CLASSIFIERS,
+    LARGE_LOSS,
+    LEADERBOARD,
+    REFERENCES,
+    by_table,
+)
 from s2gnn.experiments.measured import block, grouped
 from s2gnn.render import Table, render
 
 METHODS = tuple(CLASSIFIERS)
 OURS = METHODS[0]
+AVERAGE = "regression + forest"  # not a single method
 COMPARED_AT = 10  # labels per class
+
+
+def scores_by_labels(folder: Path) -> dict[int, dict[str, pd.DataFrame]]:
+    """For each number of labels per class: accuracies in percent and measures of calibration, each (tables, methods).
+
+    Tables that lack a method are left out.
+    """
+    rows = grouped(LEADERBOARD.json(folder)["content"]["rows"], "known")
+    found = {}
+    for known, of in rows.items():
+        frames = by_table(of, METHODS, 100)
+        complete = frames["score"].dropna().index
+        found[int(known)] = {name: frame.loc[complete] for name, frame in frames.items()}
+    return found
+
+
+def leaderboard_findings(folder: Path) -> str:
+    """How S2GNNClassifier compares, in sentences: accuracy, losses and calibration."""
+    lines = []
+    for known, frames in scores_by_labels(folder).items():
+        scores, means = frames["score"], frames["score"].mean()
+        single = means.drop([OURS, AVERAGE])
+        rank = scores.rank(axis=1, ascending=False).mean()
+        behind = scores[list(REFERENCES[OURS])].max(axis=1) - scores[OURS]
+        large = int((behind > 100 * LARGE_LOSS).sum())
+        error, floor, again = (frames[name][OURS].mean() for name in CALIBRATION.values())
+        lines.append(
+            f"- **{known} labels per class**: mean rank {rank[OURS]:.1f} (next: {rank.drop(OURS).min():.1f}); "
+            f"{means[OURS] - single.max():+.1f} points compared with the best single method ({single.idxmax()}), "
+            f"{means[OURS] - means[AVERAGE]:+.1f} compared with the mean of regression and forest. More than "
+            f"{100 * LARGE_LOSS:.0f} points behind the better of these two on {large} of {len(scores)} tables, at most "
+            f"{behind.max():.1f}. Calibration error {error:.3f}, of which {floor:.3f} is chance; with as many labels "
+            f"again, used to set a temperature, it would be {again:.3f}."
+        )
+    return "\n".join(lines) + "\n"
 
 
 def leaderboard_headline(folder: Path) -> str:
     """Mean accuracies at each number of labels; median lead of S2GNNClassifier, and tables ahead and behind."""
     rows = LEADERBOARD.json(folder)["content"]["rows"]
-    scores = {known: by_table(of, METHODS, 100)["score"].dropna() for known, of in grouped(rows, "known").items()}
+    scores = {known: frames["score"] for known, frames in scores_by_labels(folder).items()}
     compared = scores[COMPARED_AT]
     lead = compared.rsub(compared[OURS], axis=0)
     lines = []

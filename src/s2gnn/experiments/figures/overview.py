@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
 from s2gnn.experiments.compare import DASH, LEVEL, RULE, Verdict, commits_text, counted, span
-from s2gnn.experiments.figures.noise_findings import ADDED, mean_lost, measured_together
+from s2gnn.experiments.figures.leaderboard import LEADERBOARD
+from s2gnn.experiments.figures.leaderboard_headline import scores_by_labels
+from s2gnn.experiments.figures.noise_findings import ADDED, MODELS, mean_lost, measured_together
 from s2gnn.experiments.figures.overview_drawings import draw_leads, draw_ranks
+from s2gnn.experiments.figures.overview_hero import draw_hero
 from s2gnn.experiments.figures.trained_stability import STUDY as STABILITY
 from s2gnn.experiments.study import ALL, Selection, Study, StudyCell
 from s2gnn.experiments.table import load_table
@@ -260,7 +264,7 @@ class OverviewStudy(Study):
     @property
     def size(self) -> str:
         """What it produces."""
-        return "a table, two pictures, from the records of other studies"
+        return "a table, three pictures, from the records of other studies"
 
     def table(self, folder: Path, selection: Selection = ALL) -> Table:
         """Mean leads, verdicts and ranks of every model."""
@@ -310,11 +314,15 @@ class OverviewStudy(Study):
         }
 
     def draw(self, folder: Path) -> tuple[str, ...]:
-        """Write the forest plot and the critical-difference diagram; the names of the files."""
+        """Write the forest plot, the critical-difference diagram and the README's figure; returns their names."""
         overview = Overview(folder)
         figures = {"overview-leads": draw_leads(overview.leads)}
         if overview.ranks is not None:
             figures["overview-ranks"] = draw_ranks(overview.ranks)
+        if (noise := STABILITY.read(folder)) is not None and LEADERBOARD.read(folder) is not None:
+            means = {known: frames["score"].mean() for known, frames in scores_by_labels(folder).items()}
+            lost = mean_lost(noise["content"], ADDED)
+            figures["overview-hero"] = draw_hero(pd.DataFrame(means), lost, MODELS)
         for name, figure in figures.items():
             for form in FORMS:
                 write_atomically(folder / f"{name}.{form}", picture(figure, form))
