@@ -30,9 +30,17 @@ def test_the_linear_model_is_logistic_regression(n_classes):
     np.testing.assert_allclose(found, fitted.predict_proba(WINE), atol=1e-8)
 
 
-def test_the_linear_model_of_values_is_ridge_regression():
-    found = Linear.fit(DIABETES, known(PROGRESS, None)).predict(DIABETES)
-    np.testing.assert_allclose(found[:, 0], Ridge(1.0).fit(DIABETES, PROGRESS).predict(DIABETES))
+def test_the_linear_model_of_values_is_ridge_regression_within_their_range():
+    fitted = Linear.fit(DIABETES, known(PROGRESS, None))
+    found = fitted.predict(DIABETES)
+    ridge = Ridge(1.0).fit(DIABETES, PROGRESS).predict(DIABETES)
+    np.testing.assert_allclose(found[:, 0], np.clip(ridge, PROGRESS.min(), PROGRESS.max()))
+    far = fitted.predict(100 * DIABETES)[:, 0]  # rows far from the others
+    assert (far.min(), far.max()) == (PROGRESS.min(), PROGRESS.max())
+    stored = Linear.from_arrays(fitted.arrays(), DIABETES.shape[1], 1)
+    np.testing.assert_array_equal(stored.predict(100 * DIABETES)[:, 0], far)
+    with pytest.raises(InputError, match="not a linear model"):
+        Linear.from_arrays({**fitted.arrays(), "limits": np.array([1.0, 0.0])}, DIABETES.shape[1], 1)
 
 
 def test_kernels_against_scipy_and_kernel_ridge_regression():

@@ -6,7 +6,7 @@ A learner predicts the probabilities of classes (Q, C), or a value (Q, 1).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -61,10 +61,14 @@ class KnownTargets:
 
 @dataclass(frozen=True)
 class Linear:
-    """softmax(X W + b), or X W + b for a value."""
+    """softmax(X W + b), or X W + b for a value, limited to the range of the known ones.
+
+    Without the limits, a row far from the others would get a value far from all that are known.
+    """
 
     coefficients: NDArray[np.float64]  # W, (M, outputs)
     intercept: NDArray[np.float64]  # b, (outputs,)
+    limits: NDArray[np.float64] = field(default_factory=lambda: np.array([-np.inf, np.inf]))  # of values, (2,)
 
     @classmethod
     def fit(cls, X: Any, targets: KnownTargets, penalty: float = PENALTY) -> Linear:
@@ -72,7 +76,8 @@ class Linear:
         model: Any
         if targets.n_classes is None:
             model = Ridge(penalty).fit(X, targets.values)
-            return cls(model.coef_[:, None], np.array([model.intercept_], dtype=np.float64))
+            limits = np.array([targets.values.min(), targets.values.max()], dtype=np.float64)
+            return cls(model.coef_[:, None], np.array([model.intercept_], dtype=np.float64), limits)
         model = LogisticRegression(C=1 / penalty, max_iter=ITERATIONS, tol=1e-3)
         model.fit(X, targets.values)
         if targets.n_classes > 2:
@@ -83,18 +88,20 @@ class Linear:
     def predict(self, X: Any) -> NDArray[np.float64]:
         """For the rows of `X` (Q, M)."""
         outputs: NDArray[np.float64] = X @ self.coefficients + self.intercept
-        return outputs if len(self.intercept) == 1 else softmax(outputs, axis=1)
+        return np.clip(outputs, *self.limits) if len(self.intercept) == 1 else softmax(outputs, axis=1)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by name, for a model folder."""
-        return dict(vars(self))
+        return {name: array for name, array in vars(self).items() if np.isfinite(array).all()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], columns: int, outputs: int) -> Linear:
         """The learner of `arrays`; an `InputError` if they do not fit."""
-        found = cls(*(arrays[name].astype(np.float64) for name in ("coefficients", "intercept")))
-        fits = found.coefficients.shape == (columns, outputs) and found.intercept.shape == (outputs,)
-        if not fits or not all(np.isfinite(array).all() for array in vars(found).values()):
+        names = ("coefficients", "intercept", *(["limits"] if "limits" in arrays else []))  # earlier releases had none
+        found = cls(*(arrays[name].astype(np.float64) for name in names))
+        fits = (found.coefficients.shape, found.intercept.shape) == ((columns, outputs), (outputs,))
+        fits = fits and found.limits.shape == (2,) and bool(found.limits[0] <= found.limits[1])
+        if not fits or not all(np.isfinite(array).all() for array in (found.coefficients, found.intercept)):
             raise InputError("it has arrays that are not a linear model")
         return found
 
@@ -115,7 +122,7 @@ class Kernel:
         kept = values > SMALLEST_EIGENVALUE * values[-1]
         projection = vectors[:, kept] / np.sqrt(values[kept])  # K P has the inner products of the kernel
         on_projected = Linear.fit(gaussian_kernel(X, landmarks) @ projection, targets, KERNEL_PENALTY)
-        return cls(landmarks, Linear(projection @ on_projected.coefficients, on_projected.intercept))
+        return cls(landmarks, replace(on_projected, coefficients=projection @ on_projected.coefficients))
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """For the rows of `X` (Q, M)."""
