@@ -6,10 +6,16 @@ import numpy as np
 import pandas
 import pytest
 import scipy.sparse as sp
+import sklearn
 import torch
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris, make_regression
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.ensemble import StackingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -18,11 +24,19 @@ from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor
 
 QUICK = {"max_epochs": 30, "n_networks": 1, "random_state": 0}
 
+WEIGHTS = dict.fromkeys(
+    ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
+    "it removes rows of weight zero and repeats others, but here all rows stay in the graph; test_sample_weight.py "
+    "compares with the same rows unlabelled",
+)
+
 NOT_APPLICABLE = {
-    "S2GNNClassifier": {
+    "S2GNNClassifier": WEIGHTS
+    | {
         "check_classifiers_classes": "its last part takes -1 for a class, but -1 marks a row without a label",
     },
-    "S2GNNRegressor": {
+    "S2GNNRegressor": WEIGHTS
+    | {
         "check_regressors_train": "it sets a parameter called alpha to 0.01, the strength of a penalty elsewhere, but "
         "here the number of Hadamard powers; test_regressor_learns_noisy_lines makes the check without that",
     },
@@ -64,6 +78,49 @@ def test_pipelines_searches_and_cross_validation_work_with_unlabelled_rows(iris)
     search = GridSearchCV(S2GNNClassifier(**QUICK), {"k": [3, 10]}, cv=2).fit(X, labels)
     assert search.best_params_["k"] in (3, 10)
     assert set(search.predict(X)) <= {0, 1, 2}
+
+
+@pytest.fixture(scope="module")
+def flowers(iris):
+    """Iris as a data frame with a category, missing values and weights of the labels."""
+    X, y, labels = iris
+    frame = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
+    frame["size"] = pandas.Categorical(np.where(X[:, 2] > 4, "large", "small"))
+    frame.loc[::7, ["b", "size"]] = None
+    names = np.array(["setosa", "versicolor", "virginica"], dtype=object)
+    weights = np.where(np.arange(150) % 2 == 0, 1.0, 3.0)
+    return frame, names[y], np.where(labels < 0, None, names[y]), weights
+
+
+def test_weights_are_routed_through_pipelines_and_cross_validation(flowers):
+    frame, truth, labels, weights = flowers
+    selected = make_column_transformer(("passthrough", ["a", "c", "size"]), verbose_feature_names_out=False)
+    selected.set_output(transform="pandas")
+    with sklearn.config_context(enable_metadata_routing=True):
+        classifier = S2GNNClassifier(**QUICK).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        pipeline = make_pipeline(selected, classifier).fit(frame, labels, sample_weight=weights)
+        direct = clone(classifier).fit(frame[["a", "c", "size"]], labels, sample_weight=weights)
+        np.testing.assert_array_equal(pipeline.predict_proba(frame), direct.predict_proba(frame[["a", "c", "size"]]))
+        scores = cross_val_score(pipeline, frame, labels, cv=KFold(2, shuffle=True, random_state=0),
+                                 params={"sample_weight": weights})  # fmt: skip
+        assert scores.min() > 0.7
+    assert pipeline.score(frame, truth) > 0.85
+
+
+def test_searches_stacks_and_calibration_take_data_frames(flowers):
+    frame, truth, labels, _ = flowers
+    search = GridSearchCV(S2GNNClassifier(**QUICK), {"k": [3, 10]}, cv=KFold(2, shuffle=True, random_state=0))
+    assert search.fit(frame, labels).score(frame, truth) > 0.85
+    numbers = make_pipeline(make_column_transformer((SimpleImputer(), ["a", "b", "c"])), LogisticRegression())
+    stack = StackingClassifier([("graph", S2GNNClassifier(**QUICK)), ("linear", numbers)], cv=2)
+    assert stack.fit(frame, truth).score(frame, truth) > 0.85
+    calibrated = CalibratedClassifierCV(S2GNNClassifier(**QUICK), cv=2).fit(frame, truth)
+    assert np.mean(calibrated.predict(frame) == truth) > 0.85
+
+
+def test_there_is_no_transform():
+    """`set_output` and `get_feature_names_out` are those of transformers."""
+    assert not any(hasattr(S2GNNClassifier(), name) for name in ("transform", "set_output", "get_feature_names_out"))
 
 
 def test_clones_and_pickles_answer_alike(iris):

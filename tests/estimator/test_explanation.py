@@ -8,6 +8,7 @@ from sklearn.datasets import load_wine
 
 from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor
 from s2gnn.estimator import TableModel, explanation, load_estimator, save_estimator
+from s2gnn.estimator.known_labels import KnownLabels
 from s2gnn.tables import encode_table
 
 QUICK = {"max_epochs": 5, "n_networks": 1, "random_state": 0}
@@ -48,8 +49,8 @@ def test_labels_that_matter_are_those_whose_absence_matters(classifier):
 
     changes = []
     for row in range(len(classifier.labelled_)):
-        others = np.delete(classifier.labelled_, row), np.delete(classifier.targets_, row)
-        members = classifier._learn(*others, None)
+        others = KnownLabels(classifier.labelled_, classifier.targets_).without(np.array([row]))
+        members = classifier._learn(others, None)
         changes.append(blended(classifier.predictions_) - blended(members.predictions))
     found = np.stack([classifier.explain(int(row)).influence for row in rows], axis=1)
     correlations = [spearmanr(*pair).statistic for pair in zip(found.T, np.array(changes).T, strict=True)]

@@ -59,3 +59,17 @@ def test_weights_of_new_rows():
     rows, own = new_row_weights(edges, degrees)
     expected = smoothed_new(SIGNAL[[1, 7]], trained, edges, degrees)
     np.testing.assert_allclose(rows @ trained + own[:, None] * SIGNAL[[1, 7]], expected, rtol=1e-12)
+
+
+def test_weak_labels_are_kept_in_part():
+    """F = C Y + (I − C) (a S F + (1 − a) Z), solved as a linear system; strength 0 is no label."""
+    S = mean_operator(GRAPH, 3, 0.5)
+    strength = np.array([1.0, 0.4, 0.0, 0.8])
+    keep, known = np.zeros((40, 1)), np.zeros((40, 2))
+    keep[LABELLED, 0], known[LABELLED] = strength, KNOWN
+    exact = np.linalg.solve(np.eye(40) - (1 - keep) * AMOUNT * S, keep * known + (1 - keep) * (1 - AMOUNT) * SIGNAL)
+    options = {"strength": strength, "alpha": 3, "epsilon": 0.5}
+    found = smoothed(SIGNAL, GRAPH, LABELLED, KNOWN, **options)
+    np.testing.assert_allclose(found, exact, atol=1e-4)
+    of_known, of_signal = smoothing_weights(np.eye(40)[[5, 3]], GRAPH, LABELLED, **options)
+    np.testing.assert_allclose(of_known @ KNOWN + of_signal @ SIGNAL, found[[5, 3]], rtol=1e-12)

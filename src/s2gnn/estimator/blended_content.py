@@ -36,6 +36,7 @@ def blended_arrays(estimator: S2GNNClassifier | S2GNNRegressor) -> dict[str, NDA
         "smoothed": smoothed,
         "smoothing_rows": base.labelled,
         "smoothing_known": base.known,
+        "smoothing_strength": base.strength,
         "base_inputs": base.inputs,
         "column_weights": base.column_weights,
         "score_values": base.normal_scores.values,
@@ -65,11 +66,13 @@ def restored_blended(
         "predictions": (N_MEMBERS, n, outputs),
         "smoothed": (n, outputs),
         "smoothing_known": (len(rows), outputs),
+        "smoothing_strength": (len(rows),),
         "base_inputs": (n, outputs),
         "column_weights": (columns,),
         "score_values": (n_knots, columns),
         "score_scores": (n_knots, columns),
     }
+    arrays = {"smoothing_strength": np.ones(len(rows)), **arrays}  # absent before labels had weights
     found = {name: arrays[name].astype(np.float64) for name in shapes}
     for name, expected in shapes.items():
         if found[name].shape != expected or not np.isfinite(found[name]).all():
@@ -88,6 +91,7 @@ def restored_blended(
         found["base_inputs"],
         rows,
         found["smoothing_known"],
+        found["smoothing_strength"],
     )
     return base, found["smoothed"], found["predictions"], members
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import column_or_1d
 from s2gnn.errors import InputError
 from s2gnn.estimator.blending import ClassBlend, class_shares
 from s2gnn.estimator.evaluation import HiddenPredictions
+from s2gnn.estimator.known_labels import KnownLabels
 from s2gnn.estimator.outputs import ClassOutputs
 from s2gnn.estimator.transductive import MEMBER_PRIOR, TransductiveEstimator
 from s2gnn.tables.labels import is_unlabelled, known_labels
@@ -72,6 +73,7 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         transduction_: the label of each training row, (N,).
         labelled_: the labelled training rows, ascending, (n,).
         targets_: their labels as indices of `classes_`, (n,).
+        label_weights_: their weights by `sample_weight`, 1 in the mean, (n,); `None` if all count the same.
         n_labelled_: n, the number of labelled rows.
         features_: the scaled columns of the training rows, dense or CSR, (N, M).
         encoder_: the `TableEncoder` of a data frame with columns that are not numbers, and of tables of the command
@@ -143,17 +145,17 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(accuracy_score(truth[known], self.predict(X)[known], sample_weight=weights))
 
-    def _known_targets(self, y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        rows, labels = known_labels(y)
+    def _known_targets(self, y: Any, used: NDArray[np.bool_] | None) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        rows, labels = known_labels(y, used)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         return rows, codes
 
     def _named_answer(self, answers: NDArray[np.float64]) -> Any:
         return self.classes_[answers.argmax()]
 
-    def _outputs(self, targets: NDArray[Any]) -> ClassOutputs:
-        weights = self._class_weights(targets) if self.network == "s2gnn" else None  # else `_weighted_classes`
-        return ClassOutputs(len(self.classes_), np.unique(targets), weights)
+    def _outputs(self, labels: KnownLabels) -> ClassOutputs:
+        weights = self._class_weights(labels.targets) if self.network == "s2gnn" else None  # else `_weighted_classes`
+        return ClassOutputs(len(self.classes_), np.unique(labels.targets), weights)
 
     def _class_weights(self, targets: NDArray[Any]) -> NDArray[np.float64] | None:
         """The weights of the classes that are present among `targets`; `None` if all count the same."""
@@ -187,7 +189,8 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
             return blend
         predicted = blend.apply(hidden.members).argmax(axis=1)
         accuracy = float(np.mean([np.mean(predicted[hidden.targets == c] == c) for c in np.unique(hidden.targets)]))
-        shares = np.bincount(np.asarray(self.targets_)) / self.n_labelled_
+        counts = np.bincount(np.asarray(self.targets_), self.label_weights_)
+        shares = counts / counts.sum()
         unlabelled = np.delete(blend.apply(self.predictions_), np.asarray(self.labelled_), axis=0)
         found = class_shares(unlabelled, shares, accuracy, self.n_labelled_ / len(shares))
         return replace(blend, odds=tuple((found / shares).tolist()))

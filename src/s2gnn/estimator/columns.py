@@ -1,5 +1,6 @@
 """What people give as X, an array, a data frame or a sparse matrix, as a table of finite numbers."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,14 @@ class ColumnEncoding:
             )
         validate_data(self, X, reset=reset, skip_check_array=True)
         return encoder.transform(Table.from_frame(X, "X"))
+
+    @property
+    def _features_of(self) -> Mapping[str, Sequence[int]]:
+        """The places of the features that each column became, by name."""
+        if self.encoder_ is not None:
+            return self.encoder_.features_of
+        names = getattr(self, "feature_names_in_", [f"column {m}" for m in range(self.n_features_in_)])
+        return {str(name): [m] for m, name in enumerate(names)}
 
     def _use_encoder(self, encoder: TableEncoder) -> None:
         """Encode by `encoder`, which was fitted before; its columns are those of `fit`."""

@@ -44,7 +44,7 @@ STORED_GRAPH = "stored"  # the parameter graph of an estimator that was given it
 BLENDED = "blended."  # prefix of the arrays of base predictor, smoothing and blend
 EVIDENCE_ARRAYS = (
     "description", "labelled", "targets", "hidden", "folds", "answers", "identifiers",
-    "members", "member_rows", "member_folds",
+    "members", "member_rows", "member_folds", "label_weights",
 )  # fmt: skip
 EVIDENCE_VERSION = 1
 DAMAGE = (
@@ -149,6 +149,7 @@ def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
     estimator.n_labelled_ = int(description["n_labelled"])
     outputs, n_classes = _outputs(estimator, arrays, config)
     estimator.labelled_ = estimator.targets_ = estimator.evaluation_ = estimator.graph_gain_ = None
+    estimator.label_weights_ = None
     estimator.blend_ = estimator.normal_scores_ = estimator.hidden_ = None
     joined = (graph, _attachment(description["attachment"]))
     if estimator.network == "blended":
@@ -241,6 +242,8 @@ def _stored_evidence(estimator: Estimator, card: ModelCard) -> bytes | None:
     }
     arrays = {"description": np.array(json.dumps(origin)), "labelled": estimator.labelled_}
     arrays["targets"] = np.asarray(estimator.targets_)
+    if estimator.label_weights_ is not None:
+        arrays["label_weights"] = estimator.label_weights_
     hidden = estimator.evaluation_
     if hidden is not None:
         arrays |= {"hidden": hidden.rows, "folds": hidden.folds, "answers": hidden.answers}
@@ -267,6 +270,10 @@ def _restore_evidence(estimator: Estimator, content: bytes) -> ModelCard:
     fits = targets.shape == labelled.shape and len(labelled) == estimator.n_labelled_ and bool(known.all())
     _require(fits, "labels of another model")
     estimator.labelled_, estimator.targets_ = labelled, targets
+    if "label_weights" in arrays:
+        weights = arrays["label_weights"].astype(np.float64).reshape(len(labelled))
+        _require(bool((np.isfinite(weights) & (weights > 0)).all()), "weights of labels that are not positive")
+        estimator.label_weights_ = weights
     if "hidden" in arrays:
         rows, folds = _rows(arrays["hidden"], n), arrays["folds"].astype(np.int64)
         answers = arrays["answers"].astype(np.float64)

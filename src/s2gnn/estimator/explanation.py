@@ -147,6 +147,7 @@ def _label_weights(
         start,
         members.graph,
         base.labelled,
+        strength=base.strength,
         alpha=members.trained.networks[0].config.alpha,
         epsilon=members.smoothing_epsilon,
     )

@@ -35,10 +35,12 @@ class KnownTargets:
     Attributes:
         values: classes 0..C−1, each of them present, or quantities, (n,).
         n_classes: C; `None` for quantities.
+        weights: of the rows, 1 in the mean, (n,); `None` if all count the same.
     """
 
     values: NDArray[Any]
     n_classes: int | None
+    weights: NDArray[np.float64] | None = None
 
     @property
     def n_outputs(self) -> int:
@@ -47,16 +49,18 @@ class KnownTargets:
 
     def at(self, rows: NDArray[Any]) -> tuple[KnownTargets, NDArray[np.int64]]:
         """The targets of some rows, and the classes that are present among them."""
+        weights = None if self.weights is None else self.weights[rows]
         if self.n_classes is None:
-            return KnownTargets(self.values[rows], None), np.zeros(1, dtype=np.int64)
+            return KnownTargets(self.values[rows], None, weights), np.zeros(1, dtype=np.int64)
         present, codes = np.unique(self.values[rows], return_inverse=True)
-        return KnownTargets(codes, len(present)), present
+        return KnownTargets(codes, len(present), weights), present
 
     def mean_prediction(self) -> NDArray[np.float64]:
         """The share of each class, or the mean, (outputs,)."""
         if self.n_classes is None:
-            return np.array([self.values.mean()])
-        return np.asarray(np.bincount(self.values, minlength=self.n_classes) / len(self.values))
+            return np.array([np.average(self.values, weights=self.weights)])
+        counts = np.bincount(self.values, self.weights, minlength=self.n_classes)
+        return np.asarray(counts / counts.sum())
 
 
 @dataclass(frozen=True)
@@ -75,11 +79,11 @@ class Linear:
         """Multinomial logistic regression or ridge regression on rows (n, M)."""
         model: Any
         if targets.n_classes is None:
-            model = Ridge(penalty).fit(X, targets.values)
+            model = Ridge(penalty).fit(X, targets.values, targets.weights)
             limits = np.array([targets.values.min(), targets.values.max()], dtype=np.float64)
             return cls(model.coef_[:, None], np.array([model.intercept_], dtype=np.float64), limits)
         model = LogisticRegression(C=1 / penalty, max_iter=ITERATIONS, tol=1e-3)
-        model.fit(X, targets.values)
+        model.fit(X, targets.values, targets.weights)
         if targets.n_classes > 2:
             return cls(model.coef_.T, model.intercept_)
         signs = np.array([-0.5, 0.5])  # one row of coefficients for the difference of two classes
@@ -187,7 +191,7 @@ def fit_forest(
     """A forest, its out-of-bag predictions (n, outputs) for the rows X (n, M), and the importance of columns (M,)."""
     make = FORESTS[kind][targets.n_classes is not None]
     fitted = make(N_TREES, bootstrap=True, random_state=seed)
-    fitted.fit(X, targets.values)
+    fitted.fit(X, targets.values, targets.weights)
     drawn = np.zeros((N_TREES, X.shape[0]), dtype=np.bool_)
     for tree, rows in enumerate(fitted.estimators_samples_):
         drawn[tree, rows] = True

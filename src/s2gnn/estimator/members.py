@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from s2gnn.estimator.base_predictor import BasePredictor
 from s2gnn.estimator.features import NormalScores
+from s2gnn.estimator.known_labels import KnownLabels
 from s2gnn.estimator.new_rows import FrozenDegrees, FrozenNetwork, freeze, logits_of_new
 from s2gnn.estimator.outputs import Outputs
 from s2gnn.estimator.smoothing import smoothed, smoothed_new
@@ -39,6 +40,7 @@ class BaseMember:
             that sees how well the base predictor remembers a label would trust it too much elsewhere, (N, outputs).
         labelled: the labelled rows, (n,).
         known: the signal that smoothing keeps at these rows, (n, outputs).
+        strength: how firmly it does, 1 for entirely, (n,).
     """
 
     predictor: BasePredictor
@@ -48,26 +50,21 @@ class BaseMember:
     inputs: NDArray[np.float64]
     labelled: NDArray[np.int64]
     known: NDArray[np.float64]
+    strength: NDArray[np.float64]
 
     @classmethod
     def fit(
-        cls,
-        features: Any,
-        normal_scores: NormalScores,
-        rows: NDArray[np.int64],
-        targets: NDArray[Any],
-        outputs: Outputs,
-        seed: int,
+        cls, features: Any, normal_scores: NormalScores, labels: KnownLabels, outputs: Outputs, seed: int
     ) -> BaseMember:
-        """Learn from the `targets` (n,) of `rows` (n,), and predict all rows of `features` (N, M)."""
-        known, scores = outputs.known(targets), normal_scores.apply(features)
+        """Learn from the `labels`, and predict all rows of `features` (N, M)."""
+        rows, known, scores = labels.rows, outputs.known(labels), normal_scores.apply(features)
         predictor, held_out, importance = BasePredictor.fit(features[rows], scores[rows], known, seed)
         predictions = predictor.predict(features, scores)
         unbiased = predictions.copy()
         unbiased[rows] = held_out
         signal = outputs.smoothing_known(held_out, known)
         inputs = outputs.network_inputs(unbiased)
-        return cls(predictor, normal_scores, np.sqrt(importance), predictions, inputs, rows, signal)
+        return cls(predictor, normal_scores, np.sqrt(importance), predictions, inputs, rows, signal, labels.strength)
 
     def predict(self, features: Any) -> NDArray[np.float64]:
         """The predictions (Q, outputs) for new rows (Q, M)."""
@@ -138,7 +135,9 @@ class Members:
         if base is not None:
             alpha = trained.networks[0].config.alpha
             start = outputs.smoothing_start(base.predictions)
-            signal = smoothed(start, joined[0], base.labelled, base.known, alpha=alpha, epsilon=epsilon)
+            signal = smoothed(
+                start, joined[0], base.labelled, base.known, strength=base.strength, alpha=alpha, epsilon=epsilon
+            )
             members = [base.predictions, outputs.from_smoothed(signal, base.predictions), *members]
         predictions = np.stack([outputs.complete(member) for member in members])
         return cls(outputs, base, features, *joined, network_input, trained, weighted, epsilon, signal, predictions)

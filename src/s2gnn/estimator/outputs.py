@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from s2gnn.estimator.known_labels import KnownLabels
 from s2gnn.estimator.learners import KnownTargets
 from s2gnn.estimator.training import Objective
 
@@ -26,15 +27,16 @@ class ClassOutputs:
     present: NDArray[np.int64]
     loss_weights: NDArray[np.float64] | None = None
 
-    def known(self, targets: NDArray[np.int64]) -> KnownTargets:
-        """The classes (n,) as the base predictor learns them."""
-        return KnownTargets(np.searchsorted(self.present, targets), len(self.present))
+    def known(self, labels: KnownLabels) -> KnownTargets:
+        """The classes as the base predictor learns them."""
+        return KnownTargets(np.searchsorted(self.present, labels.targets), len(self.present), labels.weights)
 
-    def objective(self, targets: NDArray[np.int64], rows: NDArray[np.int64], n_rows: int) -> Objective:
-        """What the networks learn from the classes (n,) of `rows` (n,) of a table."""
+    def objective(self, labels: KnownLabels, n_rows: int) -> Objective:
+        """What the networks learn from the classes in a table of `n_rows`."""
         y = np.zeros(n_rows, dtype=np.int64)
-        y[rows] = np.searchsorted(self.present, targets)
-        return Objective(y, rows, len(self.present), class_weight=self.loss_weights)
+        y[labels.rows] = np.searchsorted(self.present, labels.targets)
+        weights = labels.weights_in(n_rows)
+        return Objective(y, labels.rows, len(self.present), class_weight=self.loss_weights, sample_weight=weights)
 
     def network_inputs(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
         """Base predictions (Q, outputs) as the networks see them: centred logarithms."""
@@ -86,16 +88,17 @@ class ValueOutputs:
     scale: float
     network_outputs: int
 
-    def known(self, targets: NDArray[np.float64]) -> KnownTargets:
-        """The values (n,) as the base predictor learns them."""
-        return KnownTargets(targets, None)
+    def known(self, labels: KnownLabels) -> KnownTargets:
+        """The values as the base predictor learns them."""
+        return KnownTargets(labels.targets, None, labels.weights)
 
-    def objective(self, targets: NDArray[np.float64], rows: NDArray[np.int64], n_rows: int) -> Objective:
-        """What the networks learn from the values (n,) of `rows` (n,) of a table."""
+    def objective(self, labels: KnownLabels, n_rows: int) -> Objective:
+        """What the networks learn from the values in a table of `n_rows`."""
         values = np.zeros(n_rows)
-        values[rows] = (targets - self.mean) / self.scale
+        values[labels.rows] = (labels.targets - self.mean) / self.scale
         y = np.broadcast_to(values[:, None], (n_rows, self.network_outputs))
-        return Objective(y, rows, self.network_outputs, "squared-error")
+        weights = labels.weights_in(n_rows)
+        return Objective(y, labels.rows, self.network_outputs, "squared-error", sample_weight=weights)
 
     def network_inputs(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
         """Base predictions (Q, 1) as the networks see them: standardised."""

@@ -10,6 +10,7 @@ from sklearn.metrics import r2_score
 
 from s2gnn.estimator.blending import ValueBlend
 from s2gnn.estimator.evaluation import HiddenPredictions
+from s2gnn.estimator.known_labels import KnownLabels
 from s2gnn.estimator.outputs import ValueOutputs
 from s2gnn.estimator.training import WeightDecay
 from s2gnn.estimator.transductive import MEMBER_PRIOR, TransductiveEstimator
@@ -69,15 +70,17 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
         weights = None if sample_weight is None else np.asarray(sample_weight)[rows]
         return float(r2_score(truth, self.predict(X)[rows], sample_weight=weights))
 
-    def _known_targets(self, y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        return known_values(y)
+    def _known_targets(self, y: Any, used: NDArray[np.bool_] | None) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        return known_values(y, used)
 
     def _named_answer(self, answers: NDArray[np.float64]) -> float:
         return float(answers[0])
 
-    def _outputs(self, targets: NDArray[Any]) -> ValueOutputs:
+    def _outputs(self, labels: KnownLabels) -> ValueOutputs:
         outputs = positive_integer(self.hidden_channels, "hidden_channels")
-        return ValueOutputs(float(targets.mean()), float(targets.std()) or 1.0, outputs)
+        mean = np.average(labels.targets, weights=labels.weights)
+        variance = np.average((labels.targets - mean) ** 2, weights=labels.weights)
+        return ValueOutputs(float(mean), float(np.sqrt(variance)) or 1.0, outputs)
 
     def _blend_for(self, hidden: HiddenPredictions | None) -> ValueBlend | None:
         if self.network == "s2gnn":

@@ -30,22 +30,34 @@ def smoothed(
     labelled: NDArray[np.int64],
     known: NDArray[Any],
     *,
+    strength: NDArray[np.float64] | float = 1.0,
     alpha: int,
     epsilon: float,
 ) -> NDArray[np.float64]:
-    """The smoothed `signal` (N, C), with the values `known` (n, C) at the rows `labelled` (n,)."""
+    """The smoothed `signal` (N, C), with the values `known` (n, C) at the rows `labelled` (n,).
+
+    A row of `strength` (n,) c < 1 keeps its value in part: :math:`F_i = c Y_i + (1 - c) (a S F + (1 - a) Z)_i`.
+    """
     operator = SobolevOperator(graph, alpha=alpha, epsilon=epsilon, dtype=torch.float64)
     z, y, rows = (torch.from_numpy(np.ascontiguousarray(array)) for array in (signal, known, labelled))
-    f = z.index_copy(0, rows, y)
+    c = torch.as_tensor(strength, dtype=torch.float64).expand(len(rows))[:, None]
+    f = z.clone()
+    f[rows] = c * y + (1 - c) * z[rows]
     with torch.no_grad():
         for _ in range(STEPS):
             f = AMOUNT * operator.propagate(f).mean(dim=0) + (1 - AMOUNT) * z
-            f[rows] = y
+            f[rows] = c * y + (1 - c) * f[rows]
     return np.asarray(f.numpy())
 
 
 def smoothing_weights(
-    rows: NDArray[np.float64], graph: Graph, labelled: NDArray[np.int64], *, alpha: int, epsilon: float
+    rows: NDArray[np.float64],
+    graph: Graph,
+    labelled: NDArray[np.int64],
+    *,
+    strength: NDArray[np.float64] | float = 1.0,
+    alpha: int,
+    epsilon: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     r"""The weights of known values and signal in combinations of smoothed rows: `smoothed` read backwards.
 
@@ -56,6 +68,7 @@ def smoothing_weights(
         rows: R, (Q, N); 1 at one row for the weights of its own smoothed signal.
         graph: of the rows.
         labelled: the rows that keep their values, (n,).
+        strength: of these values, see `smoothed`.
         alpha: highest Hadamard power.
         epsilon: weight of a row itself.
 
@@ -65,14 +78,15 @@ def smoothing_weights(
     operator = SobolevOperator(graph, alpha=alpha, epsilon=epsilon, dtype=torch.float64)
     kept, g = torch.from_numpy(labelled), torch.from_numpy(np.ascontiguousarray(rows.T))  # g: (N, Q)
     of_known, of_signal = torch.zeros(len(labelled), len(rows), dtype=torch.float64), torch.zeros_like(g)
+    c = torch.as_tensor(strength, dtype=torch.float64).expand(len(kept))[:, None]
     with torch.no_grad():
         for _ in range(STEPS):
-            of_known += g[kept]
-            g[kept] = 0.0
+            of_known += c * g[kept]
+            g[kept] = (1 - c) * g[kept]
             of_signal += (1 - AMOUNT) * g
             g = AMOUNT * operator.propagate(g).mean(dim=0)
-    of_known += g[kept]
-    g[kept] = 0.0
+    of_known += c * g[kept]
+    g[kept] = (1 - c) * g[kept]
     return np.asarray(of_known.T.numpy()), np.asarray((of_signal + g).T.numpy())
 
 

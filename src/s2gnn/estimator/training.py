@@ -34,13 +34,14 @@ AUTO_FRACTION_ROWS = 200
 
 @dataclass(frozen=True)
 class Objective:
-    """What the networks are trained to predict; `loss` and `class_weight` are those of `s2gnn.learning.fit`."""
+    """What the networks are trained to predict; `loss` and weights are those of `s2gnn.learning.fit`."""
 
     y: NDArray[Any]  # classes 0..C−1, (N,), or numbers, (N, outputs) or (N,); ignored at unlabelled rows
     labelled: NDArray[np.int64]  # the rows whose y is known
     n_outputs: int  # width of the network's output
     loss: LossName = "cross-entropy"
     class_weight: NDArray[np.float64] | None = None
+    sample_weight: NDArray[np.float64] | None = None  # of each row, (N,); ignored at unlabelled rows
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,7 @@ def train_ensemble(
                 seed=seed,
                 loss=objective.loss,
                 class_weight=objective.class_weight,
+                sample_weight=objective.sample_weight,
                 on_epoch=report,
             )
         )

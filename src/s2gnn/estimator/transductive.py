@@ -24,6 +24,7 @@ from s2gnn.estimator.columns import ColumnEncoding
 from s2gnn.estimator.evaluation import Evaluation, HiddenPredictions, hidden_folds, number_of_folds
 from s2gnn.estimator.explanation import Explanation, explain
 from s2gnn.estimator.features import NormalScores, SeenRows, in_form_of, varies
+from s2gnn.estimator.known_labels import KnownLabels, checked_weights
 from s2gnn.estimator.members import BaseMember, Members
 from s2gnn.estimator.outputs import Outputs
 from s2gnn.estimator.training import (
@@ -96,7 +97,7 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
         tags.target_tags.required = True
         return tags
 
-    def fit(self, X: Any, y: Any, adjacency: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, adjacency: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the labelled rows, on the graph of all rows.
 
         Args:
@@ -105,30 +106,34 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
             y: targets (N,): labels as numbers or text, or the values of a regressor. `None`, NaN or pandas' NA for
                 unlabelled rows; for a classifier also −1.
             adjacency: with graph="precomputed", the `Graph` or SciPy sparse matrix (N, N).
+            sample_weight: how much the label of each row counts relative to the others, (N,); by default all the same.
+                A row of weight 0 is unlabelled. Weights of rows without a label are ignored.
         """
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        return self._fit(self._numbers(X, reset=True), y, adjacency)
+        return self._fit(self._numbers(X, reset=True), y, adjacency, sample_weight)
 
     def fit_table(self, table: EncodedTable) -> Self:
         """`fit` on a table that was read from a file; `predict` takes data frames with the columns of its encoder."""
         self._use_encoder(table.encoder)
         return self._fit(table.X, table.y)
 
-    def _fit(self, X: Any, y: Any, adjacency: Any = None) -> Self:
+    def _fit(self, X: Any, y: Any, adjacency: Any = None, sample_weight: Any = None) -> Self:
         check_consistent_length(X, y)
-        rows, targets = self._known_targets(y)
-        self._check_parameters(X, len(rows), adjacency)
+        weights = checked_weights(sample_weight, X.shape[0])
+        labels = KnownLabels.of(*self._known_targets(y, None if weights is None else weights > 0), weights)
+        self._check_parameters(X, len(labels.rows), adjacency)
         self.seen_rows_ = SeenRows.of(X)
         self.scaling_ = Scaling.of(X, standardise=bool(self.scale) and self.encoder_ is None)
         self.features_ = self.scaling_.apply(X)  # (N, M)
         self.normal_scores_ = NormalScores.of(self.features_) if self.network == "blended" else None
         joined = None if self._graph_depends_on_labels else self._joined(self._columns(), adjacency)
-        self.hidden_ = self._predict_hidden(rows, targets, joined) if self.network == "blended" else None
-        self.labelled_: NDArray[np.int64] | None = rows
-        self.targets_: NDArray[Any] | None = targets
-        self.n_labelled_ = len(rows)
-        self.members_ = self._learn(rows, targets, joined)
+        self.hidden_ = self._predict_hidden(labels, joined) if self.network == "blended" else None
+        self.labelled_: NDArray[np.int64] | None = labels.rows
+        self.targets_: NDArray[Any] | None = labels.targets
+        self.label_weights_ = labels.weights
+        self.n_labelled_ = len(labels.rows)
+        self.members_ = self._learn(labels, joined)
         self.blend_ = self._blend_for(self.hidden_)
         self.answers_ = self._answers(self.predictions_)
         self.evaluation_: Evaluation | None = None
@@ -137,24 +142,22 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
             self.evaluation_, self.graph_gain_ = self._evaluated(self.hidden_)
         return self
 
-    def _learn(
-        self, rows: NDArray[np.int64], targets: NDArray[Any], joined: tuple[Graph, Attachment | None] | None
-    ) -> Members:
-        """The members learned from the `targets` (n,) of `rows` (n,).
+    def _learn(self, labels: KnownLabels, joined: tuple[Graph, Attachment | None] | None) -> Members:
+        """The members learned from the `labels`.
 
         They are the base predictor, its predictions smoothed over the graph, and the networks; or the networks alone.
         `joined` is the graph and how new rows are joined to it; `None` if it depends on the labels.
         """
-        outputs = self._outputs(targets)
+        outputs = self._outputs(labels)
         base, network_input = None, self.features_
         if self.normal_scores_ is not None:
             seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-            base = BaseMember.fit(self.features_, self.normal_scores_, rows, targets, outputs, seed)
+            base = BaseMember.fit(self.features_, self.normal_scores_, labels, outputs, seed)
             network_input = base.network_input(self.features_, base.inputs)
         if joined is None:
             assert base is not None
             joined = self._joined(base.weighted_columns(self.features_))
-        objective = outputs.objective(targets, rows, self.features_.shape[0])
+        objective = outputs.objective(labels, self.features_.shape[0])
         trained = self._train_s2gnn(network_input, joined[0], objective)
         weighted, epsilon = self._graph_depends_on_labels, self.smoothing_epsilon
         return Members.of(outputs, base, self.features_, joined, network_input, trained, weighted, epsilon)
@@ -198,12 +201,12 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
         return training_graph(self.graph, columns, self.k, adjacency, progress=bool(self.verbose))
 
     @abstractmethod
-    def _known_targets(self, y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        """The rows whose target is known, (n,), and their classes 0..C−1 or values, (n,)."""
+    def _known_targets(self, y: Any, used: NDArray[np.bool_] | None) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """The rows whose target is known and `used` (N,), (n,), and their classes 0..C−1 or values, (n,)."""
 
     @abstractmethod
-    def _outputs(self, targets: NDArray[Any]) -> Outputs:
-        """What is predicted, given the known targets (n,)."""
+    def _outputs(self, labels: KnownLabels) -> Outputs:
+        """What is predicted, given the known labels."""
 
     @abstractmethod
     def _blend_for(self, hidden: HiddenPredictions | None) -> Blend | None:
@@ -288,7 +291,8 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
         hidden = self.hidden_ if (folds, evaluated, seed) == (FOLDS, None, 0) else None
         if hidden is None:
             joined = None if self._graph_depends_on_labels else (self.graph_, self.attachment_)
-            hidden = self._predict_hidden(self.labelled_, self.targets_, joined, folds, evaluated=evaluated, seed=seed)
+            labels = KnownLabels(self.labelled_, self.targets_, self.label_weights_)
+            hidden = self._predict_hidden(labels, joined, folds, evaluated=evaluated, seed=seed)
         if hidden is None:
             return None
         self.evaluation_, self.graph_gain_ = self._evaluated(hidden)
@@ -296,8 +300,7 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
 
     def _predict_hidden(
         self,
-        rows: NDArray[np.int64],
-        targets: NDArray[Any],
+        labels: KnownLabels,
         joined: tuple[Graph, Attachment | None] | None,
         folds: int = FOLDS,
         *,
@@ -305,6 +308,7 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
         seed: int = 0,
     ) -> HiddenPredictions | None:
         """The members' predictions for labelled rows by copies of this estimator that do not see their labels."""
+        rows, targets = labels.rows, labels.targets
         parts = hidden_folds(rows, targets if is_classifier(self) else None, folds, seed)
         if not parts:
             return None
@@ -314,7 +318,7 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
         with progress_bar("predicting hidden labels", shown=bool(self.verbose) and len(parts) > 1) as show:
             for fold, hidden in enumerate(parts):
                 other = copy.copy(self).set_params(verbose=bool(self.verbose) and len(parts) == 1)
-                members = other._learn(np.delete(rows, hidden), np.delete(targets, hidden), joined)
+                members = other._learn(labels.without(hidden), joined)
                 predicted.append(members.predictions[:, rows[hidden]])
                 fold_of[hidden] = fold
                 show((fold + 1) / len(parts))
@@ -364,12 +368,7 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
             columns: as in `explain`.
         """
         check_is_fitted(self)
-        if columns is None and self.encoder_ is not None:
-            columns = self.encoder_.features_of
-        elif columns is None:
-            names = getattr(self, "feature_names_in_", None)
-            names = [f"column {m}" for m in range(self.n_features_in_)] if names is None else names
-            columns = {str(name): [m] for m, name in enumerate(names)}
+        columns = self._features_of if columns is None else columns
         if np.ndim(rows) == 1:
             numbers, n = np.asarray(rows), self.graph_.n_nodes
             wrong = numbers[(numbers < 0) | (numbers >= n) | (numbers != numbers.round())]

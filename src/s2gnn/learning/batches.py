@@ -125,9 +125,8 @@ class Batches:
 
     def _part(self, x: InParts, nodes: NDArray[np.int64], rows: NDArray[np.int64]) -> Batch:
         device = self._targets.labels.device
-        labels = self._targets.labels[torch.from_numpy(nodes).to(device)]
         counted = torch.from_numpy(rows).to(device)
-        own = replace(self._targets, labels=labels, train=counted, val=counted[:0])
+        own = self._targets.part(torch.from_numpy(nodes).to(device), counted)
         return Batch(*x.prepared_on(nodes), own, counted)
 
     @cached_property
@@ -155,5 +154,4 @@ class Batches:
         if not isinstance(self._x, Divisible):
             return Batch(self._x, self._op, self._targets, rows)
         every = torch.arange(len(rows), device=rows.device)
-        own = replace(self._targets, labels=self._targets.labels[rows], train=every, val=every[:0])
-        return Batch(*self._x.part(self._op, rows), own, every)
+        return Batch(*self._x.part(self._op, rows), self._targets.part(rows, every), every)

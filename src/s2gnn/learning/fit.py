@@ -37,6 +37,7 @@ def fit(
     seed: int = 0,
     loss: LossName = "cross-entropy",
     class_weight: ArrayLike | Tensor | None = None,
+    sample_weight: ArrayLike | Tensor | None = None,
     on_epoch: Callable[[int], None] | None = None,
     group: Group = ALONE,
     checkpoint: Checkpoint | None = None,
@@ -66,6 +67,8 @@ def fit(
         seed: of the initial parameters and of dropout.
         loss: "cross-entropy" of labels, or "squared-error" of values, for which the config monitors the "loss".
         class_weight: the weight of a node of each class in the cross-entropy, (C,); `None` counts all the same.
+        sample_weight: the weight of each node in the loss, (N,), positive at training and validation nodes; `None`
+            counts all the same.
         on_epoch: called with the number of the epoch just finished, for a progress bar.
         group: processes that all call this with the same arguments and share the batches of every step; validation
             scores are in the history of the first. The result is that of one process, up to rounding.
@@ -81,7 +84,7 @@ def fit(
         raise InputError(f"{type(model).__name__} cannot be trained: it needs parameters and a method reset_parameters")
     if isinstance(x, InParts):
         x.check_place(model)
-    targets = checked_targets(x.shape[0], y, train, val, parameter.device, loss, class_weight)
+    targets = checked_targets(x.shape[0], y, train, val, parameter.device, loss, class_weight, sample_weight)
     _check_monitor(config.monitor, targets)
     batches = Batches(x, op, targets, config.batch_size)
     if group.is_first and group.size > batches.per_step:
@@ -131,6 +134,7 @@ class FitOptions(TypedDict, total=False):
 
     loss: LossName
     class_weight: ArrayLike | Tensor | None
+    sample_weight: ArrayLike | Tensor | None
     on_epoch: Callable[[int], None] | None
     group: Group
     checkpoint: Checkpoint | None

@@ -1,7 +1,7 @@
 """What a model is trained on: labels or values, and the nodes that they are read at."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -27,6 +27,7 @@ class Targets:
         val: the same.
         loss_name: "squared-error" for values.
         class_weight: the weight of a node of each class in the loss, (C,); `None` for 1.
+        sample_weight: the weight of each node in the loss, (N,), multiplied by that of its class; `None` for 1.
     """
 
     labels: Tensor
@@ -34,6 +35,12 @@ class Targets:
     val: Tensor
     loss_name: LossName = "cross-entropy"
     class_weight: Tensor | None = None
+    sample_weight: Tensor | None = None
+
+    def part(self, nodes: Tensor, counted: Tensor) -> "Targets":
+        """The targets of some `nodes` (n,), of which those at the places `counted` are trained on."""
+        weight = None if self.sample_weight is None else self.sample_weight[nodes]
+        return replace(self, labels=self.labels[nodes], train=counted, val=counted[:0], sample_weight=weight)
 
     @property
     def values(self) -> bool:
@@ -51,20 +58,31 @@ class Targets:
         The cross-entropy, weighted by class if there are weights; of each label by itself if there are several; or the
         squared error of values.
         """
+        outputs, labels = logits[nodes], self.labels[nodes]
+        reduction = "mean" if self.sample_weight is None else "none"
         if self.values:
-            return F.mse_loss(logits[nodes], self.labels[nodes].to(logits.dtype))
-        if self.several_labels:
-            return F.binary_cross_entropy_with_logits(logits[nodes], self.labels[nodes].to(logits.dtype))
-        weight = None if self.class_weight is None else self.class_weight.to(logits.dtype)
-        return F.cross_entropy(logits[nodes], self.labels[nodes], weight)
+            losses = F.mse_loss(outputs, labels.to(logits.dtype), reduction=reduction)
+        elif self.several_labels:
+            losses = F.binary_cross_entropy_with_logits(outputs, labels.to(logits.dtype), reduction=reduction)
+        else:
+            weight = None if self.class_weight is None else self.class_weight.to(logits.dtype)
+            losses = F.cross_entropy(outputs, labels, weight, reduction=reduction)
+        if self.sample_weight is None:
+            return losses
+        weights = self.sample_weight[nodes].to(logits.dtype)
+        return weights @ losses.reshape(len(nodes), -1).mean(dim=1) / self.weight(nodes)
 
     def weight(self, nodes: Tensor) -> float:
-        """The total weight of `nodes` in a loss: their number, or the sum of the weights of their classes."""
-        if self.class_weight is None or len(nodes) == 0:
+        """The total weight of `nodes` in a loss: their number, or the sum of their own weights times their classes'."""
+        if len(nodes) == 0 or (self.class_weight is None and self.sample_weight is None):
             return float(len(nodes))
+        own = torch.ones(len(nodes), dtype=torch.float64, device=nodes.device)
+        own = own if self.sample_weight is None else self.sample_weight[nodes]
+        if self.class_weight is None:
+            return float(own.sum())
         labels = self.labels[nodes]
         known = labels < len(self.class_weight)  # `check_width` refuses the others when the number of classes is known
-        return float(self.class_weight[labels[known]].sum()) if known.any() else float(len(nodes))
+        return float((own[known] * self.class_weight[labels[known]]).sum()) if known.any() else float(len(nodes))
 
     def accuracy(self, logits: Tensor, nodes: Tensor) -> float:
         """The share of `nodes` whose largest logit is at their class."""
@@ -77,7 +95,8 @@ class Targets:
     def digest(self) -> str:
         """A digest of the labels, the nodes, the loss and the weights."""
         digest = hashlib.sha256(self.loss_name.encode())
-        for tensor in (self.labels, self.train, self.val, self.class_weight):
+        weights = (self.class_weight,) if self.sample_weight is None else (self.class_weight, self.sample_weight)
+        for tensor in (self.labels, self.train, self.val, *weights):
             digest.update(b"none" if tensor is None else tensor.cpu().contiguous().numpy().tobytes())
         return digest.hexdigest()[:16]
 
@@ -106,6 +125,7 @@ def checked_targets(
     device: torch.device,
     loss: LossName = "cross-entropy",
     class_weight: ArrayLike | Tensor | None = None,
+    sample_weight: ArrayLike | Tensor | None = None,
 ) -> Targets:
     """Labels and nodes of a graph with `n` nodes, checked; see `fit`."""
     check_choice("loss", loss, get_args(LossName))
@@ -129,7 +149,8 @@ def checked_targets(
     if loss == "cross-entropy" and labels.ndim == 2 and not bool(((labels[used] == 0) | (labels[used] == 1)).all()):
         raise InputError("y has several labels for each node, but training and validation nodes need labels of 0 and 1")
     weight = None if class_weight is None else _class_weight(as_array(class_weight), labels, loss).to(device)
-    return Targets(labels.to(device), train_nodes.to(device), val_nodes.to(device), loss, weight)
+    own = None if sample_weight is None else _sample_weight(as_array(sample_weight), n, used).to(device)
+    return Targets(labels.to(device), train_nodes.to(device), val_nodes.to(device), loss, weight, own)
 
 
 def _labels(given: NDArray[np.generic], n: int) -> Tensor:
@@ -157,6 +178,17 @@ def _class_weight(given: NDArray[np.generic], labels: Tensor, loss: LossName) ->
     weights = given.astype(np.float64) if given.dtype.kind in "fiu" else np.empty(0)
     if weights.ndim != 1 or weights.size == 0 or not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise InputError(f"class_weight is {given!r}, but it must be one finite number >= 0 for each class")
+    return torch.from_numpy(weights)
+
+
+def _sample_weight(given: NDArray[np.generic], n: int, used: Tensor) -> Tensor:
+    weights = given.astype(np.float64) if given.dtype.kind in "fiu" else np.empty(0)
+    own = weights[used.numpy()] if weights.shape == (n,) else np.empty(0)
+    if len(own) == 0 or not (np.isfinite(own).all() and (own > 0).all()):
+        raise InputError(
+            f"sample_weight has shape {given.shape} and dtype {given.dtype}, expected {n} numbers, positive and finite "
+            "at training and validation nodes: leave nodes without weight out of both"
+        )
     return torch.from_numpy(weights)
 
 

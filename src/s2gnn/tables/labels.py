@@ -112,14 +112,16 @@ def _present(table: Table, label: str) -> NDArray[np.bool_]:
     return present
 
 
-def known_labels(y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def known_labels(y: Any, used: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """The labelled rows of `y` (N,), (n,), and their labels, (n,); −1, `None`, NaN and pandas' NA mark the others.
+
+    Labels of rows that are not `used` (N,) are ignored.
 
     Raises:
         InputError: if no row has a label, or all labels are the same.
     """
     given = column_or_1d(y, warn=True)
-    known = ~is_unlabelled(given)
+    known = ~is_unlabelled(given) & (True if used is None else used)
     if not known.any():
         raise InputError(
             f"none of the {len(given)} rows has a label: -1, None, NaN and NA mark rows without one, any other is one"
@@ -152,8 +154,10 @@ def is_unlabelled(y: NDArray[Any]) -> NDArray[np.bool_]:
     return np.zeros(len(y), dtype=np.bool_)
 
 
-def known_values(y: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def known_values(y: Any, used: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The rows of `y` (N,) that have a value, (n,), and their values, (n,); NaN, `None` and pandas' NA mark the others.
+
+    Values of rows that are not `used` (N,) are ignored.
 
     Raises:
         InputError: if no row has a value, or one is not a finite number.
@@ -165,7 +169,7 @@ def known_values(y: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"y cannot be read as numbers ({error}): leave unknown values as NaN") from error
-    known = np.flatnonzero(~np.isnan(values))
+    known = np.flatnonzero(~np.isnan(values) & (True if used is None else used))
     if len(known) == 0:
         raise InputError(f"none of the {len(values)} rows has a value: NaN marks rows whose value is unknown")
     if not np.isfinite(values[known]).all():

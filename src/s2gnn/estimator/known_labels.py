@@ -1,0 +1,71 @@
+"""The labels that an estimator learns from, and how much each counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from s2gnn.errors import InputError
+
+
+@dataclass(frozen=True)
+class KnownLabels:
+    """The labelled rows of a table.
+
+    Attributes:
+        rows: ascending, (n,).
+        targets: their classes 0..C−1 or values, (n,).
+        weights: positive, 1 in the mean, (n,); `None` if all count the same.
+    """
+
+    rows: NDArray[np.int64]
+    targets: NDArray[Any]
+    weights: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(
+        cls, rows: NDArray[np.int64], targets: NDArray[Any], sample_weight: NDArray[np.float64] | None
+    ) -> KnownLabels:
+        """The labels of `rows` (n,), given positive weights of any scale, or none, for all rows of the table, (N,)."""
+        weights = None if sample_weight is None else sample_weight[rows]
+        if weights is None or (weights == weights[0]).all():
+            return cls(rows, targets)
+        return cls(rows, targets, weights / weights.mean())
+
+    def without(self, places: NDArray[np.int64]) -> KnownLabels:
+        """The labels except those at `places` of the list."""
+        weights = None if self.weights is None else np.delete(self.weights, places)
+        return KnownLabels(np.delete(self.rows, places), np.delete(self.targets, places), weights)
+
+    def weights_in(self, n_rows: int) -> NDArray[np.float64] | None:
+        """The weights of all rows of a table, (n_rows,), 0 for those without a label; `None` if all count the same."""
+        if self.weights is None:
+            return None
+        weights = np.zeros(n_rows)
+        weights[self.rows] = self.weights
+        return weights
+
+    @property
+    def strength(self) -> NDArray[np.float64]:
+        """How firmly smoothing keeps each label, (n,): its weight relative to the median weight, at most 1."""
+        if self.weights is None:
+            return np.ones(len(self.rows))
+        return np.asarray(np.minimum(self.weights / np.median(self.weights), 1.0))
+
+
+def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
+    """The `sample_weight` of `fit` for n rows, (n,); `None` if there is none."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n,):
+        raise InputError(f"sample_weight has shape {weights.shape}, but X has {n} rows: give one weight per row")
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong):
+        raise InputError(f"sample_weight[{wrong[0]}] is {weights[wrong[0]]}, but a weight is a finite number >= 0")
+    if not weights.any():
+        raise InputError("every sample weight is zero, so that no label is used: give a row a positive weight")
+    return weights
