@@ -186,7 +186,7 @@ def row_values(model: ReportedModel, rows: NDArray[np.int64]) -> tuple[tuple[str
 def row_texts(model: ReportedModel, rows: NDArray[np.int64]) -> list[str]:
     """What the graph shows of each of `rows` (n,): number, prediction, label and values, a line each."""
     names, values = row_values(model, rows)
-    texts = {row: [_heading(model, row), f"predicted: {_prediction(model, row)}"] for row in rows.tolist()}
+    texts = {row: [_heading(model, row), f"predicted: {prediction_text(model, row)}"] for row in rows.tolist()}
     known: dict[str, tuple[NDArray[np.int64], NDArray[Any]]] = {}
     if model.estimator.labelled_ is not None and model.estimator.targets_ is not None:
         known["label"] = (model.estimator.labelled_, model.estimator.targets_)
@@ -208,7 +208,8 @@ def _heading(model: ReportedModel, row: int) -> str:
     return number.capitalize() if name == number else f"{name} ({number})"
 
 
-def _prediction(model: ReportedModel, row: int) -> str:
+def prediction_text(model: ReportedModel, row: int) -> str:
+    """The predicted value, or the likely classes with their probabilities."""
     if model.classes is None:
         return f"{model.predictions[row, 0]:.4g}"
     first, second = model.likely_classes(row)
@@ -264,7 +265,7 @@ def _rows_to_label_table(model: ReportedModel, drawn: NDArray[np.int64]) -> str:
         cell = shortened(model.row_cell(row))
         link = Html(f'<a href="#row-{row + 1}">{escaped(cell)}</a>') if row in drawn else cell
         if model.classes is None:
-            rows.append((link, _prediction(model, row), f"{model.uncertainty[row]:.3g}", *line))
+            rows.append((link, prediction_text(model, row), f"{model.uncertainty[row]:.3g}", *line))
         else:
             (best, probability), (second, other) = model.likely_classes(row)
             rows.append((link, best, share_bar(probability), f"{second} ({percent(other)})", *line))

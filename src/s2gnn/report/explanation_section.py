@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from s2gnn.estimator.explanation import Explanation
+from s2gnn.report.data_sections import prediction_text
 from s2gnn.report.elements import Html, Section, counted, escaped, percent, shortened, table
 from s2gnn.report.model import ReportedModel
 
@@ -78,7 +79,7 @@ def _words(model: ReportedModel, row: int, found: Explanation) -> Why:
     columns = []
     for place, effect in best:
         column = model.columns[int(place)]
-        columns.append(f"{shortened(column.name)} {shortened(column.texts(values)[0])}: {_effect(model, effect)}")
+        columns.append(f"{shortened(column.name)} = {shortened(column.texts(values)[0])}: {_effect(model, effect)}")
     targets = model.estimator.targets_
     assert targets is not None
     labelled = []
@@ -117,11 +118,15 @@ def explanation_section(
         finding += f" On average, the column {name} matters most" + (f", then {then}." if others else ".")
         key = f"{name} matters most"
     table_rows = [
-        (shortened(model.row_cell(row)), *(_lines(lines) for _, lines in words[row].listed()))
+        (
+            shortened(model.row_cell(row)),
+            prediction_text(model, row),
+            *(_lines(lines) for _, lines in words[row].listed()),
+        )
         for row in model.rows_to_label.tolist()
         if row in words
     ]
-    header = (model.row_header, *(heading for heading, _ in next(iter(words.values())).listed()))
+    header = (model.row_header, "prediction", *(heading for heading, _ in next(iter(words.values())).listed()))
     figure = table("Explanations of the rows to label next", header, table_rows, kind="why") if table_rows else ""
     reading = f"{_reading(model)} In the table of all predictions below, “why” shows the same for each explained row."
     return Section("why", "Why does it predict this?", key, finding, reading, figure, wide=True)
