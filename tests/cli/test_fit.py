@@ -33,7 +33,9 @@ def test_from_a_table_to_a_model_and_predictions(s2gnn, tmp_path):
     assert code == 0, err
     for text in ["150", "15 (setosa: ", *IRIS, "size", "(no name) (the names of the rows)", "knn", "edges", "accuracy"]:
         assert text in out
-    assert "training on 15 labelled of 150 rows with 6 features; expected peak memory " in err
+    assert (
+        "training on 15 labelled of 150 rows with 6 features; about 2 s of processor time, expected peak memory " in err
+    )
     for bar in ("finding neighbours", "training", "predicting hidden labels"):
         assert re.search(rf"^{bar} .* 100% ", err, re.MULTILINE), bar
     assert re.search(r"^peak memory +(\d+ MiB|\d+\.\d GiB)$", out, re.MULTILINE)

@@ -47,7 +47,7 @@ def test_explanations_in_words(classifier):
     assert float(why.columns[0].split()[-1]) == pytest.approx(np.exp(abs(effect)), rel=0.05)
     most = np.abs(found.influence).argmax()
     label = model.classes[model.estimator.targets_[most]]
-    assert why.labelled[0].startswith(f"row {found.labelled[most] + 1}, “{label}”: ")
+    assert why.labelled[0].startswith(f"row {found.labelled[most] + 1} ({label}): ")
 
 
 def test_values_change_by_amounts(regressor):

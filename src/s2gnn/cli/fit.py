@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from s2gnn.cli.memory import expected_text, measured_peak, size_text, training_bytes
+from s2gnn.cli.memory import expected_text, measured_peak, size_text, training_bytes, training_seconds
 from s2gnn.cli.options import Device
 from s2gnn.cli.output import (
     AsJson,
@@ -30,8 +30,9 @@ from s2gnn.errors import InputError
 from s2gnn.estimator import CardScore, S2GNNClassifier, S2GNNRegressor, TableModel
 from s2gnn.estimator.blending import GraphGain
 from s2gnn.estimator.card import reasons
-from s2gnn.estimator.evaluation import score_text
+from s2gnn.estimator.evaluation import number_of_folds, score_text
 from s2gnn.estimator.folder import DESCRIPTION, FILES, REPORT
+from s2gnn.estimator.transductive import FOLDS
 from s2gnn.progress import duration
 from s2gnn.report import write_report
 from s2gnn.tables import EncodedTable, Task, encode_table, read_edges, read_table
@@ -116,7 +117,10 @@ def fit(
     given = None if edges is None else read_edges(edges, data, identifier)
     parameters = {name: value for name, value in {"graph": graph, "k": k}.items() if value is not None}
     if not as_json:
-        print(_announcement(encoded, parameters), file=sys.stderr, flush=True)
+        passes = 1 + number_of_folds(FOLDS, data.n_rows)
+        if folds >= 2 and (folds, seed) != (FOLDS, 0):  # others than those that training predicts anyway
+            passes += number_of_folds(folds, data.n_rows)
+        print(_announcement(encoded, parameters, passes, searched=given is None), file=sys.stderr, flush=True)
     model = TableModel.fit(encoded, given, random_state=seed, verbose=not as_json, device=device, **parameters)
     evaluation = model.evaluate(folds, seed=seed) if folds >= 2 else model.estimator.evaluation_
     model.estimator.set_params(verbose=False)
@@ -155,13 +159,18 @@ def fit(
         _print(summary)
 
 
-def _announcement(table: EncodedTable, parameters: dict[str, Any]) -> str:
-    """What is about to be done, and the memory it needs."""
+def _announcement(table: EncodedTable, parameters: dict[str, Any], passes: int, *, searched: bool) -> str:
+    """What is about to be done, and the time and memory it needs; the time to learn a graph is not known."""
     n, n_features = table.X.shape
+    n_labelled = int(pd.notna(table.y).sum())
     kind = S2GNNClassifier if table.task == "classify" else S2GNNRegressor
     memory = expected_text(training_bytes(n, n_features, kind(**parameters)))
     features = "1 feature" if n_features == 1 else f"{n_features:,} features"
-    return f"training on {pd.notna(table.y).sum():,} labelled of {n:,} rows with {features}; {memory}"
+    cost = memory
+    if parameters.get("graph") != "smooth":
+        seconds = training_seconds(n, n_features, n_labelled, passes, searched=searched)
+        cost = f"about {duration(seconds)} of processor time, {memory}"
+    return f"training on {n_labelled:,} labelled of {n:,} rows with {features}; {cost}"
 
 
 def _print(summary: dict[str, Any]) -> None:

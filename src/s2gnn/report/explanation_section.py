@@ -85,9 +85,9 @@ def _words(model: ReportedModel, row: int, found: Explanation) -> Why:
     labelled = []
     for place in np.argsort(-np.abs(found.influence), kind="stable")[:NAMED]:
         target, influence = targets[place], found.influence[place]
-        label = f"{target:.4g}" if model.classes is None else f"“{shortened(model.classes[target])}”"
+        label = f"{target:.4g}" if model.classes is None else shortened(model.classes[target])
         size = f"{influence:+.3g}" if model.classes is None else f"{100 * influence:+.1f} points"
-        labelled.append(f"{model.row_name(int(found.labelled[place]))}, {label}: {size}")
+        labelled.append(f"{model.row_name(int(found.labelled[place]))} ({label}): {size}")
     shares = zip(PARTS, found.members.values(), strict=True)
     parts = [f"{part}: {f'{share:.4g}' if model.classes is None else percent(share)}" for part, share in shares]
     return Why(parts, columns, labelled)
@@ -148,10 +148,11 @@ def _reading(model: ReportedModel) -> str:
     what = "value" if model.classes is None else "probability"
     columns = "how much the value changes" if model.classes is None else "how much the odds of the prediction change"
     label = "value" if model.classes is None else "probability before calibration"
+    negative = "lower the value" if model.classes is None else "speak against the prediction"
     return (
         f"The parts add up to the {what}. A column is followed by its value in the row and {columns} compared with the "
         f"mean of the column. A labelled row is followed by its label and how much it moves the {label}; negative "
-        "numbers speak against the prediction."
+        f"numbers {negative}."
     )
 
 

@@ -15,7 +15,7 @@ from s2gnn.report.baselines import Comparison, compare
 from s2gnn.report.calibration_section import calibration_bins, calibration_section, uncalibrated_bins
 from s2gnn.report.comparison_section import comparison_section
 from s2gnn.report.data_sections import data_section, graph_section, labelling_section, row_values, summary
-from s2gnn.report.elements import Section, counted, escaped, listed
+from s2gnn.report.elements import Section, counted, escaped, listed, shortened
 from s2gnn.report.explanation_section import explain_rows, explanation_section, in_words
 from s2gnn.report.graph_layout import GraphLayout, lay_out
 from s2gnn.report.model import ReportedModel, load_model
@@ -109,7 +109,7 @@ def report_page(model: ReportedModel, layout: GraphLayout, sections: Sequence[Se
     title = f"Report on {model.name}"
     if model.label is not None:
         source = model.card.source if model.card is not None else ""
-        title = f"Predicting {model.label}" + (f" in {source}" if source else "")
+        title = f"Predicting {shortened(model.label)}" + (f" in {source}" if source else "")
     main = [section for section in sections if not section.specialist]
     folded = [section for section in sections if section.specialist]
     links = "\n".join(
