@@ -44,8 +44,8 @@ if not TYPE_CHECKING:
             return import_module("importlib.metadata").version("s2gnn")
         if name in (*_PACKAGES, "pyg"):
             return import_module(f"s2gnn.{name}")
-        if name == "S2Conv" and find_spec("torch_geometric") is not None:
-            return import_module("s2gnn.pyg").S2Conv  # the same layer, as one of PyTorch Geometric
+        if name in ("S2Conv", "S2GNN") and find_spec("torch_geometric") is not None:
+            return getattr(import_module("s2gnn.pyg"), name)  # the same, of layers that PyTorch Geometric knows
         if name in __all__:
             homes = (import_module(f"s2gnn.{package}") for package in _PACKAGES)
             return next(getattr(home, name) for home in homes if name in home.__all__)

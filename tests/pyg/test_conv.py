@@ -73,10 +73,11 @@ import importlib.util
 find_spec = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *rest: None if name == "torch_geometric" else find_spec(name, *rest)
 import s2gnn
-print(s2gnn.S2Conv is s2gnn.nn.S2Conv, "torch_geometric" in sys.modules and sys.modules["torch_geometric"])
+print(s2gnn.S2Conv is s2gnn.nn.S2Conv, s2gnn.S2GNN is s2gnn.nn.S2GNN)
+print("torch_geometric" in sys.modules and sys.modules["torch_geometric"])
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert result.stdout.split() == ["True", "None"], result.stderr
+    assert result.stdout.split() == ["True", "True", "None"], result.stderr
 
 
 @pytest.mark.parametrize("fusion", ["linear", "mlp", "attention"])

@@ -7,6 +7,7 @@ from torch_geometric.explain import Explainer, GNNExplainer
 from torch_geometric.utils import to_torch_csr_tensor
 from torch_geometric.utils._subgraph import get_num_hops
 
+import s2gnn
 from s2gnn import SobolevOperator
 from s2gnn.nn import S2GNN as PlainS2GNN
 from s2gnn.pyg import S2GNN
@@ -32,6 +33,7 @@ def networks(request):
 def test_it_is_the_plain_network_in_every_form_of_edges(networks):
     ours, plain = networks
     expected = plain(X, *EDGES)
+    assert s2gnn.S2GNN is S2GNN
     assert get_num_hops(ours) == 2
     torch.testing.assert_close(ours(*ours.prepare(X, GRAPH)), expected)
     for edges in [EDGES, (EdgeIndex(EDGES[0], sparse_size=(N, N)), EDGES[1]), (to_torch_csr_tensor(*EDGES, N),)]:

@@ -12,7 +12,8 @@ from s2gnn.pyg.conv import Edges, S2Conv, edge_list, joined
 class S2GNN(PlainS2GNN):
     """`s2gnn.nn.S2GNN` whose layers are `MessagePassing` modules, so that explainers can mask its edges.
 
-    It takes edges in every form that `S2Conv` takes, and weights of `s2gnn.nn.S2GNN` by `load_state_dict`.
+    It is `s2gnn.S2GNN` where PyTorch Geometric is installed. It takes edges in every form that `S2Conv` takes, and
+    weights of `s2gnn.nn.S2GNN` by `load_state_dict`.
     """
 
     LAYER = S2Conv
