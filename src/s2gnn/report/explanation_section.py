@@ -108,7 +108,10 @@ def explanation_section(
     """What matters for the rows to label next, and on average; `None` if nothing is explained."""
     if not explained:
         return None
-    finding = f"{counted(len(explained), 'row is', 'rows are')} explained. {_average_parts(model, explained)}"
+    finding = f"{counted(len(explained), 'row is', 'rows are')} explained"
+    if len(explained) < model.n_rows:
+        finding += ": those to label next, hidden labels that were predicted wrongly, and the least certain ones"
+    finding += f". {_average_parts(model, explained)}"
     key = f"{len(explained):,} rows explained"
     effects = np.array([list(found.columns.values()) for found in explained.values()])
     if effects.size:
