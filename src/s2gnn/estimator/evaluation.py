@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +74,21 @@ class HiddenPredictions:
     folds: NDArray[np.int64]  # (n,)
     members: NDArray[np.float64]  # (members, n, answers)
     targets: NDArray[Any]  # (n,)
+
+    @classmethod
+    def of_folds(
+        cls,
+        rows: NDArray[np.int64],
+        targets: NDArray[Any],
+        parts: Sequence[NDArray[np.int64]],
+        predicted: Sequence[NDArray[np.float64]],
+    ) -> HiddenPredictions:
+        """From what was `predicted`, (members, n, answers) for each of `parts`, places in the labelled `rows`."""
+        places = np.concatenate(parts)
+        order = np.argsort(places)
+        folds = np.repeat(np.arange(len(parts)), [len(part) for part in parts])[order]
+        places = places[order]
+        return cls(rows[places], folds, np.concatenate(predicted, axis=1)[:, order], targets[places])
 
 
 def number_of_folds(n_folds: int, n_rows: int) -> int:

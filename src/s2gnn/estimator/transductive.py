@@ -41,6 +41,7 @@ from s2gnn.estimator.training import (
 )
 from s2gnn.estimator.training_graph import Attachment, GraphSource, check_graph_arguments, graph_kind, training_graph
 from s2gnn.graphs import Graph
+from s2gnn.graphs.validation import check_choice
 from s2gnn.learning import FitConfig
 from s2gnn.nn import S2GNN, S2GNNConfig
 from s2gnn.nn.conv import NormName
@@ -127,7 +128,10 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
         self.scaling_ = Scaling.of(X, standardise=bool(self.scale) and self.encoder_ is None)
         self.features_ = self.scaling_.apply(X)  # (N, M)
         self.normal_scores_ = NormalScores.of(self.features_) if self.network == "blended" else None
-        joined = None if self._graph_depends_on_labels else self._joined(self._columns(), adjacency)
+        joined = None
+        if not self._graph_depends_on_labels:
+            columns = self.features_ if self.normal_scores_ is None else self.normal_scores_.apply(self.features_)
+            joined = self._joined(columns, adjacency)
         self.hidden_ = self._predict_hidden(labels, joined) if self.network == "blended" else None
         self.labelled_: NDArray[np.int64] | None = labels.rows
         self.targets_: NDArray[Any] | None = labels.targets
@@ -192,10 +196,6 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
         """Whether distances weight the columns by their importance: in k-NN graphs, unless the networks are alone."""
         return graph_kind(self.graph) == "knn" and self.network == "blended"
 
-    def _columns(self) -> Any:
-        """The columns (N, M) that graphs which do not depend on labels are made of."""
-        return self.features_ if self.normal_scores_ is None else self.normal_scores_.apply(self.features_)
-
     def _joined(self, columns: Any, adjacency: Any = None) -> tuple[Graph, Attachment | None]:
         """The graph of the rows of `columns` (N, M), and how new rows are joined to it."""
         return training_graph(self.graph, columns, self.k, adjacency, progress=bool(self.verbose))
@@ -226,8 +226,7 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
 
     def _check_parameters(self, X: Any, n_labelled: int, adjacency: Any) -> None:
         """Refuse wrong parameters before the graph is built, which may take minutes."""
-        if self.network not in get_args(NetworkName):
-            raise InputError(f"network is {self.network!r}, but it must be one of {', '.join(get_args(NetworkName))}")
+        check_choice("network", self.network, get_args(NetworkName))
         self._fit_config(n_labelled)
         check_fraction(self.validation_fraction)
         checked_device(self.device)
@@ -313,18 +312,14 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
         if not parts:
             return None
         parts = parts[: evaluated or number_of_folds(len(parts), self.features_.shape[0])]
-        fold_of = np.full(len(rows), -1)
         predicted: list[NDArray[np.float64]] = []
         with progress_bar("predicting hidden labels", shown=bool(self.verbose) and len(parts) > 1) as show:
             for fold, hidden in enumerate(parts):
                 other = copy.copy(self).set_params(verbose=bool(self.verbose) and len(parts) == 1)
                 members = other._learn(labels.without(hidden), joined)
                 predicted.append(members.predictions[:, rows[hidden]])
-                fold_of[hidden] = fold
                 show((fold + 1) / len(parts))
-        done = np.flatnonzero(fold_of >= 0)
-        order = np.argsort(np.concatenate(parts))
-        return HiddenPredictions(rows[done], fold_of[done], np.concatenate(predicted, axis=1)[:, order], targets[done])
+        return HiddenPredictions.of_folds(rows, targets, parts, predicted)
 
     def _evaluated(self, hidden: HiddenPredictions) -> tuple[Evaluation, GraphGain | None]:
         """The evaluation of what was predicted for hidden labels, and what the graph added to it."""
@@ -333,10 +328,9 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
         answers = cross_blended(type(self.blend_), hidden.members, hidden.targets, MEMBER_PRIOR, seed=0)
         answers, base = self._weighted_classes(answers), self._weighted_classes(hidden.members[0])
         if is_classifier(self):
-            hits = (predicted.argmax(axis=1) == hidden.targets for predicted in (answers, base))
-            gain = GraphGain.of_hits(*hits)
+            gain = GraphGain.of_hits(*(found.argmax(axis=1) == hidden.targets for found in (answers, base)))
         else:
-            gain = GraphGain.of_errors(*(np.abs(predicted[:, 0] - hidden.targets) for predicted in (answers, base)))
+            gain = GraphGain.of_errors(*(np.abs(found[:, 0] - hidden.targets) for found in (answers, base)))
         return Evaluation(hidden.rows, hidden.folds, answers, hidden.targets), gain
 
     def seen_in_training(self, X: Any, rows: NDArray[np.int64] | None = None) -> NDArray[np.bool_]:
@@ -354,8 +348,7 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
                 equals a training row is explained as that row.
             columns: the features of each column to explain, by name; by default the columns of X.
         """
-        explained = self.explain_rows(row if np.ndim(row) == 2 else [row], columns)
-        found, *others = explained
+        found, *others = self.explain_rows(row if np.ndim(row) == 2 else [row], columns)
         if others:
             raise InputError(f"explain takes one row, but there are {1 + len(others)}: use explain_rows")
         return found
@@ -368,7 +361,7 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
             columns: as in `explain`.
         """
         check_is_fitted(self)
-        columns = self._features_of if columns is None else columns
+        columns = columns or self._features_of
         if np.ndim(rows) == 1:
             numbers, n = np.asarray(rows), self.graph_.n_nodes
             wrong = numbers[(numbers < 0) | (numbers >= n) | (numbers != numbers.round())]
