@@ -18,6 +18,7 @@ Method = Literal["decomposition", "kernel polynomials"]
 
 # A full decomposition of this size takes some seconds.
 EXACT_NODES = 2000
+MOST_BITS = 900  # of float64's exponent, for powers of the largest weight; sums over nodes need the rest
 _POINTS = 501
 MOMENTS = 200  # polynomials of the expansion
 PROBES = 20  # random vectors; the error of a moment falls with the root of PROBES × N
@@ -57,6 +58,12 @@ def penalisation(graph: Graph, orders: Sequence[int] = (1, 2, 3, 4, 5), exact_no
         raise InputError("the graph has no edges, so that all eigenvalues of its Laplacian are 0: nothing to normalise")
     if not orders or any(order < 1 for order in orders):
         raise InputError(f"orders is {tuple(orders)}, but a power here is an integer >= 1, and one is needed")
+    largest = graph.weights.max()
+    if max(orders) * abs(np.log2(largest)) > MOST_BITS:
+        raise InputError(
+            f"the largest weight is {largest:.3g}, whose powers exceed the range of float64: divide the weights by it, "
+            "which changes no normalised spectrum"
+        )
     exact = graph.n_nodes <= exact_nodes
     shares = np.linspace(0.0, 1.0, graph.n_nodes if exact else _POINTS)
     first = _normalised(graph, 1, shares, exact)

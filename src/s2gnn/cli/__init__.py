@@ -48,7 +48,7 @@ def _outcome(error: Exception) -> tuple[int, str]:
         return BAD_INPUT, str(error)
     if isinstance(error, OSError | SeedError | LostProcessError | NonFiniteLossError):
         return FAILED, str(error)
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or "can't allocate memory" in str(error):  # torch raises a RuntimeError
         return FAILED, f"not enough memory ({str(error) or 'an allocation failed'}): use less data or a smaller network"
     first = (str(error).splitlines() or [""])[0]
     return DEFECT, (

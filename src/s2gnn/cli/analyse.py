@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from matplotlib.figure import Figure
 
-from s2gnn.cli.options import GraphKind, K
+from s2gnn.cli.options import GraphKind, K, integer
 from s2gnn.cli.output import AsJson, check_results_folder, command_line
 from s2gnn.data import CATALOGUE, Kind, dataset_graph, load_dataset
 from s2gnn.data.catalogue import dataset_info, graph_k, graph_title
@@ -22,6 +22,7 @@ from s2gnn.experiments.figures.spectrum import draw_spectrum, spectrum_content, 
 from s2gnn.experiments.measured import made_record, write_record
 from s2gnn.graphs import Graph, load_graph
 from s2gnn.progress import progress_bar
+from s2gnn.ranges import DRAWS
 from s2gnn.render import Table, render
 from s2gnn.tables import read_table
 
@@ -40,7 +41,7 @@ def stability(
             "measured too."
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Number of random draws per noise level.")] = 10,
+    seeds: Annotated[int, integer(DRAWS, help="Number of random draws per noise level.")] = 10,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:

@@ -22,10 +22,12 @@ from s2gnn.bench.report import Row, keep_record, make_record, outcome_text, tabl
 from s2gnn.bench.tasks import REAL, TASKS, Task, workload
 from s2gnn.bench.timing import measure_machine
 from s2gnn.cli.memory import size_text
+from s2gnn.cli.options import integer
 from s2gnn.cli.output import AsJson, command_line, names, print_facts
 from s2gnn.devices import checked_device
 from s2gnn.errors import InputError, unknown_name
 from s2gnn.operators import kernel
+from s2gnn.ranges import COUNT, DEPTH, DRAWS, SIZE, WIDTH, Range
 from s2gnn.render import as_text
 from s2gnn.resources import available_bytes
 
@@ -40,7 +42,7 @@ Record = Annotated[
         "--record", help="Folder to store the record in, in place of the previous one of this benchmark and processor."
     ),
 ]
-Repetitions = Annotated[int, typer.Option(min=1, help="Number of timing rounds; the fastest run is reported.")]
+Repetitions = Annotated[int, integer(DRAWS, help="Number of timing rounds; the fastest run is reported.")]
 
 app = typer.Typer(help="Measure time and memory on this machine.", no_args_is_help=True)
 
@@ -48,7 +50,7 @@ app = typer.Typer(help="Measure time and memory on this machine.", no_args_is_he
 @app.command()
 def graphs(
     points: Annotated[
-        int, typer.Option(min=benchmarks.POINTS[0], help="Maximum number of points.")
+        int, integer(Range(benchmarks.POINTS[0], 10**8), help="Maximum number of points.")
     ] = benchmarks.POINTS[-1],
     as_json: AsJson = False,
     record: Record = None,
@@ -133,7 +135,7 @@ def epoch(
 def baselines(
     models: Annotated[str, typer.Option(help="Baselines, separated by commas.")] = ",".join(BASELINES),
     tasks: Tasks = "cancer-b",
-    heads: Annotated[int, typer.Option(min=1, help="Number of attention heads.")] = 3,
+    heads: Annotated[int, integer(DEPTH, help="Number of attention heads.")] = 3,
     repetitions: Repetitions = 5,
     as_json: AsJson = False,
     record: Record = None,
@@ -166,7 +168,7 @@ def layers(
 @app.command()
 def memory(
     graphs: Graphs = ALL_GRAPHS,
-    alpha: Annotated[int, typer.Option(min=1, help="Largest α.")] = 8,
+    alpha: Annotated[int, integer(DEPTH, help="Largest α.")] = 8,
     as_json: AsJson = False,
     record: Record = None,
 ) -> None:
@@ -205,7 +207,7 @@ def scale(
         str, typer.Option(help="Parts to run (grid, epoch, orders, training), separated by commas.")
     ] = ",".join(PARTS),
     repetitions: Repetitions = 3,
-    epochs: Annotated[int, typer.Option(min=1, help="Number of epochs of the training.")] = 2,
+    epochs: Annotated[int, integer(COUNT, help="Number of epochs of the training.")] = 2,
     ways: Annotated[str, typer.Option(help="Networks to train, separated by commas.")] = ",".join(NETWORKS),
     as_json: AsJson = False,
     record: Record = None,
@@ -232,17 +234,15 @@ def scale(
 
 @app.command()
 def cost(
-    edges: Annotated[int, typer.Option(min=1, help="Number of undirected edges.")] = WIDE.edges,
-    nodes: Annotated[
-        int | None, typer.Option(min=1, help="Number of nodes; default: a twentieth of the edges.")
-    ] = None,
-    features: Annotated[int, typer.Option(min=1, help="Number of features per node.")] = WIDE.features,
-    hidden: Annotated[int, typer.Option(min=1, help="Width of the hidden layers.")] = WIDE.hidden,
-    classes: Annotated[int, typer.Option(min=1, help="Number of outputs.")] = WIDE.labels,
-    layers: Annotated[int, typer.Option(min=1, help="Number of layers.")] = WIDE.layers,
-    alpha: Annotated[int, typer.Option(min=1, help="Highest Hadamard power.")] = WIDE.alpha,
+    edges: Annotated[int, integer(SIZE, help="Number of undirected edges.")] = WIDE.edges,
+    nodes: Annotated[int | None, integer(SIZE, help="Number of nodes; default: a twentieth of the edges.")] = None,
+    features: Annotated[int, integer(WIDTH, help="Number of features per node.")] = WIDE.features,
+    hidden: Annotated[int, integer(WIDTH, help="Width of the hidden layers.")] = WIDE.hidden,
+    classes: Annotated[int, integer(WIDTH, help="Number of outputs.")] = WIDE.labels,
+    layers: Annotated[int, integer(DEPTH, help="Number of layers.")] = WIDE.layers,
+    alpha: Annotated[int, integer(DEPTH, help="Highest Hadamard power.")] = WIDE.alpha,
     train: Annotated[bool, typer.Option("--train", help="Also train on a random graph of that size.")] = False,
-    epochs: Annotated[int, typer.Option(min=1, help="Number of epochs of that training.")] = 2,
+    epochs: Annotated[int, integer(COUNT, help="Number of epochs of that training.")] = 2,
     results: Annotated[Path, typer.Option(help="Folder of the records that the time is predicted from.")] = Path(
         "results"
     ),
@@ -287,10 +287,10 @@ def _chosen(given: str, choices: Iterable[str], what: str) -> list[str]:
 
 def _numbers(given: str, what: str) -> tuple[int, ...]:
     numbers = names(given)
-    unusable = [number for number in numbers if not number.isdecimal() or int(number) < 1]
+    unusable = [number for number in numbers if not number.isdecimal() or len(number) > len(str(WIDTH.high))]
     if unusable:
         raise InputError(f"--{what} has {unusable[0]!r}, but expects integers of at least 1, such as 64,16")
-    return tuple(int(number) for number in numbers)
+    return tuple(WIDTH.checked(int(number), f"--{what}") for number in numbers)
 
 
 def _command() -> str:

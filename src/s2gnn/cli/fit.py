@@ -12,7 +12,7 @@ import pandas as pd
 import typer
 
 from s2gnn.cli.memory import expected_text, measured_peak, size_text, training_bytes, training_seconds
-from s2gnn.cli.options import Device
+from s2gnn.cli.options import Device, Seed, integer
 from s2gnn.cli.output import (
     AsJson,
     check_folder_writable,
@@ -34,6 +34,7 @@ from s2gnn.estimator.evaluation import number_of_folds, score_text
 from s2gnn.estimator.folder import DESCRIPTION, FILES, REPORT
 from s2gnn.estimator.transductive import FOLDS
 from s2gnn.progress import duration
+from s2gnn.ranges import COUNT, FOLDS
 from s2gnn.report import write_report
 from s2gnn.tables import EncodedTable, Task, encode_table, read_edges, read_table
 
@@ -64,7 +65,7 @@ def fit(
         Literal["knn", "smooth"] | None,
         typer.Option(help="Nearest neighbours, or a learned smooth graph. Default: knn."),
     ] = None,
-    k: Annotated[int | None, typer.Option(min=1, help="Number of neighbours per row. Default: 10.")] = None,
+    k: Annotated[int | None, integer(COUNT, help="Number of neighbours per row. Default: 10.")] = None,
     edges: Annotated[
         Path | None,
         typer.Option(
@@ -76,12 +77,12 @@ def fit(
         str | None,
         typer.Option("--id", help="Column that identifies the rows, in predictions and report; not used as a feature."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    seed: Seed = 0,
     device: Device = AUTO,
     folds: Annotated[
         int,
-        typer.Option(
-            min=0,
+        integer(
+            FOLDS,
             help="Number of cross-validation folds of the scores. Training itself predicts five folds, which 0 or 1 "
             "keeps. With more than 20,000 rows, only one fold is evaluated.",
         ),

@@ -9,6 +9,7 @@ import numpy as np
 import typer
 from scipy.sparse.csgraph import connected_components
 
+from s2gnn.cli.options import integer, number
 from s2gnn.cli.output import AsJson, check_writable, names, print_facts
 from s2gnn.errors import InputError
 from s2gnn.graphs import (
@@ -21,6 +22,7 @@ from s2gnn.graphs import (
     save_graph,
     smooth_graph,
 )
+from s2gnn.ranges import COUNT
 from s2gnn.tables import read_table
 
 app = typer.Typer(help="Build, diffuse and describe graphs.", no_args_is_help=True)
@@ -36,7 +38,7 @@ def build(
     method: Annotated[
         Literal["knn", "smooth"], typer.Option(help="Nearest neighbours, or a learned smooth graph.")
     ] = "knn",
-    k: Annotated[int, typer.Option(min=1, help="Number of neighbours per row.")] = 30,
+    k: Annotated[int, integer(COUNT, help="Number of neighbours per row.")] = 30,
     metric: Annotated[
         Literal["euclidean", "cosine"], typer.Option(help="Distance between rows, for knn.")
     ] = "euclidean",
@@ -74,10 +76,10 @@ def build(
 def diffuse_command(
     graph: GraphFile,
     out: Annotated[Path, typer.Option(help="Where to write the diffused graph (.npz).")],
-    teleport: Annotated[float, typer.Option(help="Probability of returning to the start, in (0, 1).")] = 0.05,
-    top: Annotated[int, typer.Option(min=1, help="Number of links kept per node.")] = 128,
+    teleport: Annotated[float, number("Probability of returning to the start, in (0, 1).")] = 0.05,
+    top: Annotated[int, integer(COUNT, help="Number of links kept per node.")] = 128,
     method: Annotated[Literal["auto", "exact", "push"], typer.Option(help="Exact, or approximate (push).")] = "auto",
-    tolerance: Annotated[float, typer.Option(help="Error bound of push, in (0, 1).")] = 1e-3,
+    tolerance: Annotated[float, number("Error bound of push, in (0, 1).")] = 1e-3,
     as_json: AsJson = False,
 ) -> None:
     """Replace the edges of a graph with its strongest personalised-PageRank links.

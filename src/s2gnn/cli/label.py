@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from s2gnn.cli.options import Device
+from s2gnn.cli.options import Device, Seed, integer
 from s2gnn.cli.output import AsJson, names, print_table
 from s2gnn.devices import AUTO, checked_device
 from s2gnn.errors import InputError
@@ -15,6 +15,7 @@ from s2gnn.labelling import Strategy
 from s2gnn.labelling.labels import LabelledCopy
 from s2gnn.labelling.server import LabellingServer
 from s2gnn.labelling.session import Session, Settings, only_session
+from s2gnn.ranges import COUNT
 
 app = typer.Typer()
 
@@ -43,13 +44,13 @@ def label(
     strategy: Annotated[
         Strategy, typer.Option(help="Which rows come first; see the documentation of s2gnn.labelling.suggest.")
     ] = "auto",
-    batch: Annotated[int, typer.Option(min=1, help="Train again after this number of answers.")] = 5,
+    batch: Annotated[int, integer(COUNT, help="Train again after this number of answers.")] = 5,
     listed: Annotated[
-        int | None, typer.Option("--list", min=1, help="Print this number of rows to label, and do not open a page.")
+        int | None, integer(COUNT, "--list", help="Print this number of rows to label, and do not open a page.")
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 for a free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    seed: Seed = 0,
     device: Device = AUTO,
     as_json: AsJson = False,
 ) -> None:

@@ -1,15 +1,35 @@
 """The options that several commands on data sets and experiments have."""
 
+import math
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from s2gnn.data.catalogue import Kind
 from s2gnn.errors import InputError
+from s2gnn.ranges import COUNT, SEED, Range
 
+
+def integer(allowed: Range, *names: str, help: str) -> Any:
+    """An option for an integer of a range; others are refused before anything is computed."""
+    return typer.Option(*names, min=allowed.low, max=allowed.high, help=help)
+
+
+def number(help: str, *, min: float | None = None) -> Any:
+    """An option for a finite number; Typer's own limits let NaN pass."""
+
+    def finite(value: float | None) -> float | None:
+        if value is not None and not math.isfinite(value):
+            raise typer.BadParameter(f"{value} is not a finite number.")
+        return value
+
+    return typer.Option(callback=finite, min=min, help=help)
+
+
+Seed = Annotated[int, integer(SEED, help="Random seed.")]
 GraphKind = Annotated[Kind | None, typer.Option(help="Kind of graph; default: that of the paper's Table I.")]
-K = Annotated[int | None, typer.Option(min=1, help="Number of neighbours; default: the paper's.")]
+K = Annotated[int | None, integer(COUNT, help="Number of neighbours; default: the paper's.")]
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, mps; auto uses a GPU if there is one.")]
 Changes = Annotated[
     list[str] | None,

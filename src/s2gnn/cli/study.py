@@ -18,7 +18,7 @@ from rich.progress import TextColumn
 from s2gnn.bench.cost_model import render_cost_model
 from s2gnn.bench.headline import three_numbers
 from s2gnn.bench.report import render_benchmark
-from s2gnn.cli.options import Changes, Device, GraphKind, K, assignment, refuse
+from s2gnn.cli.options import Changes, Device, GraphKind, K, assignment, integer, number, refuse
 from s2gnn.cli.output import AsJson, check_writable, command_line, counting_bar, names, print_facts, print_table
 from s2gnn.data.catalogue import dataset_info
 from s2gnn.data.splits import TEST_SEEDS, VALIDATION_SEEDS
@@ -43,6 +43,7 @@ from s2gnn.links import DecoderName
 from s2gnn.nn import MODELS
 from s2gnn.progress import duration
 from s2gnn.provenance import origin
+from s2gnn.ranges import COUNT, JOBS, SEED, TRIALS
 from s2gnn.render import FormatName, fill_sections, render
 
 if TYPE_CHECKING:
@@ -53,10 +54,8 @@ app = typer.Typer(help="Run the paper's experiments; every finished run is recor
 Data = Annotated[str | None, typer.Option(help="Data sets, separated by commas.")]
 Models = Annotated[str | None, typer.Option(help="Models, separated by commas.")]
 Results = Annotated[Path, typer.Option(help="Folder of the records.")]
-Jobs = Annotated[int, typer.Option(min=1, help="Number of processes.")]
-Minutes = Annotated[
-    float | None, typer.Option(min=0, help="Time limit in minutes; runs that would exceed it are not started.")
-]
+Jobs = Annotated[int, integer(JOBS, help="Number of processes.")]
+Minutes = Annotated[float | None, number("Time limit in minutes; runs that would exceed it are not started.", min=0)]
 Decoder = Annotated[DecoderName | None, typer.Option(help="Predict links with this decoder; default: predict labels.")]
 
 
@@ -261,15 +260,15 @@ def search(
         Literal["tpe", "random"],
         typer.Option(help="tpe learns from earlier trials and prunes; random is what the paper uses."),
     ] = "tpe",
-    trials: Annotated[int, typer.Option(min=1, help="Total number of trials of all workers.")] = 100,
+    trials: Annotated[int, integer(TRIALS, help="Total number of trials of all workers.")] = 100,
     seeds: Annotated[int, typer.Option(min=1, max=len(VALIDATION_SEEDS), help="Number of validation seeds.")] = len(
         VALIDATION_SEEDS
     ),
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the sampler.")] = 0,
+    seed: Annotated[int, integer(SEED, help="Random seed of the sampler.")] = 0,
     max_heads: Annotated[int, typer.Option(min=1, max=6, help="Maximum number of attention heads.")] = 6,
     patience: Annotated[
         int | None,
-        typer.Option(min=1, help="Stop after this number of epochs without a better validation score; default: never."),
+        integer(COUNT, help="Stop after this number of epochs without a better validation score; default: never."),
     ] = None,
     jobs: Jobs = 1,
     minutes: Minutes = None,

@@ -16,7 +16,7 @@ import typer
 
 from s2gnn.cli import BAD_INPUT, FAILED
 from s2gnn.cli.memory import measured_peak, size_text
-from s2gnn.cli.options import Changes, Device, GraphKind, assignment
+from s2gnn.cli.options import Changes, Device, GraphKind, assignment, integer
 from s2gnn.cli.output import AsJson, check_folder_writable, check_writable, command_line, print_facts
 from s2gnn.data.catalogue import dataset_info, graph_title
 from s2gnn.data.splits import CITATION_NETWORKS
@@ -34,6 +34,7 @@ from s2gnn.nn import MODELS, S2GNN, GraphNetwork, InParts, save_model
 from s2gnn.nn.checkpoint import DESCRIPTION, WEIGHTS
 from s2gnn.nn.parts import DegreesName, EvaluateName
 from s2gnn.progress import duration, progress_bar
+from s2gnn.ranges import COUNT, SEED, WAIT
 
 app = typer.Typer()
 
@@ -41,12 +42,12 @@ app = typer.Typer()
 @app.command()
 def train(
     data: Annotated[str, typer.Argument(help="A node-classification data set; see s2gnn data list.")],
-    parts: Annotated[int, typer.Option(min=1, help="Number of clusters that METIS divides the graph into.")] = 1,
-    per_batch: Annotated[int, typer.Option("--parts-per-batch", min=1, help="Number of clusters per batch.")] = 1,
+    parts: Annotated[int, integer(COUNT, help="Number of clusters that METIS divides the graph into.")] = 1,
+    per_batch: Annotated[int, integer(COUNT, "--parts-per-batch", help="Number of clusters per batch.")] = 1,
     batches_per_step: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Number of batches whose gradients are summed in a step; default: the number of processes."
+        integer(
+            COUNT, help="Number of batches whose gradients are summed in a step; default: the number of processes."
         ),
     ] = None,
     degrees: Annotated[
@@ -56,20 +57,20 @@ def train(
     model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "s2gnn",
     graph: GraphKind = None,
     changes: Changes = None,
-    epochs: Annotated[int, typer.Option(min=1, help="Maximum number of epochs.")] = 500,
+    epochs: Annotated[int, integer(COUNT, help="Maximum number of epochs.")] = 500,
     patience: Annotated[
-        int, typer.Option(min=1, help="Stop after this number of epochs without a better validation score.")
+        int, integer(COUNT, help="Stop after this number of epochs without a better validation score.")
     ] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the split, weights and batches.")] = 0,
+    seed: Annotated[int, integer(SEED, help="Random seed of the split, weights and batches.")] = 0,
     device: Device = AUTO,
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="Checkpoint file (.safetensors); if it exists, training resumes from it."),
     ] = None,
-    every: Annotated[int, typer.Option(min=1, help="Number of epochs between two checkpoints.")] = 10,
+    every: Annotated[int, integer(COUNT, help="Number of epochs between two checkpoints.")] = 10,
     wait: Annotated[
         int,
-        typer.Option(min=1, help="Minutes that a process waits for the others, for example during validation."),
+        integer(WAIT, help="Minutes that a process waits for the others, for example during validation."),
     ] = 30,
     out: Annotated[Path | None, typer.Option(help="Folder to write the trained S2-GNN to.")] = None,
     as_json: AsJson = False,

@@ -12,6 +12,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 
 from s2gnn.errors import InputError
 from s2gnn.graphs.graph import Graph
+from s2gnn.graphs.selection import induced_subgraph
 from s2gnn.graphs.validation import check_choice
 from s2gnn.progress import progress_bar
 
@@ -19,6 +20,7 @@ EXACT_UP_TO = 25_000
 INVERTED_UP_TO = 9_000
 ROUNDING = 1e-12
 SMALLEST_PUSHED = 1e-3
+SMALLEST = 1e-6  # the exact method takes rounds, and loses digits, in proportion to 1/√t and 1/t
 THREADS = 2
 
 Column = tuple[NDArray[np.int64], NDArray[np.float64]]
@@ -47,37 +49,43 @@ def diffuse(
 
     Args:
         graph: N nodes.
-        teleport: t in (0, 1), the probability to return to the start.
+        teleport: t in [1e-6, 1), the probability to return to the start.
         top: entries kept in each column, the diagonal among them.
         method: "exact" solves for all columns, in less than 1 GiB, up to an error of 1e-12: smaller entries count as
             zero, entries as close as that as equal, and of equal ones those of the first nodes are kept; "push"
-            approximates them by work around each node; "auto" is exact up to 25,000 nodes.
+            approximates them by work around each node; "auto" is exact up to 25,000 nodes with edges.
         tolerance: of "push", in (0, 1): the entry (i, j) of Π is at most `tolerance`·√(d̃_i/d̃_j) too small and never
             too large.
         progress: show a bar.
     """
     for what, share in (("teleport", teleport), ("tolerance", tolerance)):
-        if not 0 < share < 1:
-            raise InputError(f"{what} is {share}, but it must lie in (0, 1)")
+        if not isinstance(share, int | float | np.integer | np.floating) or not 0 < share < 1:
+            raise InputError(f"{what} is {share!r}, but it must lie in (0, 1)")
     if not isinstance(top, int | np.integer) or top < 1:
         raise InputError(f"top is {top!r}, but it must be an integer >= 1")
     check_choice("method", method, ("auto", "exact", "push"))
+    linked = np.flatnonzero(np.diff(graph.indptr))
     if method == "auto":
-        method = "exact" if graph.n_nodes <= EXACT_UP_TO else "push"
+        method = "exact" if len(linked) <= EXACT_UP_TO else "push"
     if method == "push" and teleport < SMALLEST_PUSHED:
         raise InputError(
             f"teleport is {teleport}, for which pushing takes too many rounds: choose {SMALLEST_PUSHED} or more, or "
             'method="exact"'
         )
-    n = graph.n_nodes
+    if teleport < SMALLEST:
+        raise InputError(f"teleport is {teleport}, but the smallest that can be computed with is {SMALLEST}")
+    if not len(linked):
+        return graph
+    joined = induced_subgraph(graph, linked)
     with progress_bar("diffusing the graph", shown=progress) as show:
         if method == "exact":
-            columns = _exact_columns(graph, teleport, top, show)
+            columns = _exact_columns(joined, teleport, top, show)
         else:
-            columns = _pushed_columns(graph, teleport, top, tolerance, show)
+            columns = _pushed_columns(joined, teleport, top, tolerance, show)
         indices, values = zip(*columns, strict=True)
-    indptr = np.concatenate([[0], np.cumsum([len(column) for column in indices])])
-    kept = sp.csc_array((np.concatenate(values), np.concatenate(indices), indptr), shape=(n, n))
+    rows = linked[np.concatenate(indices)]
+    starts = np.repeat(linked, [len(column) for column in indices])
+    kept = sp.coo_array((np.concatenate(values), (rows, starts)), shape=(graph.n_nodes,) * 2).tocsr()
     return Graph(kept + kept.T, drop_self_loops=True)
 
 

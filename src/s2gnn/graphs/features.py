@@ -30,7 +30,7 @@ def checked_features(X: Any, *, keep_float32: bool = False) -> Any:
             dtype=[np.float64, np.float32] if dense and keep_float32 else np.float64,
             ensure_all_finite=False,
         )
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         reason = str(error).splitlines()[0].rstrip(":.")
         raise InputError(f"X cannot be used as a table of features (N, M): {reason}") from error
     values = checked if dense else checked.data

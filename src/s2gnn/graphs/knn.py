@@ -1,5 +1,6 @@
 """The k-nearest-neighbour graph of a table of features, with Gaussian weights."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -83,6 +84,6 @@ def gaussian_weights(distances: NDArray[np.float64], width: float) -> NDArray[np
 
 def checked_width(sigma: float) -> float:
     """A width given as a number, checked to be finite and positive."""
-    if not isinstance(sigma, int | float | np.number) or not (np.isfinite(sigma) and sigma > 0):
+    if not isinstance(sigma, int | float | np.integer | np.floating) or not 0 < sigma <= sys.float_info.max:
         raise InputError(f'sigma is {sigma!r}, but it must be a positive number or "mean"')
     return float(sigma)

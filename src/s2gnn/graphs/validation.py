@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from s2gnn.errors import AsymmetricGraphError, InputError
+from s2gnn.ranges import COUNT
 
 # The two directions of one edge may differ by this many units in the last place of the given type: in float32 by 1.5e-5
 # relative to the larger, twice what the diffusion (GDC) of PyTorch Geometric leaves.
@@ -17,12 +18,12 @@ BLOCK = 2**22  # entries compared at a time
 
 def as_array(values: Any) -> NDArray[Any]:
     """A NumPy array from an array, a nested list or a torch tensor of any type on any device."""
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        values = values.float() if str(values.dtype) == "torch.bfloat16" else values
     try:
+        if hasattr(values, "detach"):
+            values = values.detach().cpu()
+            values = values.float() if str(values.dtype) == "torch.bfloat16" else values
         return np.asarray(values)
-    except ValueError as error:
+    except (ValueError, TypeError, RuntimeError, OverflowError) as error:  # also sparse, nested and meta tensors
         raise InputError(f"{type(values).__name__} cannot be read as an array: {error}") from error
 
 
@@ -52,20 +53,19 @@ def as_indices(values: Any, n: int | None, what: str, of: str = "nodes") -> tupl
             f"{first} (dtype {indices.dtype}), but indices are integers in a list or array: "
             "convert with .astype(int) if the values are whole numbers"
         )
-    if n is None:
-        n = int(indices.max()) + 1 if indices.size else 0
-    elif not isinstance(n, int | np.integer) or n < 1:
-        raise InputError(f"n_{of} is {n!r}, but it must be an integer >= 1")
+    n = (int(indices.max()) + 1 if indices.size else 0) if n is None else COUNT.checked(n, f"n_{of}")
     outside = np.argwhere((indices < 0) | (indices >= n))
     if len(outside):
         at = tuple(outside[0].tolist())
         raise InputError(f"{what}{list(at)} is {indices[at]}, outside 0..{n - 1} for {n} {of}")
+    if n > COUNT.high:
+        raise InputError(f"{what} has the index {n - 1}, but there can be at most {COUNT.high} {of}")
     return indices.astype(np.int64), int(n)
 
 
 def check_choice(what: str, value: object, choices: Sequence[str]) -> None:
     """Require that an option has one of the values that it can have."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise InputError(f"{what} is {value!r}, but it must be one of {', '.join(choices)}")
 
 
@@ -99,6 +99,7 @@ def symmetric_csr(matrix: Any, *, sum_duplicates: bool, drop_self_loops: bool) -
         raise InputError(f"the adjacency matrix has shape {matrix.shape}, but it must be square (N, N)")
     if matrix.shape[0] == 0:
         raise InputError("the graph has no nodes: it needs at least one")
+    COUNT.checked(matrix.shape[0], "the number of nodes")
     if matrix.dtype.kind not in "fiub":
         raise InputError(f"the weights have dtype {matrix.dtype}, but they must be real numbers")
     rounding = relative_rounding(matrix.dtype if matrix.dtype.kind == "f" else np.float64)

@@ -149,6 +149,12 @@ def joined_group(patience: timedelta = timedelta(minutes=30), device: torch.devi
             f"RANK and WORLD_SIZE are set, as for one of several processes, but {missing[0]} is not: start them with "
             "torchrun, or unset RANK for a single process"
         )
+    rank, size, port = map(_environment_number, ("RANK", "WORLD_SIZE", "MASTER_PORT"))
+    if not (0 <= rank < size and port < 2**16):
+        raise InputError(
+            f"RANK is {rank}, WORLD_SIZE {size} and MASTER_PORT {port}, but ranks are 0 to WORLD_SIZE - 1 and ports "
+            "below 65536: start the processes with torchrun, or unset RANK for a single process"
+        )
     if device.type == "cuda":
         torch.cuda.set_device(device)  # NCCL takes the current one
     with _talking("the processes of the run do not find each other"):
@@ -157,6 +163,15 @@ def joined_group(patience: timedelta = timedelta(minutes=30), device: torch.devi
         yield Group(dist.get_rank(), dist.get_world_size())
     finally:
         dist.destroy_process_group()
+
+
+def _environment_number(name: str) -> int:
+    text = os.environ[name]
+    if not re.fullmatch("-?[0-9]{1,9}", text):
+        raise InputError(
+            f"{name} is {text!r}, but it must be an integer: start the processes with torchrun, or unset it"
+        )
+    return int(text)
 
 
 @contextmanager

@@ -1,22 +1,16 @@
 """The checks that the networks' constructors and calls share."""
 
-import operator
 from typing import Any
 
 import numpy as np
 
 from s2gnn.errors import InputError
+from s2gnn.ranges import COUNT, DEPTH, WIDTH
 
 
 def positive_integer(value: Any, name: str) -> int:
     """`value` as a Python integer of at least 1."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = 0
-    if number < 1:
-        raise InputError(f"{name} is {value!r}, but it must be an integer >= 1")
-    return number
+    return COUNT.checked(value, name)
 
 
 def probability(value: Any, name: str) -> float:
@@ -35,9 +29,9 @@ def switch(value: Any, name: str) -> bool:
 
 def layer_widths(in_channels: int, hidden_channels: int, out_channels: int, num_layers: int) -> list[int]:
     """The widths before, between and after `num_layers` layers."""
-    n_hidden = positive_integer(num_layers, "num_layers") - 1
+    n_hidden = DEPTH.checked(num_layers, "num_layers") - 1
     return [
-        positive_integer(in_channels, "in_channels"),
-        *[positive_integer(hidden_channels, "hidden_channels")] * n_hidden,
-        positive_integer(out_channels, "out_channels"),
+        WIDTH.checked(in_channels, "in_channels"),
+        *[WIDTH.checked(hidden_channels, "hidden_channels")] * n_hidden,
+        WIDTH.checked(out_channels, "out_channels"),
     ]

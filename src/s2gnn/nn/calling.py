@@ -21,6 +21,7 @@ from s2gnn.operators import (
 from s2gnn.operators.autograd import transforming
 from s2gnn.operators.edge_index import graph_of_edge_index
 from s2gnn.operators.edges import EdgeFacts
+from s2gnn.operators.graph_operator import is_dense
 from s2gnn.operators.powers import product_dtype
 from s2gnn.operators.sobolev import warn_of_identical_branches
 
@@ -52,7 +53,7 @@ def as_operator(
         raise InputError("sparse features go with a SobolevOperator: call conv(x, op)")
     if isinstance(x, PreparedInput):
         raise InputError("a prepared input goes with the operator that made it: call conv(op.prepare(x), op)")
-    if not isinstance(graph, Tensor) or graph.layout != torch.strided:
+    if not is_dense(graph):
         raise InputError(
             f"the graph is a {type(graph).__name__}, expected a SobolevOperator or a dense edge_index (2, E)"
         )

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.modules.module import _has_any_global_hook
 
 from s2gnn.errors import InputError
-from s2gnn.nn.arguments import positive_integer, probability, switch
+from s2gnn.nn.arguments import probability, switch
 from s2gnn.nn.calling import as_operator
 from s2gnn.nn.epsilon import EpsilonName, LearnedEpsilon, make_epsilon
 from s2gnn.nn.fusion import FusionName, LinearFusion, make_fusion
@@ -19,6 +19,7 @@ from s2gnn.operators.activation import activate, combine
 from s2gnn.operators.powers import HALF_PRECISION
 from s2gnn.operators.shifts import check_shift
 from s2gnn.operators.sobolev import check_alpha
+from s2gnn.ranges import WIDTH
 
 NormName = Literal["batch"]
 
@@ -93,8 +94,8 @@ class S2Conv(nn.Module):
             check_shift(shift)
         if norm is not None and norm not in get_args(NormName):
             raise InputError(f"norm is {norm!r}, but it must be None or one of {', '.join(get_args(NormName))}")
-        self.in_channels = positive_integer(in_channels, "in_channels")
-        self.out_channels = positive_integer(out_channels, "out_channels")
+        self.in_channels = WIDTH.checked(in_channels, "in_channels")
+        self.out_channels = WIDTH.checked(out_channels, "out_channels")
         self.alpha = int(alpha)
         self.epsilon = None if epsilon is None else make_epsilon(epsilon, initial_epsilon)
         self.dropout = probability(dropout, "dropout")

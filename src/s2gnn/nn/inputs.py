@@ -14,6 +14,7 @@ from s2gnn.graphs import Graph
 from s2gnn.graphs.features import checked_features
 from s2gnn.graphs.selection import Selection
 from s2gnn.operators import GraphOperator, PreparedInput, SparseInput
+from s2gnn.operators.graph_operator import is_dense
 from s2gnn.operators.matrix import SPARSE_BELOW
 from s2gnn.operators.sobolev import check_graph
 
@@ -39,7 +40,7 @@ class NetworkInput(Protocol):
 def layer_input(x: NetworkInput, weight: Tensor) -> LayerInput:
     """`x` if a layer can multiply it with `weight`: of a form that layers take, and of its type, or under autocast."""
     values = x.stacked if isinstance(x, PreparedInput) else x
-    if not isinstance(values, SparseInput) and (not isinstance(values, Tensor) or values.layout != torch.strided):
+    if not isinstance(values, SparseInput) and not is_dense(values):
         raise InputError(
             f"x is a {type(values).__name__} but must be a dense tensor, torch.tensor(x, dtype={weight.dtype}), "
             "or s2gnn.operators.SparseInput(x)"
@@ -88,8 +89,8 @@ def table(x: Features, graph: Graph | None, in_channels: int) -> Table:
 
     An array may be the caller's own.
     """
-    if isinstance(x, Tensor) and x.layout != torch.strided:
-        raise InputError(f"x is a tensor of layout {x.layout}: pass a dense tensor or a SciPy sparse matrix")
+    if isinstance(x, Tensor) and not is_dense(x):
+        raise InputError(f"x is a tensor of layout {x.layout}, or nested: pass a dense tensor or a SciPy sparse matrix")
     if graph is not None:
         check_graph(graph)
     features: Table = checked_features(x, keep_float32=True)

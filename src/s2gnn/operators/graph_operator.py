@@ -3,7 +3,7 @@
 import copy
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeGuard
 
 import torch
 from torch import Tensor
@@ -15,6 +15,11 @@ from s2gnn.operators.autograd import transforming
 from s2gnn.operators.powers import HALF_PRECISION, HadamardPowers
 from s2gnn.operators.propagation import by_branch
 from s2gnn.operators.shifts import Shift
+
+
+def is_dense(x: object) -> TypeGuard[Tensor]:
+    """Whether `x` is a tensor whose memory kernels can read: not sparse, nested or of another library's layout."""
+    return isinstance(x, Tensor) and x.layout == torch.strided and not x.is_nested
 
 
 class GraphOperator(ABC):
@@ -96,6 +101,8 @@ class BranchOperator(GraphOperator):
 
     def signal(self, h: Tensor, *, branches: bool = False) -> Tensor:
         """`h` (N, F), or (N, α + 1, F), if its shape, type and device fit; autocast converts it."""
+        if not is_dense(h):
+            raise InputError(f"the signal is a {type(h).__name__}, but the operator expects a dense, strided tensor")
         leading = (self.n_nodes, self.alpha + 1) if branches else (self.n_nodes,)
         if h.ndim != len(leading) + 1 or h.shape[:-1] != leading:
             expected = ", ".join(str(size) for size in (*leading, "F"))

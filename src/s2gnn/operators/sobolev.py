@@ -2,6 +2,7 @@
 
 import copy
 import math
+import sys
 import warnings
 from collections.abc import Sequence
 
@@ -18,6 +19,7 @@ from s2gnn.operators.autograd import transforming
 from s2gnn.operators.graph_operator import HadamardOperator
 from s2gnn.operators.powers import HadamardPowers
 from s2gnn.operators.shifts import Shift, hadamard_factors, with_diagonal
+from s2gnn.ranges import DEPTH
 
 _NUMPY: dict[torch.dtype, type[np.floating]] = {torch.float32: np.float32, torch.float64: np.float64}
 
@@ -177,14 +179,13 @@ def check_dtype(dtype: torch.dtype) -> None:
 
 
 def check_alpha(alpha: int) -> None:
-    """Raise unless `alpha` is a whole number of at least 1."""
-    if not isinstance(alpha, int | np.integer) or isinstance(alpha, bool) or alpha < 1:
-        raise InputError(f"alpha is {alpha!r}, but the number of Hadamard powers must be an integer >= 1")
+    """Raise unless `alpha` is a possible number of Hadamard powers."""
+    DEPTH.checked(alpha, "alpha")
 
 
 def check_epsilon(epsilon: float) -> None:
     """Raise unless `epsilon` is finite and not negative."""
-    if not (isinstance(epsilon, int | float | np.number) and 0 <= epsilon < math.inf):
+    if not (isinstance(epsilon, int | float | np.integer | np.floating) and 0 <= epsilon <= sys.float_info.max):
         raise InputError(f"epsilon is {epsilon!r}, but it must be a finite number >= 0")
 
 

@@ -4,12 +4,12 @@ import torch
 from torch import Tensor, nn
 
 from s2gnn.graphs import Graph
-from s2gnn.nn.arguments import positive_integer
 from s2gnn.nn.baselines.edges import NodePairs
 from s2gnn.nn.baselines.stack import Stack
 from s2gnn.nn.inputs import Features, sparse_if_cheaper, table
 from s2gnn.nn.network import reset
 from s2gnn.operators import GraphOperator, SparseInput
+from s2gnn.ranges import DEPTH
 
 NEGATIVE_SLOPE = 0.2
 
@@ -26,7 +26,7 @@ class AttentionLayer(nn.Module):
         super().__init__()
         self.in_channels = in_channels
         self.out_channels = out_channels
-        self.heads = positive_integer(heads, "heads")
+        self.heads = DEPTH.checked(heads, "heads")
 
     def reset_parameters(self) -> None:
         """Draw the linear maps, then Glorot-uniform attention vectors (1, heads, C), and set the bias to zero."""

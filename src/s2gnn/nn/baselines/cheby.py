@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from s2gnn.nn.arguments import positive_integer
 from s2gnn.nn.baselines.filters import FilterLayer, FilterNetwork, propagate
 from s2gnn.operators import BranchOperator, SparseInput
+from s2gnn.ranges import DEPTH
 
 
 class ChebyLayer(FilterLayer):
@@ -20,7 +20,7 @@ class ChebyLayer(FilterLayer):
 
     def __init__(self, in_channels: int, out_channels: int, *, K: int = 2) -> None:
         super().__init__(in_channels, out_channels)
-        K = positive_integer(K, "K")
+        K = DEPTH.checked(K, "K")
         self.products = (K - 1) / K  # all polynomials but the first multiply once
         self.weight = nn.Parameter(torch.empty(K, in_channels, out_channels))
         self.bias = nn.Parameter(torch.empty(out_channels))

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from s2gnn.errors import InputError
-from s2gnn.nn.arguments import positive_integer
 from s2gnn.nn.baselines.filters import FilterLayer, FilterNetwork, powers, propagate
 from s2gnn.nn.baselines.stack import LinearLayer
 from s2gnn.operators import BranchOperator, SparseInput
+from s2gnn.ranges import DEPTH
 
 
 class SIGNLayer(FilterLayer):
@@ -23,7 +23,7 @@ class SIGNLayer(FilterLayer):
 
     def __init__(self, in_channels: int, out_channels: int, *, powers: int = 2) -> None:
         super().__init__(in_channels, out_channels)
-        K = positive_integer(powers, "powers")
+        K = DEPTH.checked(powers, "powers")
         self.products = (K + 1) / 2  # the k-th power multiplies k times
         self.linears = nn.ModuleList(nn.Linear(in_channels, out_channels) for _ in range(K))
 
