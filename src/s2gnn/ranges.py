@@ -1,8 +1,11 @@
-"""The ranges of the integers that a caller may choose, declared once for the library and the command line."""
+"""The ranges of the numbers that a caller may choose, declared once for the library and the command line."""
 
+import math
 import operator
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from s2gnn.errors import InputError
 
@@ -34,6 +37,14 @@ class Range:
         if number > self.high:
             raise InputError(f"{name} is {_text(value)}, but it must be at most {self.high}")
         return number
+
+
+def real(value: Any) -> float:
+    """`value` as a Python float; NaN if it is no real number, or an integer beyond the range of floats."""
+    try:
+        return float(value) if isinstance(value, int | float | np.integer | np.floating) else math.nan
+    except OverflowError:
+        return math.nan
 
 
 def _text(value: Any) -> str:

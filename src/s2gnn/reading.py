@@ -4,14 +4,16 @@ Nothing here executes or unpickles what it reads. Memory is limited before it is
 the memory that is free, and whatever is wrong with a file is one `InputError`.
 """
 
+import gzip
 import math
 import sys
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import msgspec
 import numpy as np
@@ -109,20 +111,60 @@ def read_arrays(
         InputError: if the archive is damaged, encrypted or compressed in a way that NumPy does not write, if its arrays
             exceed the limit or hold anything but numbers and text.
     """
+    with opened_archive(source, lambda file: wanted(file.removesuffix(".npy")), expansion=expansion) as archive:
+        members = {one.filename.removesuffix(".npy"): one for one in archive.infolist()}
+        return {name: _array(archive, member) for name, member in members.items() if wanted(name)}
+
+
+@contextmanager
+def opened_archive(
+    source: Path | BinaryIO, wanted: Callable[[str], bool] = lambda _: True, *, expansion: float = EXPANSION
+) -> Iterator[zipfile.ZipFile]:
+    """A ZIP archive whose `wanted` members can be read without exceeding the limits; see `read_arrays`."""
     if isinstance(source, Path) and source.exists() and not source.is_file():
         raise InputError("it is not a plain file")
     try:
         with zipfile.ZipFile(source) as archive:
-            members = {one.filename.removesuffix(".npy"): one for one in archive.infolist()}
-            members = {name: member for name, member in members.items() if wanted(name)}
-            _check_sizes(members.values(), expansion)
-            return {name: _array(archive, member) for name, member in members.items()}
+            _check_sizes([member for member in archive.infolist() if wanted(member.filename)], expansion)
+            yield archive
     except FileNotFoundError:
         raise
     except OSError as error:
         raise InputError(error.strerror or str(error)) from error
     except (zipfile.BadZipFile, zlib.error, EOFError, UnicodeError, NotImplementedError) as error:
-        raise InputError(f"it is not an .npz archive, or a damaged one: {error}") from error
+        raise InputError(f"it is not a ZIP archive, or a damaged one: {error}") from error
+
+
+def unpacked_limit(packed: int, expansion: float = EXPANSION) -> int:
+    """The number of bytes that a compressed file of `packed` bytes may unpack to."""
+    return min(max(SMALL, int(expansion * packed)), _memory())
+
+
+class Gunzipped(gzip.GzipFile):
+    """The content of a gzipped file, read in pieces until it exceeds `unpacked_limit`.
+
+    Args:
+        file: the gzipped file.
+        packed: its number of bytes.
+        path: for messages.
+    """
+
+    def __init__(self, file: IO[bytes], packed: int, path: object) -> None:
+        super().__init__(fileobj=file)
+        self._path, self._limit = path, unpacked_limit(packed)
+
+    def read(self, size: int | None = -1) -> bytes:
+        """The next `size` bytes."""
+        return self._within_limit(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        """At most `size` bytes, by one read of the file."""
+        return self._within_limit(super().read1(size))
+
+    def _within_limit(self, content: bytes) -> bytes:
+        if self.tell() > self._limit:
+            raise InputError(f"{self._path} unpacks to more than {self._limit:,} bytes, the limit for its size")
+        return content
 
 
 def _memory() -> int:
@@ -139,7 +181,7 @@ def _check_sizes(members: Iterable[zipfile.ZipInfo], expansion: float) -> None:
         if expansion == 1 and member.compress_type != zipfile.ZIP_STORED:
             raise InputError(f"{member.filename} is a compressed array, which is not allowed")
         unpacked, packed = unpacked + member.file_size, packed + member.compress_size
-    limit = min(max(SMALL, int(expansion * packed)), _memory())
+    limit = unpacked_limit(packed, expansion)
     if unpacked > limit:
         raise InputError(f"its arrays take {unpacked:,} bytes, but at most {limit:,} are unpacked from this file")
 

@@ -21,9 +21,22 @@ from s2gnn.experiments.experiment import canonical_json
 from s2gnn.experiments.records import Record, Records, RecordsFolder, as_frame
 from tests.experiments.made_records import made_record
 
-EXPERIMENT = {"data": "ε", "model": "gcn", "arguments": {"alpha": 3}, "protocol": {"name": "fair", "keep": "best"}}
+EXPERIMENT = {
+    "data": "ε",
+    "model": "gcn",
+    "arguments": {"alpha": 3},
+    "protocol": {"name": "fair", "keep": "best", "epochs": 5},
+}
 RECORD = Record(
-    "c0ffee", 7, EXPERIMENT, {"accuracy": 0.9}, 1.5, {"epochs": 5}, "2024-01-01T00:00:00+00:00", None, {"torch": "2"}
+    "c0ffee",
+    7,
+    EXPERIMENT,
+    {"accuracy": 0.9, "epoch": 3},
+    1.5,
+    {"epochs": 5},
+    "2024-01-01T00:00:00+00:00",
+    None,
+    {"torch": "2"},
 )
 LINE = canonical_json({name: value for name, value in asdict(RECORD).items() if name != "error"})
 SIZE = len(LINE) + 1
@@ -38,7 +51,7 @@ def test_what_is_appended_is_read_and_the_first_of_duplicates_counts(tmp_path):
     assert records.read() == written[:3]
     lines = records.path.read_text().splitlines()
     assert len(lines) == 4
-    assert json.loads(lines[0])["metrics"] == {"accuracy": 0.9}
+    assert json.loads(lines[0])["metrics"] == {"accuracy": 0.9, "epoch": 3}
 
 
 def test_a_line_has_an_error_only_where_a_trial_failed(tmp_path):
@@ -182,6 +195,8 @@ def test_several_writers_and_a_reader_at_once_and_kill_9(tmp_path):
             {"metrics": None},
             {"metrics": {}},
             {"metrics": {"a": "b"}},
+            {"metrics": {"accuracy": 0.9}},
+            {"budget": {}},
             {"metrics": {"a": 10**400}},
             {"seed": [1]},
             {"seconds": None},
@@ -193,6 +208,7 @@ def test_several_writers_and_a_reader_at_once_and_kill_9(tmp_path):
             {"budget": {"name": ["long"]}},
             {"experiment": {}},
             {"experiment": {**EXPERIMENT, "protocol": {}}},
+            {"experiment": {**EXPERIMENT, "protocol": {"name": "fair", "keep": "best"}}},
             {"experiment": {**EXPERIMENT, "protocol": "fair"}},
             {"experiment": {**EXPERIMENT, "arguments": None}},
             {"experiment": {**EXPERIMENT, "model": 1}},

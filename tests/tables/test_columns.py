@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 
 from s2gnn import InputError
-from s2gnn.tables import Table, choose_columns
+from s2gnn.tables import Table, choose_columns, columns
 from s2gnn.tables.columns import MOST_CATEGORIES, MOST_CATEGORIES_REQUESTED
 from s2gnn.tables.table import as_text
 
 
-def table_of(**columns):
-    return Table("t.csv", {name: as_text([str(value) for value in values]) for name, values in columns.items()})
+def table_of(**given):
+    return Table("t.csv", {name: as_text([str(value) for value in values]) for name, values in given.items()})
 
 
 def test_kinds_are_recognised_and_useless_columns_left_out():
@@ -75,6 +75,14 @@ def test_unusable_choices(names, message):
     table = table_of(colour=["red", "blue"], weight=[1, 2.5], constant=[1, 1], kind=["a", "b"], id=["x", "y"])
     with pytest.raises(InputError, match=message):
         choose_columns(table, names, label="kind", without=["id"])
+
+
+def test_too_many_categories_in_all(monkeypatch):
+    monkeypatch.setattr(columns, "MOST_CATEGORIES_IN_ALL", 5)
+    table = table_of(a=["x", "y", "z"], b=["u", "v", "w"], y=[0, 1, 0])
+    with pytest.raises(InputError, match="the 2 columns of text that were requested .* have 6 distinct texts"):
+        choose_columns(table, ["a", "b"], label="y")
+    assert choose_columns(table, label="y").categorical == ("a", "b")
 
 
 def test_too_many_categories():

@@ -52,6 +52,10 @@ def test_a_small_gzipped_file_does_not_fill_the_memory(tmp_path, monkeypatch):
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n1," + b"2" * 100_000 + b"\n"))
     with pytest.raises(InputError, match="it has a line of 1,000 characters or more"):
         read_table(tmp_path / "t.csv.gz")
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 100_000))
+    monkeypatch.setattr("s2gnn.reading.SMALL", 100_000)
+    with pytest.raises(InputError, match=r"t.csv.gz unpacks to more than 1\d\d,\d\d\d bytes, the limit for its size"):
+        read_table(tmp_path / "t.csv.gz")
 
 
 def test_only_blank_lines_are_skipped(tmp_path):
@@ -165,13 +169,16 @@ def test_unusable_npz(tmp_path):
         ({"Z": np.ones(3)}, "no table of numbers called X"),
         ({"X": np.ones(3)}, "no table of numbers called X"),
         ({"X": np.ones((3, 2)), "y": np.ones(2)}, r"3 rows in X, but y has shape \(2,\)"),
+        ({"X": np.ones((1, 2)), "y": np.array([b"\xff"])}, "is not a table: the text in y cannot be decoded"),
+        ({"X": np.ones((1, 2)), "y": np.zeros(1, "V8")}, "is not a table: y.npy is not a complete array of numbers"),
+        ({"X": np.ones((1, 2)), "y": np.zeros(1, "f8,i4")}, "is not a table: y.npy is not a complete array"),
         ({"X": np.array([[object()]])}, "is not a table: X.npy is not a complete array of numbers or text"),
     ]:
         np.savez(path, **arrays)
         with pytest.raises(InputError, match=message):
             read_table(path)
     path.write_bytes(b"nonsense")
-    with pytest.raises(InputError, match="not an .npz archive"):
+    with pytest.raises(InputError, match="not a ZIP archive"):
         read_table(path)
     with pytest.raises(InputError, match="is not a file"):
         read_table(tmp_path / "missing.csv")

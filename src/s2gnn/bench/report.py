@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from itertools import groupby
@@ -18,6 +19,7 @@ from s2gnn.bench.tasks import Task
 from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
 from s2gnn.operators import kernel
+from s2gnn.reading import parse_json, read_bytes
 from s2gnn.render import Block, Cell, Table, as_markdown
 
 MIB, GIB = 2**20, 2**30
@@ -100,6 +102,8 @@ def _render_record(path: Path) -> str:
         found = tables(record)
     except KeyError as error:
         return f"The record lacks {error}, it was made by an older version: run `{_command_for(path)}`.\n"
+    except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as error:
+        raise InputError(f"{path} is damaged ({error!r}): recreate it with {_command_for(path)}") from error
     made = f"{origin_text(record)}, torch {record['versions']['torch']}.\n"
     return "\n".join([*map(titled_markdown, found), made])
 
@@ -116,15 +120,30 @@ def origin_text(record: Row) -> str:
     return f"`{environment}{record['command']}` at commit {record['commit']}"
 
 
+@dataclass
+class _Stored:
+    """What every record has besides the lists of its benchmark."""
+
+    command: str
+    kernel: str
+    threads: int
+    versions: dict[str, str]
+    commit: str | None = None
+    date: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    machine: dict[str, float] = field(default_factory=dict)
+
+
 def read_record(path: Path) -> Row:
     """A stored record."""
     try:
-        record: Row = json.loads(path.read_text(encoding="utf-8"))
+        content = read_bytes(path)
+        parse_json(content, _Stored)
+        return parse_json(content, Row)
     except FileNotFoundError as error:
         raise InputError(f"there is no record {path}: create it with {_command_for(path)}") from error
-    except ValueError as error:
+    except InputError as error:
         raise InputError(f"{path} is damaged ({error}): recreate it with {_command_for(path)}") from error
-    return record
 
 
 def _command_for(path: Path) -> str:

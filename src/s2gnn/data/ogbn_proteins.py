@@ -1,7 +1,8 @@
 """ogbn-proteins as a weighted graph, from the files of the Open Graph Benchmark."""
 
-import gzip
+import os
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from s2gnn.data.dataset import Dataset
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
+from s2gnn.reading import Gunzipped
 
 
 def load_ogbn_proteins(folder: str | Path, nodes: int | None = None) -> Dataset:
@@ -69,9 +71,13 @@ def read_raw(raw: Path | zipfile.Path) -> dict[str, NDArray[Any]]:
 
 def _table(raw: Path | zipfile.Path, name: str, dtype: type[np.generic]) -> NDArray[Any]:
     try:
-        with (raw / f"{name}.csv.gz").open("rb") as packed, gzip.open(packed) as text:
-            return pd.read_csv(text, header=None).to_numpy(dtype)
-    except (OSError, EOFError, ValueError) as error:
+        path = raw / f"{name}.csv.gz"
+        with path.open("rb") as packed:
+            size = packed.seek(0, os.SEEK_END)
+            packed.seek(0)
+            with Gunzipped(packed, size, path) as text:
+                return pd.read_csv(text, header=None).to_numpy(dtype)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise InputError(
             f"{raw / f'{name}.csv.gz'} cannot be read ({error}): give a folder in the layout of OGB's ogbn-proteins"
         ) from error

@@ -15,6 +15,8 @@ from scipy.io.matlab import MatReadError
 from s2gnn.data.ogbn_proteins import read_raw
 from s2gnn.data.planetoid import read_planetoid
 from s2gnn.errors import InputError
+from s2gnn.reading import opened_archive, read_bytes, unpacked_limit
+from s2gnn.resources import DeadProcessError, LimitError, Limits, in_own_process
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -23,7 +25,8 @@ OGBN_PROTEINS_LABELS = (132_534, 112)
 ISOLET_GROUPS = (1_560, 1_560, 1_560, 1_558, 1_559)
 CLEAR, FIRST_BITS = 256, 9  # of the format .Z
 
-_DAMAGED = (ValueError, KeyError, IndexError, TypeError, EOFError, NotImplementedError, MatReadError, zlib.error)
+_DAMAGED = (ValueError, KeyError, IndexError, TypeError, MatReadError, zlib.error, DeadProcessError, LimitError)
+MAT_LIMITS = Limits(seconds=300, resident=2**32)
 
 
 def convert(file: str, originals: Sequence[Path]) -> Arrays:
@@ -34,34 +37,44 @@ def convert(file: str, originals: Sequence[Path]) -> Arrays:
     """
     try:
         return _CONVERSIONS[file](*originals)
-    except InputError:
+    except _ChangedError:
         raise
-    except (*_DAMAGED, zipfile.BadZipFile) as error:
+    except _DAMAGED as error:
         names = ", ".join(map(str, originals))
         raise InputError(
             f"{names} cannot be read as {file} ({error}): remove what is damaged and fetch it again"
         ) from error
 
 
+class _ChangedError(InputError):
+    """The file can be read, but is another one than the publisher described."""
+
+
 def _convert_planetoid(*originals: Path) -> Arrays:
     """Eight files named ind.<network>.<part>."""
-    return read_planetoid({path.name.split(".", 2)[2]: path.read_bytes() for path in originals})
+    return read_planetoid({path.name.split(".", 2)[2]: read_bytes(path) for path in originals})
 
 
 def _convert_kather(original: Path) -> Arrays:
     """The publishers' MATLAB file: `source_array` (38, N), `target_array` (8, N) of 0 and 1, `TisCatsName`."""
-    stored = scipy.io.loadmat(original, variable_names=("source_array", "target_array", "TisCatsName"))
+    # SciPy's reader reads beyond its memory in some damaged files, which ends the process: let that be another one.
+    stored = in_own_process(_read_mat, original, limits=MAT_LIMITS)
     X = np.ascontiguousarray(stored["source_array"].T, dtype=np.float64)
     names = [str(np.ravel(name)[0]).strip() for name in stored["TisCatsName"].ravel()]
     _require("Kather's features", X.shape, (5_000, 38))
     return {"X": X, "y": stored["target_array"].argmax(axis=0).astype(np.int8), "label_names": np.array(names)}
 
 
+def _read_mat(path: Path) -> dict[str, Any]:
+    read: dict[str, Any] = scipy.io.loadmat(path, variable_names=("source_array", "target_array", "TisCatsName"))
+    return read
+
+
 def _convert_har(original: Path) -> Arrays:
     """UCI's zip holds "UCI HAR Dataset.zip", which holds tables as text, split into train and test by person."""
-    with zipfile.ZipFile(original) as outer:
+    with opened_archive(original) as outer:
         inner = io.BytesIO(outer.read("UCI HAR Dataset.zip"))
-    with zipfile.ZipFile(inner) as archive:
+    with opened_archive(inner) as archive:
 
         def table(name: str, dtype: Any) -> NDArray[Any]:
             parts = [archive.read(f"UCI HAR Dataset/{part}/{name}_{part}.txt") for part in HAR_ROWS]
@@ -85,7 +98,7 @@ def _convert_har(original: Path) -> Arrays:
 
 def _convert_isolet(original: Path) -> Arrays:
     """UCI's zip holds two .Z tables: four groups of speakers, identified here by position, and the fifth."""
-    with zipfile.ZipFile(original) as archive:
+    with opened_archive(original) as archive:
         texts = [uncompress(archive.read(name)) for name in ("isolet1+2+3+4.data.Z", "isolet5.data.Z")]
     tables = np.concatenate([np.loadtxt(io.BytesIO(text), delimiter=",", dtype=np.float32) for text in texts])
     _require("Isolet's rows and labels", tables.shape, (sum(ISOLET_GROUPS), 618))
@@ -101,14 +114,15 @@ def _convert_isolet(original: Path) -> Arrays:
 
 def _convert_ogbn_proteins(original: Path) -> Arrays:
     """OGB's zip holds tables as gzipped text."""
-    arrays = read_raw(zipfile.Path(original, "proteins/raw/"))
+    with opened_archive(original) as archive:
+        arrays = read_raw(zipfile.Path(archive, "proteins/raw/"))
     _require("the labels of ogbn-proteins", arrays["y"].shape, OGBN_PROTEINS_LABELS)
     return arrays
 
 
 def _require(what: str, found: tuple[int, ...], expected: tuple[int, ...]) -> None:
     if found != expected:
-        raise InputError(f"{what} have shape {found}, expected {expected}: the publisher's file has changed")
+        raise _ChangedError(f"{what} have shape {found}, expected {expected}: the publisher's file has changed")
 
 
 def uncompress(content: bytes) -> bytes:
@@ -125,6 +139,7 @@ def uncompress(content: bytes) -> bytes:
     literals = [bytes([value]) for value in range(256)] + ([b""] if block_mode else [])
     table, previous = list(literals), b""
     pieces: list[bytes] = []
+    left = unpacked_limit(len(content))
     bits, position, group_start = FIRST_BITS, 24, 24
     while position + bits <= 8 * len(content):
         byte = position >> 3
@@ -143,6 +158,9 @@ def uncompress(content: bytes) -> bytes:
         else:
             raise InputError(f"the .Z file is damaged: code {code} at bit {position - bits} is not in the table")
         pieces.append(entry)
+        left -= len(entry)
+        if left < 0:
+            raise InputError("the .Z file unpacks to more than its size allows")
         if previous and len(table) < 1 << max_bits:
             table.append(previous + entry[:1])
         previous = entry

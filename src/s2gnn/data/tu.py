@@ -1,9 +1,9 @@
 """Read many graphs from text files of the TU Dortmund collection: NAME_A.txt, NAME_graph_indicator.txt and others."""
 
+import glob
 import io
 import warnings
-import zipfile
-import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from s2gnn.data.dataset import GraphCollection
 from s2gnn.errors import InputError, TornFileWarning
 from s2gnn.graphs import DisjointUnion, Graph
-
-# A small archive can unpack to anything: larger files are rejected unread.
-LARGEST_FILE = 2**31
+from s2gnn.reading import opened_archive, read_bytes
 
 
 def read_tu(path: str | Path, name: str | None = None, *, attributes: bool = False) -> GraphCollection:
@@ -41,27 +39,28 @@ def read_tu(path: str | Path, name: str | None = None, *, attributes: bool = Fal
     path = Path(path)
     name = path.stem if name is None else name
     if path.is_dir():
-        return _collection(_Files(path, name), attributes)
+        content = {file.name: read_bytes(file) for file in path.glob(f"{glob.escape(name)}_*.txt")}
+        return _collection(_Files(str(path), name, content), attributes)
+    prefix = f"{name}/{name}_"
     try:
-        with zipfile.ZipFile(path) as archive:
-            for member in archive.infolist():
-                if member.file_size > LARGEST_FILE:
-                    raise InputError(f"{path}: {member.filename} has {member.file_size:,} bytes, over {LARGEST_FILE:,}")
-            return _collection(_Files(zipfile.Path(archive, f"{name}/"), name), attributes)
-    except (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+        with opened_archive(path, lambda file: file.startswith(prefix)) as archive:
+            files = [file for file in archive.namelist() if file.startswith(prefix)]
+            content = {file.removeprefix(f"{name}/"): archive.read(file) for file in files}
+    except (FileNotFoundError, InputError) as error:
         raise InputError(f"{path} cannot be read as an archive of graphs ({error}): fetch it again") from error
+    return _collection(_Files(f"{path}/{name}", name, content), attributes)
 
 
 @dataclass(frozen=True)
 class _Files:
-    """The files NAME_*.txt of a folder, on disk or in an archive."""
+    """The files NAME_*.txt of a folder, on disk or in an archive, by name."""
 
-    folder: Path | zipfile.Path
+    folder: str
     name: str
+    content: Mapping[str, bytes]
 
     def read(self, part: str) -> bytes | None:
-        file = self.folder / f"{self.name}_{part}.txt"
-        return file.read_bytes() if file.is_file() else None
+        return self.content.get(f"{self.name}_{part}.txt")
 
     def table(
         self,
@@ -95,7 +94,7 @@ def _collection(files: _Files, attributes: bool) -> GraphCollection:
     offsets = _offsets(files, len(y))
     union = DisjointUnion(_graph(files, int(offsets[-1])), offsets)
     x, names = _features(files, union.graph, attributes), tuple(map(str, classes.tolist()))
-    return GraphCollection(files.name, union, x, y.astype(np.int64), names, str(files.folder))
+    return GraphCollection(files.name, union, x, y.astype(np.int64), names, files.folder)
 
 
 def _offsets(files: _Files, n_graphs: int) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from s2gnn.errors import InputError
 from s2gnn.learning.classical import CLASSICAL, classical_defaults
 from s2gnn.nn import hyperparameters, model_defaults
+from s2gnn.ranges import real
 
 Value = int | float | str
 
@@ -43,14 +44,15 @@ class Hyperparameters:
         for name, value in changed.items():
             if name not in optimizer:
                 whole = isinstance(value, int) and isinstance(self.model.get(name), float)
-                model[name] = float(value) if whole else value
+                model[name] = _number(name, value) if whole else value
         return replace(self, **optimizer, model=model)
 
 
 def _number(name: str, value: Value) -> float:
-    if isinstance(value, str) or not math.isfinite(value):
+    number = real(value)
+    if not math.isfinite(number):
         raise InputError(f"{name} is {value!r}, but it must be a finite number")
-    return float(value)
+    return number
 
 
 def _s2gnn(

@@ -19,6 +19,7 @@ from s2gnn.experiments.study import ALL, Selection, Study, check_names
 from s2gnn.files import write_atomically
 from s2gnn.pictures import FORMS, picture
 from s2gnn.provenance import commit, origin
+from s2gnn.reading import parse_json, read_bytes
 from s2gnn.render import Block, Cell, Table
 
 Content = Mapping[str, Any]
@@ -42,6 +43,18 @@ class Measurement:
     report: Callable[[str], None]
     folder: Path
     model: str = ""
+
+
+@dataclass
+class _Content:
+    rows: list[Row]
+
+
+@dataclass
+class _Stored:
+    """What every record has; the rest is checked by the table that is made of it."""
+
+    content: _Content
 
 
 @dataclass(frozen=True)
@@ -178,9 +191,11 @@ class MeasuredStudy(Study):
         if not path.is_file():
             return None
         try:
-            record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            stored = read_bytes(path)
+            parse_json(stored, _Stored)
+            record = parse_json(stored, dict[str, Any])
             self.tabulate(record["content"])
-        except (ValueError, TypeError, LookupError, AttributeError) as error:
+        except (ArithmeticError, ValueError, TypeError, LookupError, AttributeError) as error:
             raise InputError(
                 f"{path} is damaged ({error!r}): make it again with s2gnn study run {self.name}"
             ) from error
@@ -194,7 +209,7 @@ class MeasuredStudy(Study):
             return Table(title, ("",), (), (f"No record yet: s2gnn study run {self.name}",))
         table = self.tabulate(record["content"])
         commits = dict.fromkeys(row["commit"] for row in record["content"]["rows"] if "commit" in row)
-        made = f"{record['command']}; commit {', '.join(map(str, commits)) or record['commit']}."
+        made = f"{record.get('command')}; commit {', '.join(map(str, commits)) or record.get('commit')}."
         return replace(table, title=title, notes=(*table.notes, made))
 
     def json(self, folder: Path, selection: Selection = ALL) -> dict[str, Any]:

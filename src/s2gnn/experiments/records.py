@@ -64,8 +64,8 @@ class Record:
 @dataclass
 class _Protocol:
     name: str
-    keep: str | None = None
-    epochs: int | None = None
+    keep: str
+    epochs: int
     patience: int | None = None
 
 
@@ -79,8 +79,8 @@ class _Experiment:
 
 @dataclass
 class _Budget:
+    epochs: int
     name: str = ""
-    epochs: int | None = None
     threads: int | None = None
 
 
@@ -91,10 +91,11 @@ class _Line:
     experiment: _Experiment
     budget: _Budget
     metrics: dict[str, float]
+    error: str | None = None
 
     def __post_init__(self) -> None:
-        if not self.metrics:
-            raise ValueError("a record has at least one score")
+        if not self.metrics or (self.error is None and "epoch" not in self.metrics):
+            raise ValueError("a record has at least one score, and the epoch that it was selected at")
 
 
 def as_frame(records: Iterable[Record]) -> pd.DataFrame:
@@ -154,6 +155,8 @@ class Records:
         return list(records.values())
 
     def _lines(self) -> Iterator[Record]:
+        if self.path.exists() and not self.path.is_file():
+            raise InputError(f"{self.path} cannot be read: it is not a plain file")
         try:
             with self.path.open("rb") as stream, locked(stream.fileno(), shared=True):
                 lines = stream.read().split(b"\n")

@@ -15,6 +15,7 @@ from s2gnn.graphs.graph import Graph
 from s2gnn.graphs.selection import induced_subgraph
 from s2gnn.graphs.validation import check_choice
 from s2gnn.progress import progress_bar
+from s2gnn.ranges import real
 
 EXACT_UP_TO = 25_000
 INVERTED_UP_TO = 9_000
@@ -59,7 +60,7 @@ def diffuse(
         progress: show a bar.
     """
     for what, share in (("teleport", teleport), ("tolerance", tolerance)):
-        if not isinstance(share, int | float | np.integer | np.floating) or not 0 < share < 1:
+        if not 0 < real(share) < 1:
             raise InputError(f"{what} is {share!r}, but it must lie in (0, 1)")
     if not isinstance(top, int | np.integer) or top < 1:
         raise InputError(f"top is {top!r}, but it must be an integer >= 1")

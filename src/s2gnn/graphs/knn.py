@@ -1,6 +1,6 @@
 """The k-nearest-neighbour graph of a table of features, with Gaussian weights."""
 
-import sys
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from s2gnn.errors import InputError
 from s2gnn.graphs.graph import Graph
 from s2gnn.graphs.neighbours import Method, Metric, nearest_neighbours
+from s2gnn.ranges import real
 
 Width = float | Literal["mean"]
 
@@ -84,6 +85,6 @@ def gaussian_weights(distances: NDArray[np.float64], width: float) -> NDArray[np
 
 def checked_width(sigma: float) -> float:
     """A width given as a number, checked to be finite and positive."""
-    if not isinstance(sigma, int | float | np.integer | np.floating) or not 0 < sigma <= sys.float_info.max:
+    if not 0 < real(sigma) < math.inf:
         raise InputError(f'sigma is {sigma!r}, but it must be a positive number or "mean"')
     return float(sigma)

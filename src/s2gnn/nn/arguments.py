@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from s2gnn.errors import InputError
-from s2gnn.ranges import COUNT, DEPTH, WIDTH
+from s2gnn.ranges import COUNT, DEPTH, WIDTH, real
 
 
 def positive_integer(value: Any, name: str) -> int:
@@ -15,7 +15,7 @@ def positive_integer(value: Any, name: str) -> int:
 
 def probability(value: Any, name: str) -> float:
     """`value` as a Python float in [0, 1)."""
-    if not isinstance(value, int | float | np.number) or not 0 <= value < 1:
+    if not 0 <= real(value) < 1:
         raise InputError(f"{name} is {value!r}, but it must be a number in [0, 1)")
     return float(value)
 

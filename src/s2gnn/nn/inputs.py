@@ -90,7 +90,7 @@ def table(x: Features, graph: Graph | None, in_channels: int) -> Table:
     An array may be the caller's own.
     """
     if isinstance(x, Tensor) and not is_dense(x):
-        raise InputError(f"x is a tensor of layout {x.layout}, or nested: pass a dense tensor or a SciPy sparse matrix")
+        raise InputError(f"x is a tensor of layout {x.layout}: pass a dense tensor or a SciPy sparse matrix")
     if graph is not None:
         check_graph(graph)
     features: Table = checked_features(x, keep_float32=True)

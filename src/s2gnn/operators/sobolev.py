@@ -2,7 +2,6 @@
 
 import copy
 import math
-import sys
 import warnings
 from collections.abc import Sequence
 
@@ -19,7 +18,7 @@ from s2gnn.operators.autograd import transforming
 from s2gnn.operators.graph_operator import HadamardOperator
 from s2gnn.operators.powers import HadamardPowers
 from s2gnn.operators.shifts import Shift, hadamard_factors, with_diagonal
-from s2gnn.ranges import DEPTH
+from s2gnn.ranges import DEPTH, real
 
 _NUMPY: dict[torch.dtype, type[np.floating]] = {torch.float32: np.float32, torch.float64: np.float64}
 
@@ -185,7 +184,7 @@ def check_alpha(alpha: int) -> None:
 
 def check_epsilon(epsilon: float) -> None:
     """Raise unless `epsilon` is finite and not negative."""
-    if not (isinstance(epsilon, int | float | np.integer | np.floating) and 0 <= epsilon <= sys.float_info.max):
+    if not 0 <= real(epsilon) < math.inf:
         raise InputError(f"epsilon is {epsilon!r}, but it must be a finite number >= 0")
 
 

@@ -13,8 +13,9 @@ from s2gnn.tables.table import ROW_NAMES, Column, Table, missing, stripped
 # distinct values than half the number of rows, such as a date, unless they are few.
 MOST_CATEGORIES = 100
 FEW_CATEGORIES = 10
-# More, even for a column that was requested, would need too much memory.
+# More, even for columns that were requested, would need too much memory: of one column, and of all together.
 MOST_CATEGORIES_REQUESTED = 2_000
+MOST_CATEGORIES_IN_ALL = 20_000
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,12 @@ def choose_columns(
             left_out[name] = reason
         else:
             (numeric if is_numeric else categorical).append(name)
+    in_all = sum(len(categories(table.column(name))) for name in categorical) if names is not None else 0
+    if in_all > MOST_CATEGORIES_IN_ALL:
+        raise InputError(
+            f"the {len(categorical):,} columns of text that were requested of {table.source} have {in_all:,} distinct "
+            f"texts, but at most {MOST_CATEGORIES_IN_ALL:,} can be features: request fewer columns"
+        )
     if names is not None:
         left_out |= {n: "not requested" for n in table.columns if n not in (*names, label, *without)}
     if not numeric and not categorical:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from s2gnn.errors import InputError
 from s2gnn.progress import progress_bar
-from s2gnn.reading import read_arrays
+from s2gnn.reading import Gunzipped, read_arrays
 from s2gnn.tables.table import Column, Table, as_numbers, as_text
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -78,7 +78,7 @@ def _read_text(path: Path, progress: bool) -> Table:
 
 def _unpacked(path: Path, file: BinaryIO) -> TextIOWrapper:
     """The text of a file, which is decompressed while it is read."""
-    content = gzip.GzipFile(fileobj=file) if path.suffix.lower() == GZIP else file
+    content = Gunzipped(file, path.stat().st_size, path) if path.suffix.lower() == GZIP else file
     return TextIOWrapper(content, encoding="utf-8-sig", newline="")
 
 
@@ -144,6 +144,9 @@ def _read_npz(path: Path) -> Table:
     if y is not None:
         if y.shape != X.shape[:1]:
             raise InputError(f"{path} has {len(X)} rows in X, but y has shape {y.shape}")
-        text = as_text(y.astype(np.str_))
+        try:
+            text = as_text(y.astype(np.str_))
+        except (UnicodeError, ValueError) as error:
+            raise InputError(f"{path} is not a table: the text in y cannot be decoded ({error})") from error
         columns["y"] = np.where(y == -1, "", text) if y.dtype.kind == "i" else text
     return Table(str(path), columns)
