@@ -121,7 +121,7 @@ def own_device(name: str) -> torch.device:
     Raises:
         InputError: if the device is not available, or several processes are to share a GPU.
     """
-    processes = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) if is_launched() else 1
+    processes = _environment_number("LOCAL_WORLD_SIZE", "1") if is_launched() else 1
     if processes > 1 and name.startswith("cuda:"):
         raise InputError(
             f"device is {name!r}, but {processes} processes train on this machine, each on its own GPU: choose 'cuda'"
@@ -165,8 +165,8 @@ def joined_group(patience: timedelta = timedelta(minutes=30), device: torch.devi
         dist.destroy_process_group()
 
 
-def _environment_number(name: str) -> int:
-    text = os.environ[name]
+def _environment_number(name: str, default: str = "") -> int:
+    text = os.environ.get(name, default)
     if not re.fullmatch("-?[0-9]{1,9}", text):
         raise InputError(
             f"{name} is {text!r}, but it must be an integer: start the processes with torchrun, or unset it"
