@@ -60,6 +60,6 @@ WIDTH = Range(1, 2**24)  # of a layer
 DEPTH = Range(1, 1_000)  # of a network, and the number of powers or heads of a layer
 TRIALS = Range(1, 1_000_000)  # of a search, each of which is a row of its database
 DRAWS = Range(1, 10_000)  # of noise, and rounds of a timing
-FOLDS = Range(0, 1_000)  # of cross-validation
+FOLD_COUNT = Range(0, 1_000)  # of cross-validation
 JOBS = Range(1, 1_024)  # processes
 WAIT = Range(1, 7 * 24 * 60)  # minutes: a week

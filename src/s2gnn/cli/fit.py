@@ -34,7 +34,7 @@ from s2gnn.estimator.evaluation import number_of_folds, score_text
 from s2gnn.estimator.folder import DESCRIPTION, FILES, REPORT
 from s2gnn.estimator.transductive import FOLDS
 from s2gnn.progress import duration
-from s2gnn.ranges import COUNT, FOLDS
+from s2gnn.ranges import COUNT, FOLD_COUNT
 from s2gnn.report import write_report
 from s2gnn.tables import EncodedTable, Task, encode_table, read_edges, read_table
 
@@ -82,7 +82,7 @@ def fit(
     folds: Annotated[
         int,
         integer(
-            FOLDS,
+            FOLD_COUNT,
             help="Number of cross-validation folds of the scores. Training itself predicts five folds, which 0 or 1 "
             "keeps. With more than 20,000 rows, only one fold is evaluated.",
         ),
