@@ -394,11 +394,12 @@ def test_gnn_explainer_finds_the_only_edge_that_matters():
 @pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad")
 def test_pg_explainer_trains():
     model = TwoLayers().eval()
-    algorithm = PGExplainer(epochs=2, lr=0.01)
+    algorithm = PGExplainer(epochs=2, lr=0.01, edge_size=0.0, edge_ent=0.0)  # it learns from predictions alone
     explain = explainer(model, algorithm, "phenomenon")
     target = model(X, INDEX, WEIGHT).argmax(dim=1)
     for epoch in range(2):
         loss = algorithm.train(epoch, model, X, INDEX, target=target, index=3, edge_weight=WEIGHT)
+        assert any(weight.grad.abs().max() > 0 for weight in algorithm.mlp.parameters())
         assert loss == loss
     assert explain(X, INDEX, target=target, index=3, edge_weight=WEIGHT).edge_mask.shape == WEIGHT.shape
 
