@@ -322,9 +322,20 @@ _CALCULATED: Columns = {
     "α CSR products ÷ ours": lambda row: f"{row['seconds']['csr'] / row['seconds']['ours']:.1f}",
     "α GCNConv ÷ ours": lambda row: f"{row['seconds']['gcnconv'] / row['seconds']['ours']:.1f}",
 }
+_FITS: Columns = {
+    "rows × columns": "{rows:,} × {columns}".format_map,
+    "labels": "{labels:,}".format_map,
+    "seconds": "{seconds:.1f}".format_map,
+    "processor seconds": "{processor_seconds:.1f}".format_map,
+    "expected": "{expected_seconds:.1f}".format_map,
+    "peak GiB": lambda row: f"{row['peak_bytes'] / GIB:.2f}",
+    "expected GiB": lambda row: f"{row['expected_bytes'] / GIB:.2f}",
+    "accuracy (%)": lambda row: f"{100 * row['accuracy']:.1f}",
+}
 _ON_TASK = " on {workload}: {nonzeros:,} nonzeros, layers {layers}, heads: {heads}"
 # By benchmark, the tables of each part of its record.
 _TABLES: dict[str, dict[str, Callable[[Sequence[Row]], list[Table]]]] = {
+    "fit": {"timings": partial(_titled, "S2GNNClassifier().fit, evaluation on hidden labels included", _FITS)},
     "operator": {"timings": partial(_timings, "Forward propagation, α = {alpha}", _PROPAGATION)},
     "epoch": {"timings": partial(_timings, EPOCH, _EPOCH)},
     "baselines": {"timings": partial(_timings, EPOCH + _ON_TASK, {"model": "{model}".format_map})},

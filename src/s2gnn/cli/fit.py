@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from s2gnn.cli.memory import expected_text, measured_peak, size_text, training_bytes, training_seconds
+from s2gnn.cli.memory import expected_text, measured_peak, size_text
 from s2gnn.cli.options import Device, Seed, integer
 from s2gnn.cli.output import (
     AsJson,
@@ -31,6 +31,7 @@ from s2gnn.estimator import CardScore, S2GNNClassifier, S2GNNRegressor, TableMod
 from s2gnn.estimator.blending import GraphGain
 from s2gnn.estimator.card import reasons
 from s2gnn.estimator.evaluation import number_of_folds, score_text
+from s2gnn.estimator.expected import training_bytes, training_seconds
 from s2gnn.estimator.folder import DESCRIPTION, FILES, REPORT
 from s2gnn.estimator.transductive import FOLDS
 from s2gnn.progress import duration

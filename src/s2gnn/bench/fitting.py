@@ -1,0 +1,51 @@
+"""Fitting `S2GNNClassifier` on tables of growing size: time and memory, next to what `s2gnn fit` announces."""
+
+import os
+import time
+from collections.abc import Iterator
+
+import numpy as np
+from sklearn.datasets import make_classification
+
+from s2gnn.bench.report import Row
+from s2gnn.estimator import S2GNNClassifier
+from s2gnn.estimator.evaluation import number_of_folds
+from s2gnn.estimator.expected import training_bytes, training_seconds
+from s2gnn.estimator.transductive import FOLDS
+from s2gnn.resources import in_own_process, peak_bytes
+
+SIZES = ((2_000, 30, 200), (20_000, 20, 1_000), (100_000, 20, 1_000), (1_000_000, 20, 1_000))  # rows, columns, labels
+
+
+def time_fits(most: int) -> Iterator[Row]:
+    """One row for each size of up to `most` rows, each in a process of its own."""
+    for rows, columns, labels in SIZES:
+        if rows <= most:
+            yield in_own_process(time_fit, rows, columns, labels)
+
+
+def time_fit(rows: int, columns: int, labels: int) -> Row:
+    """Fit a random table of four classes, with evaluation on hidden labels and calibration, in this process."""
+    X, y = make_classification(
+        rows, columns, n_informative=columns // 2, n_classes=4, n_clusters_per_class=1, flip_y=0.05, random_state=0
+    )
+    known = np.where(np.arange(rows) < labels, y, -1)
+    classifier, before = S2GNNClassifier(random_state=0), peak_bytes()
+    wall, start = time.perf_counter(), _processor_seconds()
+    classifier.fit(X, known)
+    return {
+        "rows": rows,
+        "columns": columns,
+        "labels": labels,
+        "seconds": time.perf_counter() - wall,
+        "processor_seconds": _processor_seconds() - start,
+        "peak_bytes": peak_bytes(),
+        "expected_seconds": training_seconds(rows, columns, labels, 1 + number_of_folds(FOLDS, rows), searched=True),
+        "expected_bytes": before + training_bytes(rows, columns, classifier),
+        "accuracy": float(np.mean((classifier.transduction_ == y)[labels:])),
+    }
+
+
+def _processor_seconds() -> float:
+    used = os.times()
+    return used.user + used.system
