@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from s2gnn import S2GNN, Graph, InputError, SobolevOperator, diffuse, knn_graph, smooth_graph
+from s2gnn import S2GNN, Graph, InputError, S2GNNRegressor, SobolevOperator, diffuse, knn_graph, smooth_graph
 from s2gnn.nn import S2Conv
 
 GRAPH = Graph.from_edge_list([(0, 1), (1, 2), (0, 2)], weights=[0.5, 2.0, 1.0])
@@ -53,6 +53,10 @@ def test_only_dense_tensors_reach_a_kernel(make):
         (lambda: smooth_graph(np.ones((5, 2)), 2**70), "a graph learned on 5 rows has"),
         (lambda: diffuse(GRAPH, teleport=1e-300), "teleport is 1e-300, but the smallest"),
         (lambda: diffuse(GRAPH, teleport="x"), r"teleport is 'x', but it must lie in \(0, 1\)"),
+        (
+            lambda: S2GNNRegressor(random_state=2**64).fit(H, [1.0, 2.0, 3.0]),
+            "random_state is 18446744073709551616, but",
+        ),
         (lambda: S2GNN(3, 10**24, 2), "hidden_channels is 1000000000000000000000000, but it must be at most"),
         (lambda: S2GNN(3, 4, 2, num_layers=10**29), "num_layers is 100000000000000000000000000000, but it must be"),
         (lambda: S2GNN(3, 4, 2, fusion=2**63), "fusion is 9223372036854775808, but it must be one of"),

@@ -50,6 +50,7 @@ from s2gnn.nn.fusion import FusionName
 from s2gnn.nn.inputs import NetworkInput
 from s2gnn.operators import GraphOperator
 from s2gnn.progress import progress_bar
+from s2gnn.ranges import SEED
 from s2gnn.tables import EncodedTable
 from s2gnn.tables.scaling import Scaling
 
@@ -230,6 +231,8 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
         self._fit_config(n_labelled)
         check_fraction(self.validation_fraction)
         checked_device(self.device)
+        if isinstance(self.random_state, int):
+            SEED.checked(self.random_state, "random_state")
         number_of_networks(self.n_networks, X.shape[0], alone=True)
         check_graph_arguments(self.graph, self.k, adjacency)
         if graph_kind(self.graph) != "precomputed" and not varies(X):
