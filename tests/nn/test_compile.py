@@ -72,6 +72,17 @@ def test_an_index_out_of_range_is_an_error_in_compiled_code_too():
         compiled(torch.randn(4, 5), torch.tensor([[0, 1], [1, 9]]), torch.ones(2))
 
 
+def test_directed_edges_are_refused_where_values_are_not_known_too():
+    conv = PyGS2Conv(5, 4, 3, 0.7, directed=False)
+    compiled = torch.compile(conv, fullgraph=True, backend="aot_eager")
+    for run in (compiled, lambda x, *edges: torch.func.vjp(lambda z: conv(z, *edges), x)[0]):
+        for arguments in calls("edges", 0.7):
+            torch.testing.assert_close(run(*arguments), conv(*arguments))
+        for arguments in calls("directed", 0.7):
+            with pytest.raises(RuntimeError, match="the graph is not symmetric, but the layer has directed=False"):
+                run(*arguments)
+
+
 @pytest.mark.parametrize("layer", [S2Conv, PyGS2Conv])
 @pytest.mark.parametrize("epsilon", [0.7, "learn"])
 def test_an_exported_layer_runs_on_graphs_of_other_sizes(layer, epsilon):

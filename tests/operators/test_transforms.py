@@ -102,7 +102,11 @@ def test_a_layer_has_all_derivatives(chosen, kind, fusion, order):
         return functional_call(conv, given, (z, op)).square().sum()
 
     jacobian = torch.autograd.functional.jacobian(of_input, x)  # by backward passes
-    torch.testing.assert_close(jvp(of_input, (x,), (tangent,))[1], torch.einsum("ijkl,kl->ij", jacobian, tangent))
+    along = torch.einsum("ijkl,kl->ij", jacobian, tangent)
+    torch.testing.assert_close(jvp(of_input, (x,), (tangent,))[1], along)
+    with forward_ad.dual_level():  # forward mode without torch.func
+        dual = of_input(forward_ad.make_dual(x, tangent))
+        torch.testing.assert_close(forward_ad.unpack_dual(dual).tangent, along)
     torch.testing.assert_close(jacrev(of_input)(x), jacobian)
     torch.testing.assert_close(jacfwd(of_input)(x), jacobian)
     out, pull = vjp(of_input, x)

@@ -94,7 +94,10 @@ def edge_operator(
     n_nodes, value, chosen = x.shape[0], _value(epsilon), shift or "adjacency"
     options: dict[str, Any] = {"normalize": normalize, "dtype": product_dtype(x.dtype)}
     if _traced(x, edge_weight) or n_nodes == 0:
-        return EdgeOperator(edge_index, edge_weight, n_nodes, alpha, value, chosen, **options).to(x.device)
+        op = EdgeOperator(edge_index, edge_weight, n_nodes, alpha, value, chosen, **options)
+        if not directed:
+            op.require_symmetry()
+        return op.to(x.device)
     weights = None if edge_weight is None else torch.as_tensor(edge_weight, device=x.device)
     are_integers = edge_index.dtype in (torch.int32, torch.int64)
     if not are_integers or edge_index.ndim != 2 or (weights is not None and weights.shape != edge_index.shape[1:]):

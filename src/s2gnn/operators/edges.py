@@ -152,6 +152,11 @@ class EdgeOperator(HadamardOperator):
         identical = alike and min(self.epsilon, abs(self.epsilon - largest)) <= ROUNDING
         return EdgeFacts(bool(are_valid), bool(are_symmetric), identical and self.shift == "adjacency")
 
+    def require_symmetry(self) -> None:
+        """Raise a RuntimeError unless the edges are symmetric; in compiled code, when it runs."""
+        remedy = "symmetrise it, or build the layer with directed=True"
+        torch._assert_async(self._symmetric, f"the graph is not symmetric, but the layer has directed=False: {remedy}")
+
     def as_undirected(self) -> "EdgeOperator":
         """The same operator of symmetric edges without the pattern of the transposes, which is the same one."""
         undirected, (indptr, indices) = copy.copy(self), self.powers.csr()
