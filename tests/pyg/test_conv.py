@@ -16,6 +16,7 @@ from torch_geometric.transforms import GDC, RandomLinkSplit
 from torch_geometric.utils import (
     dropout_edge,
     k_hop_subgraph,
+    remove_self_loops,
     to_torch_coo_tensor,
     to_torch_csc_tensor,
     to_torch_csr_tensor,
@@ -408,14 +409,18 @@ def test_pg_explainer_trains():
 
 
 def test_edges_that_dropout_gdc_and_link_splits_leave():
-    conv = make()
+    """Branch 1 at ε = 1 alone is the ReLU of GCNConv."""
+    conv, gcn = S2Conv(IN, OUT, 1, 1.0, bias=False), GCNConv(IN, OUT, bias=False)
+    with torch.no_grad():
+        conv.weight[1] = gcn.lin.weight.T
+        conv.fusion.mu.copy_(torch.tensor([0.0, 1.0]))
     index, kept = dropout_edge(INDEX, p=0.5)
-    assert conv(X, index, WEIGHT[kept]).shape == (N, OUT)
     diffused = GDC(sparsification_kwargs={"method": "topk", "k": 3, "dim": 0})(Data(X, INDEX, edge_attr=WEIGHT))
-    assert conv(X, diffused.edge_index, diffused.edge_attr).shape == (N, OUT)
-    train, _, test = RandomLinkSplit(is_undirected=True, num_val=0.2, num_test=0.2)(Data(X, INDEX, edge_weight=WEIGHT))
-    for split in (train, test):
-        assert conv(X, split.edge_index, split.edge_weight).shape == (N, OUT)
+    splits = RandomLinkSplit(is_undirected=True, num_val=0.2, num_test=0.2)(Data(X, INDEX, edge_weight=WEIGHT))
+    left = [(index, WEIGHT[kept]), (diffused.edge_index, diffused.edge_attr)]
+    for edges in [*left, *((split.edge_index, split.edge_weight) for split in splits)]:
+        expected = gcn(X, *remove_self_loops(*edges)).relu()  # which GCNConv takes in place of its own
+        torch.testing.assert_close(conv(X, *edges), expected)
 
 
 def test_the_edges_that_flow_to_a_node_give_its_output():
