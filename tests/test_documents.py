@@ -29,6 +29,7 @@ WITH_EXAMPLES = {
     "s2gnn.operators.family",
     "s2gnn.operators.sobolev",
     "s2gnn.pyg.transforms",
+    "s2gnn.ranges",
 }
 NEED_TRITON = {"s2gnn.bench.compiled", "s2gnn.operators.gpu", "s2gnn.operators.gpu_kernels"}
 MODULES = [
