@@ -275,7 +275,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(s2gnn, tmp_path, monkeypatch,
 def test_ctrl_c_leaves_nothing_behind(tmp_path):
     iris_table(tmp_path / "iris.csv")
     before = sorted(tmp_path.iterdir())
-    command = [sys.executable, "-u", "-m", "s2gnn.cli", "fit", "iris.csv", "--label", "species", "--folds", "100000"]
+    command = [sys.executable, "-u", "-m", "s2gnn.cli", "fit", "iris.csv", "--label", "species", "--folds", "1000"]
     process = subprocess.Popen(
         [*command, "--out", "model", "--predictions", "p.csv"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"},

@@ -97,10 +97,11 @@ def test_many_rows_at_once_are_explained_as_one_by_one(classifier, regressor, mo
 
 
 def test_what_cannot_be_explained(classifier):
-    with pytest.raises(InputError, match="row is 178, but the training rows are 0 to 177"):
+    with pytest.raises(InputError, match="the number of a training row is 178, but it must be at most 177"):
         classifier.explain(178)
-    with pytest.raises(InputError, match=r"row is 2.5, but the training rows"):
+    with pytest.raises(InputError, match="the number of a training row is 2.5, but it must be an integer"):
         classifier.explain(2.5)
+    assert list(classifier.explain_rows([])) == []
     with pytest.raises(InputError, match="explain takes one row, but there are 2: use explain_rows"):
         classifier.explain(X[:2])
     alone = S2GNNClassifier(network="s2gnn", **QUICK).fit(X, LABELS)

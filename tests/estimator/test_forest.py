@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_diabetes, load_wine
-from sklearn.ensemble import ExtraTreesRegressor, RandomForestClassifier
+from sklearn.ensemble import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 
 from s2gnn import InputError
 from s2gnn.estimator.forest import Forest
@@ -53,3 +53,10 @@ def test_stored_arrays_are_checked(fitted):
         arrays[name][inner] = value
         with pytest.raises(InputError, match="arrays that are not a forest"):
             Forest.from_arrays(arrays, 13, 3)
+
+
+def test_deviations_between_trees():
+    X, y = load_diabetes(return_X_y=True)
+    fitted = RandomForestRegressor(20, random_state=0).fit(X[:100], y[:100])
+    expected = np.std([tree.predict(X) for tree in fitted.estimators_], axis=0)
+    np.testing.assert_allclose(Forest.of(fitted).deviations(X)[:, 0], expected)

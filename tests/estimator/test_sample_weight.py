@@ -83,7 +83,7 @@ def test_weights_are_saved(tmp_path):
     regressor = S2GNNRegressor(**QUICK).fit(X, VALUES, sample_weight=weights)
     save_estimator(regressor, tmp_path / "model")
     loaded, _ = load_estimator(tmp_path / "model")
-    np.testing.assert_array_equal(loaded.label_weights_, weights[::4] / weights[::4].mean())
+    np.testing.assert_allclose(loaded.label_weights_, weights[::4] / weights[::4].mean())
     np.testing.assert_array_equal(loaded.explain(3).influence, regressor.explain(3).influence)
     np.testing.assert_allclose(loaded.evaluate(3).answers, regressor.evaluate(3).answers)
 
@@ -107,3 +107,21 @@ def test_smoothing_keeps_labels_of_at_least_the_median_weight():
 def test_weights_are_checked(weights, message):
     with pytest.raises(InputError, match=message):
         S2GNNClassifier(**QUICK).fit(X, LABELS, sample_weight=weights)
+
+
+def test_the_weights_of_the_labels_that_are_left_have_mean_one():
+    labels = KnownLabels.of(np.arange(5), np.arange(5), np.array([1e4, 1.0, 1.0, 3.0, 1.0]))
+    np.testing.assert_allclose(labels.without(np.array([0])).weights, np.array([1, 1, 3, 1]) / 1.5)
+    assert labels.without(np.array([0, 3])).weights is None  # the others are equal
+    targets = KnownTargets(np.arange(5.0), None, labels.weights)
+    np.testing.assert_allclose(targets.at(np.arange(1, 5))[0].weights, np.array([1, 1, 3, 1]) / 1.5)
+    large = KnownLabels.of(np.arange(3), np.arange(3), np.array([1e308, 1e308, 5e307]))
+    np.testing.assert_allclose(large.weights, [1.2, 1.2, 0.6])
+
+
+def test_a_label_of_small_weight_has_little_influence():
+    weights = np.ones(N)
+    weights[0] = 1e-9
+    fitted = S2GNNClassifier(**QUICK).fit(X, LABELS, sample_weight=weights)
+    influence = np.abs(fitted.explain(1).influence)
+    assert influence[0] < 1e-3 * influence.max()

@@ -144,7 +144,7 @@ def test_no_run_starts_that_would_not_finish_in_time(records, listener, monkeypa
 
 
 def test_a_run_that_took_longer_than_expected_sets_the_time_of_the_next(records, monkeypatch):
-    slow = SimpleNamespace(run=lambda seed: Run(seed, {"test_accuracy": 0.9}, 100.0))
+    slow = SimpleNamespace(run=lambda seed: Run(seed, {"test_accuracy": 0.9, "epoch": 2}, 100.0))
     monkeypatch.setattr("s2gnn.experiments.jobs.load_task", lambda experiment, device: slow)
     queue = [replace(job, seconds=1.0) for job in missing_jobs([experiment(seeds=3)], records)]
     run_jobs(Queue(queue), records, end=time.time() + 50)

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from s2gnn import InputError
 from s2gnn.operators import EdgeOperator, kernel
-from s2gnn.operators.directed_pattern import directed_pattern
+from s2gnn.operators.directed_pattern import _sorted_pattern, directed_pattern
 from tests.operators.test_edges import KERNELS, edge_lists
 
 NATIVE = KERNELS[-1]
@@ -35,7 +35,8 @@ def test_the_transposed_pattern_finds_each_entry(edges):
         rows, columns = (end[pattern.reverse].numpy() for end in pattern.entries.positions())
         assert (np.diff(columns * n + rows) >= 0).all()
         np.testing.assert_array_equal(pattern.indices.chunk(3)[1], rows)
-        np.testing.assert_array_equal(pattern.indptr[n + 1 :], np.searchsorted(columns, range(n + 1)))
+        transposed = pattern.indptr[n + 1 :] if len(rows) else pattern.indptr  # without edges, both are one
+        np.testing.assert_array_equal(transposed, np.searchsorted(columns, range(n + 1)))
 
 
 @given(edges=edge_lists())
@@ -50,3 +51,18 @@ def test_symmetry_of_the_native_pattern(edges):
 def test_an_index_out_of_range(index):
     with kernel.use(NATIVE), pytest.raises(InputError, match=r"edge_index has an index outside 0..2, for 3 nodes"):
         EdgeOperator(torch.tensor(index), None, 3)
+
+
+@pytest.mark.parametrize("wrong", [-1, -5, 4])
+@pytest.mark.parametrize("end", [0, 1])
+def test_indices_outside_the_nodes_stop_a_traced_build(wrong, end):
+    edges = torch.tensor([[0, 1, 2], [1, 2, 3]])
+    edges[end, 1] = wrong
+    with pytest.raises(RuntimeError, match=r"edge_index has an index outside 0\.\.3"):
+        _sorted_pattern(edges[0], edges[1], 4)
+
+
+@pytest.mark.parametrize("build", [directed_pattern, _sorted_pattern])
+def test_a_pattern_without_edges_has_the_row_pointers_once(build):
+    none = torch.zeros(0, dtype=torch.int64)
+    assert build(none, none, 4).indptr.tolist() == [0] * 5

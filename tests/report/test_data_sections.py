@@ -79,4 +79,4 @@ def test_nothing_to_label(classifier):
 
 def test_uncertain_values(regressor):
     finding = labelling_section(regressor.model, regressor.layout.rows).finding
-    assert re.search(r"row \d+: it predicts \d+\.?\d*, the mean of estimates with a standard deviation of \d", finding)
+    assert re.search(r"row \d+: it predicts \d+\.?\d*, and estimates of it have a standard deviation of \d", finding)

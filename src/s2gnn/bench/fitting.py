@@ -18,7 +18,7 @@ SIZES = ((2_000, 30, 200), (20_000, 20, 1_000), (100_000, 20, 1_000), (1_000_000
 
 
 def time_fits(most: int) -> Iterator[Row]:
-    """One row for each size of up to `most` rows, each in a process of its own."""
+    """One row for each size of up to `most` rows, each in a separate process."""
     for rows, columns, labels in SIZES:
         if rows <= most:
             yield in_own_process(time_fit, rows, columns, labels)

@@ -1,10 +1,10 @@
 """Three numbers for the first screen: few labels, noisy edges, and speed, from the stored records."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from s2gnn.bench.report import records_of
+from s2gnn.bench.report import read_record, records_of
+from s2gnn.errors import InputError
 from s2gnn.experiments.figures import trained_stability
 from s2gnn.experiments.figures.leaderboard import LEADERBOARD
 from s2gnn.experiments.figures.leaderboard_headline import AVERAGE, scores_by_labels
@@ -51,17 +51,21 @@ def _noisy_edges(folder: Path) -> tuple[str, ...]:
 
 
 def _speed(folder: Path) -> tuple[str, ...]:
-    record: dict[str, Any] = json.loads(records_of(folder / "bench-layers.json")[0].read_bytes())
+    paths = records_of(folder / "bench-layers.json")
+    if not paths:
+        raise InputError(f"{folder} has no record of bench layers: make it with s2gnn bench layers --record {folder}")
+    record = read_record(paths[0])
     times = {
         of["peer"]: tuple(of["ways"][way]["milliseconds"] for way in ("ours", "peer"))
         for of in record["timings"]
         if of["layer"] == "S2Conv"
     }
-    ours = min(own for own, _ in times.values())
+    (ours, csr), (_, gcn) = (times[peer] for peer in (GCN_CSR, GCN))
     return (
-        "Forward and backward pass, 100,000 edges, 64 channels, 2 CPU cores; four branches compared with one",
+        f"Forward and backward pass, 100,000 edges, 64 channels, {record['threads']} threads; four branches compared "
+        "with one",
         f"**{ours:.1f} ms**",
-        f"PyG's GCNConv {times[GCN][1]:.1f} ms, on a CSR adjacency {times[GCN_CSR][1]:.1f} ms",
+        f"PyG's GCNConv {gcn:.1f} ms, on a CSR adjacency {csr:.1f} ms",
         f"`{record['command']}`, commit {record['commit']}, {record['cpu']}",
     )
 

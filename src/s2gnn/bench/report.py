@@ -327,7 +327,7 @@ _FITS: Columns = {
     "labels": "{labels:,}".format_map,
     "seconds": "{seconds:.1f}".format_map,
     "processor seconds": "{processor_seconds:.1f}".format_map,
-    "expected": "{expected_seconds:.1f}".format_map,
+    "expected processor seconds": "{expected_seconds:.1f}".format_map,
     "peak GiB": lambda row: f"{row['peak_bytes'] / GIB:.2f}",
     "expected GiB": lambda row: f"{row['expected_bytes'] / GIB:.2f}",
     "accuracy (%)": lambda row: f"{100 * row['accuracy']:.1f}",

@@ -272,11 +272,11 @@ class GraphGain:
         factor, form = (100, ".1f") if points else (1, ".3g")
         value, low, high = (factor * number for number in (self.value, self.low, self.high))
         unit = " points" if points else ""
-        verb = {True: "improves", False: "worsens"}[value > 0]
+        verb = "improves"
+        if value < 0:
+            verb, value, low, high = "worsens", -value, -high, -low
         change = (
-            f"{verb} the {self.measure} by {abs(value):{form}}{unit}"
-            if value
-            else f"does not change the {self.measure}"
+            f"{verb} the {self.measure} by {value:{form}}{unit}" if value else f"does not change the {self.measure}"
         )
         doubt = "" if low > 0 or high < 0 else "; the interval includes no effect"
         return (

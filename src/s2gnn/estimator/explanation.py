@@ -110,7 +110,7 @@ def _explained(
     shares = blend.shares(predicted)[:, each, places]
     blended = np.tensordot(blend.weights, predicted[:, each, places], 1)  # (Q,)
     known = base.known[:, places].T if classifies else targets
-    influence = _label_weights(members, blend.weights, rows, features) * (known - blended[:, None])  # (Q, n)
+    influence = _label_weights(estimator, blend.weights, rows, features) * (known - blended[:, None])  # (Q, n)
     effects: list[dict[str, float]] = [{} for _ in rows]
     if members.attachment is not None:
         effects = _column_effects(estimator, features, columns, places)
@@ -127,7 +127,7 @@ def _explained(
 
 
 def _label_weights(
-    members: Members, weights: Sequence[float], rows: NDArray[np.int64], features: Any
+    estimator: TransductiveEstimator, weights: Sequence[float], rows: NDArray[np.int64], features: Any
 ) -> NDArray[np.float64]:
     r"""How much each label counts in the blended prediction of each row, (Q, n).
 
@@ -135,6 +135,7 @@ def _label_weights(
     prediction Z = W Y is followed through the forests, so that label j counts
     :math:`w_{base} W_{ij} + w_{smooth} (k_j + \sum_u z_u W_{uj})`.
     """
+    members = estimator.members_
     base, new = members.base, np.flatnonzero(rows < 0)
     assert base is not None
     start, own = np.zeros((len(rows), members.graph.n_nodes)), np.zeros(len(rows))
@@ -170,8 +171,9 @@ def _label_weights(
     labelled = members.features[base.labelled]
     result = weights[1] * of_known
     for forest in forests:
-        result = result + forest.label_weights(members.features[followed], through, labelled) / len(forests)
-        result = result + forest.label_weights(features[new], of_new, labelled) / len(forests)
+        for leaves_of, counts in ((members.features[followed], through), (features[new], of_new)):
+            part = forest.label_weights(leaves_of, counts, labelled, estimator.label_weights_)
+            result = result + part / len(forests)
     return np.asarray(result)
 
 

@@ -55,6 +55,15 @@ class Forest:
             predicted[start : start + at_once] = sum(self.value[of_tree] for of_tree in leaves) / len(self.roots)
         return predicted
 
+    def deviations(self, X: Any) -> NDArray[np.float64]:
+        """The standard deviation between the trees' predictions for the rows of `X` (Q, M), (Q, outputs)."""
+        found = np.empty((X.shape[0], self.value.shape[1]))
+        at_once = max(1, VALUES_AT_ONCE // len(self.roots))
+        for start in range(0, X.shape[0], at_once):
+            leaves = self.leaves(X[start : start + at_once])
+            found[start : start + at_once] = self.value[leaves].std(axis=0)
+        return found
+
     def predict_out_of_bag(self, X: Any, drawn: NDArray[np.bool_]) -> NDArray[np.float64]:
         """For the rows of `X` (n, M) that the trees were grown on, the mean over the trees that did not see the row.
 
@@ -89,26 +98,31 @@ class Forest:
             at[tree] = node
         return at
 
-    def label_weights(self, X: Any, weights: sp.csr_array, labelled: Any) -> NDArray[np.float64]:
+    def label_weights(
+        self, X: Any, weights: sp.csr_array, labelled: Any, sample_weight: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
         """How much the labels of the rows `labelled` (n, M) count in `weights` (R, Q) times predictions for X (Q, M).
 
-        A leaf predicts about the mean of the labelled rows in it; the trees drew these rows at random.
+        A leaf predicts about the mean of the labelled rows in it, weighted by their `sample_weight` (n,), if any; the
+        trees drew these rows at random.
 
         Returns:
             The weights of the labels, (R, n).
         """
         total = np.zeros((weights.shape[0], labelled.shape[0]))
+        counted = np.ones(labelled.shape[0]) if sample_weight is None else sample_weight
         leaves = self.leaves(labelled)  # (trees, n)
         at_once = max(1, VALUES_AT_ONCE // len(self.roots))
         for start in range(0, X.shape[0], at_once):
             part = weights[:, start : start + at_once]
             for of_rows, of_labelled in zip(self.leaves(X[start : start + at_once]), leaves, strict=True):
-                occupied, place, counts = np.unique(of_labelled, return_inverse=True, return_counts=True)
+                occupied, place = np.unique(of_labelled, return_inverse=True)
+                counts = np.bincount(place, counted)
                 column = np.minimum(np.searchsorted(occupied, of_rows), len(occupied) - 1)
                 share = np.where(occupied[column] == of_rows, 1 / counts[column], 0.0)
                 pointers = np.arange(len(of_rows) + 1)
                 means = sp.csr_array((share, column, pointers), shape=(len(of_rows), len(occupied)))
-                total += (part @ means).toarray()[:, place]
+                total += (part @ means).toarray()[:, place] * counted
         result: NDArray[np.float64] = total / len(self.roots)
         return result
 

@@ -30,14 +30,11 @@ class KnownLabels:
         cls, rows: NDArray[np.int64], targets: NDArray[Any], sample_weight: NDArray[np.float64] | None
     ) -> KnownLabels:
         """The labels of `rows` (n,), given positive weights of any scale, or none, for all rows of the table, (N,)."""
-        weights = None if sample_weight is None else sample_weight[rows]
-        if weights is None or (weights == weights[0]).all():
-            return cls(rows, targets)
-        return cls(rows, targets, weights / weights.mean())
+        return cls(rows, targets, None if sample_weight is None else relative(sample_weight[rows]))
 
     def without(self, places: NDArray[np.int64]) -> KnownLabels:
         """The labels except those at `places` of the list."""
-        weights = None if self.weights is None else np.delete(self.weights, places)
+        weights = None if self.weights is None else relative(np.delete(self.weights, places))
         return KnownLabels(np.delete(self.rows, places), np.delete(self.targets, places), weights)
 
     def weights_in(self, n_rows: int) -> NDArray[np.float64] | None:
@@ -54,6 +51,14 @@ class KnownLabels:
         if self.weights is None:
             return np.ones(len(self.rows))
         return np.asarray(np.minimum(self.weights / np.median(self.weights), 1.0))
+
+
+def relative(weights: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Positive weights (n,) with mean 1; `None` if they are equal."""
+    if (weights == weights[0]).all():
+        return None
+    scaled = weights / weights.max()  # whose sum does not overflow
+    return np.asarray(scaled / scaled.mean())
 
 
 def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:

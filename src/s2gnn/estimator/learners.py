@@ -18,6 +18,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from s2gnn.errors import InputError
 from s2gnn.estimator.evaluation import hidden_folds
 from s2gnn.estimator.forest import VALUES_AT_ONCE, Forest
+from s2gnn.estimator.known_labels import relative
 
 FOLDS = 5
 ITERATIONS = 300
@@ -49,7 +50,7 @@ class KnownTargets:
 
     def at(self, rows: NDArray[Any]) -> tuple[KnownTargets, NDArray[np.int64]]:
         """The targets of some rows, and the classes that are present among them."""
-        weights = None if self.weights is None else self.weights[rows]
+        weights = None if self.weights is None else relative(self.weights[rows])
         if self.n_classes is None:
             return KnownTargets(self.values[rows], None, weights), np.zeros(1, dtype=np.int64)
         present, codes = np.unique(self.values[rows], return_inverse=True)

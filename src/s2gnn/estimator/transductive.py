@@ -50,7 +50,7 @@ from s2gnn.nn.fusion import FusionName
 from s2gnn.nn.inputs import NetworkInput
 from s2gnn.operators import GraphOperator
 from s2gnn.progress import progress_bar
-from s2gnn.ranges import SEED
+from s2gnn.ranges import SEED, Range
 from s2gnn.tables import EncodedTable
 from s2gnn.tables.scaling import Scaling
 
@@ -231,7 +231,7 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
         self._fit_config(n_labelled)
         check_fraction(self.validation_fraction)
         checked_device(self.device)
-        if isinstance(self.random_state, int):
+        if isinstance(self.random_state, int | np.integer):
             SEED.checked(self.random_state, "random_state")
         number_of_networks(self.n_networks, X.shape[0], alone=True)
         check_graph_arguments(self.graph, self.k, adjacency)
@@ -364,13 +364,11 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
             columns: as in `explain`.
         """
         check_is_fitted(self)
-        columns = columns or self._features_of
+        columns = self._features_of if columns is None else columns
         if np.ndim(rows) == 1:
-            numbers, n = np.asarray(rows), self.graph_.n_nodes
-            wrong = numbers[(numbers < 0) | (numbers >= n) | (numbers != numbers.round())]
-            if len(wrong):
-                raise InputError(f"row is {wrong[0]}, but the training rows are 0 to {n - 1}")
-            return explain(self, numbers.astype(np.int64), self.features_[numbers], columns)
+            n = self.graph_.n_nodes
+            numbers = np.array([Range(0, n - 1).checked(row, "the number of a training row") for row in rows], np.int64)
+            return explain(self, numbers, self.features_[numbers], columns)
         return self._explained(self._numbers(rows, reset=False), columns)
 
     def _explained(self, X: Any, columns: Mapping[str, Sequence[int]]) -> Iterator[Explanation]:

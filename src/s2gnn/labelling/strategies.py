@@ -15,6 +15,7 @@ from s2gnn.graphs import Graph
 
 Strategy = Literal["auto", "coverage", "uncertain", "change", "random"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+ROWS_AT_ONCE = 1_000  # labelled rows
 EARLY = 5.0  # labels per class at which "auto" weighs coverage and uncertainty alike
 
 
@@ -89,14 +90,15 @@ def suggest_rows(
     score = SCORES["coverage" if known.probabilities is None else strategy](known, near)
     covered = np.zeros(len(free))  # how near each row is to a labelled or chosen one, 0..1
     if score.counts_labelled:
-        for row in known.labelled:
-            np.maximum(covered, _nearness(near, row), out=covered)
+        for start in range(0, len(known.labelled), ROWS_AT_ONCE):
+            nearest = _nearness(near, known.labelled[start : start + ROWS_AT_ONCE])
+            np.maximum(covered, nearest.max(axis=0).toarray(), out=covered)
     chosen: list[int] = []
     for _ in range(min(n, len(rows))):
         best = int(rows[np.argmax(np.where(free[rows], score.of(1 - covered)[rows], -np.inf))])
         chosen.append(best)
         free[best] = False
-        np.maximum(covered, _nearness(near, best), out=covered)
+        np.maximum(covered, _nearness(near, np.array([best])).toarray()[0], out=covered)
     return np.array(chosen, dtype=np.int64)
 
 
@@ -138,7 +140,7 @@ def _expected_change(known: Known, near: sp.csr_array) -> Score:
     return Score(lambda uncovered: change * (shares @ (open_rows * uncovered)) * uncovered)
 
 
-def _moving(known: Known, near: sp.csr_array) -> Score:
+def _coverage_then_uncertainty(known: Known, near: sp.csr_array) -> Score:
     r"""The weighted geometric mean :math:`c^w u^{1-w}` of coverage and uncertainty, :math:`w = 5C / (5C + n)`."""
     assert known.probabilities is not None
     early = EARLY * known.probabilities.shape[1]
@@ -158,7 +160,7 @@ SCORES: Mapping[str, Callable[[Known, sp.csr_array], Score]] = {
     "coverage": _coverage,
     "uncertain": _uncertainty,
     "change": _expected_change,
-    "auto": _moving,
+    "auto": _coverage_then_uncertainty,
 }
 
 
@@ -169,7 +171,9 @@ def _similarity(graph: Graph) -> sp.csr_array:
     return sp.csr_array(weights / largest + sp.eye_array(graph.n_nodes))
 
 
-def _nearness(near: sp.csr_array, row: int) -> NDArray[np.float64]:
-    """How near each row is to `row` within two steps, at most 1, (N,)."""
-    reach = near @ near[[row]].toarray()[0]
-    return np.asarray(np.minimum(reach / reach[row], 1.0))
+def _nearness(near: sp.csr_array, rows: NDArray[np.int64]) -> sp.csr_array:
+    """How near each row is to each of `rows` (n,) within two steps, at most 1, (n, N)."""
+    reach = sp.csr_array(near[rows] @ near)
+    reach = sp.csr_array(reach.multiply(1 / reach[np.arange(len(rows)), rows][:, None]))
+    reach.data = np.minimum(reach.data, 1.0)
+    return reach

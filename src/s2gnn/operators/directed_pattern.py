@@ -20,11 +20,11 @@ class DirectedPattern(NamedTuple):
     known beforehand, for instance in a compiled program, the others are entries that nothing is stored in.
 
     Attributes:
-        entries: the pattern, every entry with a weight of its own.
+        entries: the pattern, every entry with its own weight.
         reverse: where each entry of the transpose is stored, (E,).
         place: the entry that stores each listed edge.
         is_symmetric: whether every entry has its reverse, a boolean tensor ().
-        indptr: (2N + 2,) int32, see `HadamardPowers`.
+        indptr: (2N + 2,) int32, see `HadamardPowers`; (N + 1,) without entries.
         indices: (3E,) int32, see `HadamardPowers`.
     """
 
@@ -51,13 +51,16 @@ def directed_pattern(sources: Tensor, targets: Tensor, n_nodes: int) -> Directed
             both, three = torch.from_numpy(indptr), torch.from_numpy(indices[: 3 * stored])
             (own, other), (columns, transposed, reverse) = both.chunk(2), three.chunk(3)
             is_symmetric = (own == other).all() & (columns == transposed).all()
+            pointers = both if stored else own  # without entries, the two patterns are one
             return DirectedPattern(
-                EdgePattern.directed(own, columns), reverse, torch.from_numpy(place), is_symmetric, both, three
+                EdgePattern.directed(own, columns), reverse, torch.from_numpy(place), is_symmetric, pointers, three
             )
     return _sorted_pattern(sources, targets, n_nodes)
 
 
 def _sorted_pattern(sources: Tensor, targets: Tensor, n_nodes: int) -> DirectedPattern:
+    ends = torch.cat([sources, targets])
+    torch._assert_async(((ends >= 0) & (ends < n_nodes)).all(), f"edge_index has an index outside 0..{n_nodes - 1}")
     listed = targets * n_nodes + sources
     key, order = torch.sort(listed, stable=True)
     rows, columns = targets.index_select(0, order), sources.index_select(0, order)
@@ -68,7 +71,7 @@ def _sorted_pattern(sources: Tensor, targets: Tensor, n_nodes: int) -> DirectedP
         reverse,
         torch.searchsorted(key, listed),
         (key == reverse_key).all(),
-        torch.cat([own, other]).int(),
+        (torch.cat([own, other]) if len(sources) else own).int(),
         torch.cat([columns, rows.index_select(0, reverse), reverse]).int(),
     )
 

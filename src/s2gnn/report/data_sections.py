@@ -228,20 +228,19 @@ def labelling_section(model: ReportedModel, drawn: NDArray[np.int64]) -> Section
     row = int(model.rows_to_label[0])
     if model.classes is None:
         finding = (
-            f"The model is least certain about {model.row_name(row)}: it predicts {model.predictions[row, 0]:.4g}, the "
-            f"mean of estimates with a standard deviation of {model.uncertainty[row]:.3g}."
+            f"The model is least certain about {model.row_name(row)}: it predicts {model.predictions[row, 0]:.4g}, and "
+            f"estimates of it have a standard deviation of {model.uncertainty[row]:.3g}."
         )
         reading = (
-            "The rows with an unknown value whose estimates differ most; actual errors are usually larger than these "
-            "standard deviations. Finding out one of these values usually helps the model more than one on which the "
-            "estimates agree."
+            "The rows with an unknown value on which the trees of a random forest differ most. Larger differences tend "
+            "to come with larger errors, but they are no interval for the value."
         )
     else:
         likely = " or ".join(f"“{best}” with {percent(probability)}" for best, probability in model.likely_classes(row))
         finding = f"Begin with {model.row_name(row)}: {likely}. {_uncertain_share(model)}"
         reading = (
-            "The unlabelled rows whose labels are expected to change the predictions of the rows around them most: "
-            "uncertain ones with many unlabelled neighbours, spread over the graph. s2gnn label suggests the same rows."
+            "Uncertain rows in parts of the graph with few labels; the more labels there are, the more the uncertainty "
+            "counts. s2gnn label suggests the same rows."
         )
     reading += f" The {'row numbers' if model.identifiers is None else 'identifiers'} link to the graph."
     return Section(*name, model.row_name(row), finding, reading, _rows_to_label_table(model, drawn), wide=True)

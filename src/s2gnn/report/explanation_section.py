@@ -50,7 +50,9 @@ def rows_to_explain(model: ReportedModel) -> NDArray[np.int64]:
     rest = np.arange(model.n_rows) if model.uncertainty is None else np.argsort(-model.uncertainty, kind="stable")
     rows = np.concatenate([*wanted, rest])
     first = np.sort(np.unique(rows, return_index=True)[1])
-    return rows[first][: min(MAX_EXPLAINED, MAX_VISITED // model.n_rows)]
+    n_features = model.estimator.n_features_in_
+    visited = model.n_rows + len(model.columns) * n_features  # rows of the graph, and numbers with a column replaced
+    return rows[first][: min(MAX_EXPLAINED, MAX_VISITED // visited)]
 
 
 def explain_rows(model: ReportedModel, on_progress: Callable[[float], None] = lambda _: None) -> dict[int, Explanation]:
@@ -110,7 +112,8 @@ def explanation_section(
         return None
     finding = f"{counted(len(explained), 'row is', 'rows are')} explained"
     if len(explained) < model.n_rows:
-        finding += ": those to label next, hidden labels that were predicted wrongly, and the least certain ones"
+        wrong = "" if model.classes is None else " hidden labels that were predicted wrongly,"
+        finding += f": those to label next,{wrong} and the least certain ones"
     finding += f". {_average_parts(model, explained)}"
     key = f"{len(explained):,} rows explained"
     effects = np.array([list(found.columns.values()) for found in explained.values()])
@@ -151,7 +154,7 @@ def _reading(model: ReportedModel) -> str:
     what = "value" if model.classes is None else "probability"
     columns = "how much the value changes" if model.classes is None else "how much the odds of the prediction change"
     label = "value" if model.classes is None else "probability before calibration"
-    negative = "lower the value" if model.classes is None else "speak against the prediction"
+    negative = "lower the value" if model.classes is None else "count against the prediction"
     return (
         f"The parts add up to the {what}. A column is followed by its value in the row and {columns} compared with the "
         f"mean of the column. A labelled row is followed by its label and how much it moves the {label}; negative "

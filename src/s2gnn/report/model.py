@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from s2gnn.estimator import ModelCard, S2GNNClassifier, TableModel
 from s2gnn.estimator.card import Estimator
 from s2gnn.estimator.folder import read_folder
+from s2gnn.estimator.forest import Forest
 from s2gnn.estimator.table_model import EXTRA
 from s2gnn.labelling.strategies import Known, suggest_rows
 from s2gnn.report.columns import Column, columns_of, quantile_groups, variance_explained
@@ -92,11 +93,16 @@ class ReportedModel:
     def uncertainty(self) -> NDArray[np.float64] | None:
         """How uncertain each prediction is, (N,): one minus the probability of the predicted class.
 
-        For values it is the standard deviation between the networks, or between the outputs of a single network;
-        `None` if there is only one output.
+        For values it is the standard deviation between the trees of the base predictor's random forest, which grows
+        with the error, if loosely. For networks alone it is that between the networks, or between the outputs of a
+        single network; `None` if there is only one output.
         """
         if isinstance(self.estimator, S2GNNClassifier):
             return np.asarray(1 - self.predictions.max(axis=1))
+        if self.estimator.base_ is not None:
+            forest = self.estimator.base_.learners["random forest"]
+            assert isinstance(forest, Forest)
+            return forest.deviations(self.estimator.features_)[:, 0]
         logits = self.estimator.logits_  # (networks, N, outputs), each output an estimate
         estimates = logits.mean(axis=2) if len(logits) > 1 else logits[0].T
         return None if len(estimates) < 2 else np.asarray(self.estimator.target_scale_ * estimates.std(axis=0))

@@ -145,7 +145,7 @@ def calibration_floor(confidence: NDArray[np.float64]) -> float:
 def recalibrated_error(probabilities: NDArray[np.float64], truth: NDArray[np.int64], further: int) -> float:
     """The expected calibration error if the labels of `further` of the rows (U,) were known and set the temperature.
 
-    It tells how well that number of labels can calibrate: mean over several choices of the rows, error on the others.
+    Shows how well that number of labels can calibrate: mean over several choices of the rows, error on the others.
     """
     rng, errors = np.random.default_rng(0), []
     for _ in range(RECALIBRATIONS):

@@ -78,6 +78,7 @@ s2gnn::Powers<Real> powers(int threads, In<std::int32_t, 1> indptr, In<std::int3
           "indptr, c and t disagree on the nodes or the powers");
   const bool given = t.ndim() == 2;
   require(indices.shape(0) >= b.shape(0), "indices and b disagree on the edges");
+  require(indptr(0) == 0 && std::size_t(indptr(c.shape(0))) == b.shape(0), "indptr and b disagree on the edges");
   require(threads >= 1 && tile >= 1, "threads and tile must be at least 1");
   return {indptr.data(), indices.data(), b.data(), c.data(), given ? nullptr : t.data(), given ? t.data() : nullptr,
           std::int64_t(c.shape(0)), int(c.shape(1)), sign, threads, tile};
