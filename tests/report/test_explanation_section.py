@@ -20,7 +20,8 @@ def test_rows_to_act_on_come_first(classifier, monkeypatch):
     assert rows[12 : 12 + len(wrong)] == wrong
     rest = model.uncertainty[rows[12 + len(wrong) :]]
     assert (np.diff(rest) <= 0).all()
-    monkeypatch.setattr(module, "MAX_VISITED", (150 + 4 * 4) * 20)
+    of_row = 150 + len(model.columns) * model.estimator.n_features_in_
+    monkeypatch.setattr(module, "MAX_VISITED", 20 * of_row)
     assert rows_to_explain(model).tolist() == rows[:20]
 
 
