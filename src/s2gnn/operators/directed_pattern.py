@@ -55,12 +55,13 @@ def directed_pattern(sources: Tensor, targets: Tensor, n_nodes: int) -> Directed
             return DirectedPattern(
                 EdgePattern.directed(own, columns), reverse, torch.from_numpy(place), is_symmetric, pointers, three
             )
-    return _sorted_pattern(sources, targets, n_nodes)
+    pattern = _sorted_pattern(sources, targets, n_nodes)
+    return pattern if traced or len(sources) else pattern._replace(indptr=pattern.indptr[: n_nodes + 1])
 
 
 def _sorted_pattern(sources: Tensor, targets: Tensor, n_nodes: int) -> DirectedPattern:
     ends = torch.cat([sources, targets])
-    torch._assert_async(((ends >= 0) & (ends < n_nodes)).all(), f"edge_index has an index outside 0..{n_nodes - 1}")
+    torch._assert_async(((ends >= 0) & (ends < n_nodes)).all(), "edge_index has an index that is out of range")
     listed = targets * n_nodes + sources
     key, order = torch.sort(listed, stable=True)
     rows, columns = targets.index_select(0, order), sources.index_select(0, order)
@@ -71,7 +72,7 @@ def _sorted_pattern(sources: Tensor, targets: Tensor, n_nodes: int) -> DirectedP
         reverse,
         torch.searchsorted(key, listed),
         (key == reverse_key).all(),
-        (torch.cat([own, other]) if len(sources) else own).int(),
+        torch.cat([own, other]).int(),
         torch.cat([columns, rows.index_select(0, reverse), reverse]).int(),
     )
 
