@@ -79,6 +79,16 @@ def parse_json(content: bytes | str, schema: type[T]) -> T:
         raise InputError(str(error)) from error
 
 
+def parse_record(content: bytes, required: type) -> dict[str, Any]:
+    """A JSON object with all its fields, of which those of the dataclass `required` have their types.
+
+    Raises:
+        InputError: as `parse_json`.
+    """
+    parse_json(content, required)
+    return parse_json(content, dict[str, Any])
+
+
 def parse_safetensors(content: bytes) -> tuple[dict[str, "Tensor"], dict[str, str]]:
     """The tensors of a safetensors file by name, and its metadata.
 

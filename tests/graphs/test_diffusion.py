@@ -113,19 +113,23 @@ def test_push_with_a_small_tolerance_gives_the_exact_graph():
     np.testing.assert_allclose(exact.weights, pushed.weights, rtol=1e-6)
 
 
+def gdc(teleport, top):
+    """PyG's diffusion with the normalisation and sparsification of ours."""
+    return GDC(
+        self_loop_weight=1,
+        normalization_in="sym",
+        normalization_out="col",
+        diffusion_kwargs={"method": "ppr", "alpha": teleport},
+        sparsification_kwargs={"method": "topk", "k": top, "dim": 0},
+    )
+
+
 def test_equals_pyg_on_an_unweighted_graph():
     """PyG keeps S for the transposed direction unsummed; its columns are ours before S + Sᵀ."""
     pairs, _ = random_graph(30, density=0.1, seed=5).to_edge_list()
     g, _ = largest_component(Graph.from_edge_list(pairs, n_nodes=30))
     data = Data(edge_index=g.to_pyg().edge_index, num_nodes=g.n_nodes)
-    transform = GDC(
-        self_loop_weight=1,
-        normalization_in="sym",
-        normalization_out="col",
-        diffusion_kwargs={"method": "ppr", "alpha": 0.15},
-        sparsification_kwargs={"method": "topk", "k": 8, "dim": 0},
-    )
-    peer = transform(data)
+    peer = gdc(0.15, 8)(data)
     S = torch.zeros(g.n_nodes, g.n_nodes)
     S[peer.edge_index[0], peer.edge_index[1]] = peer.edge_attr.float()
     S = (S + S.T).numpy()

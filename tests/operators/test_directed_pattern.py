@@ -13,12 +13,17 @@ from tests.operators.test_edges import KERNELS, edge_lists
 NATIVE = KERNELS[-1]
 
 
+def patterns(sources, targets, n):
+    """The pattern by every kernel."""
+    for name in KERNELS:
+        with kernel.use(name):
+            yield name, directed_pattern(sources, targets, n)
+
+
 @given(edges=edge_lists())
 def test_edges_are_stored_by_target_and_source(edges):
     (sources, targets), _, n = edges
-    for name in KERNELS:
-        with kernel.use(name):
-            pattern = directed_pattern(sources, targets, n)
+    for name, pattern in patterns(sources, targets, n):
         rows, columns = (end.numpy() for end in pattern.entries.positions())
         assert (np.diff(rows * n + columns) >= 0).all()
         np.testing.assert_array_equal(rows[pattern.place], targets)
@@ -29,9 +34,7 @@ def test_edges_are_stored_by_target_and_source(edges):
 @given(edges=edge_lists())
 def test_the_transposed_pattern_finds_each_entry(edges):
     (sources, targets), _, n = edges
-    for name in KERNELS:
-        with kernel.use(name):
-            pattern = directed_pattern(sources, targets, n)
+    for _, pattern in patterns(sources, targets, n):
         rows, columns = (end[pattern.reverse].numpy() for end in pattern.entries.positions())
         assert (np.diff(columns * n + rows) >= 0).all()
         np.testing.assert_array_equal(pattern.indices.chunk(3)[1], rows)

@@ -8,10 +8,11 @@ from sklearn.metrics.pairwise import cosine_similarity, euclidean_distances, rbf
 from torch_geometric import EdgeIndex
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.loader import DataLoader
-from torch_geometric.transforms import GDC, Compose
+from torch_geometric.transforms import Compose
 
 from s2gnn import InputError, SobolevOperator
 from s2gnn.pyg import Diffusion, EdgeWeights, S2Conv, WithOperator
+from tests.graphs.test_diffusion import gdc
 from tests.random_graphs import random_graph
 
 
@@ -148,13 +149,7 @@ def test_diffusion_is_that_of_a_dense_inverse(weighted):
 def test_diffusion_is_that_of_pyg_made_symmetric():
     data = unweighted()
     data.edge_attr = None
-    theirs = GDC(
-        self_loop_weight=1,
-        normalization_in="sym",
-        normalization_out="col",
-        diffusion_kwargs={"method": "ppr", "alpha": 0.1},
-        sparsification_kwargs={"method": "topk", "k": 5, "dim": 0},
-    )(data)
+    theirs = gdc(0.1, 5)(data)
     S = adjacency(theirs.edge_index, theirs.edge_attr, 12)
     np.fill_diagonal(S, 0)
     ours = Diffusion(teleport=0.1, top=5)(data)

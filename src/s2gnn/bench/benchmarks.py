@@ -28,6 +28,7 @@ from s2gnn.bench.report import ALLOWANCE, Row
 from s2gnn.bench.tasks import Task, Workload, random_graph, stored_graph, workload
 from s2gnn.bench.timing import Way, fastest, race
 from s2gnn.data import CATALOGUE, data_file, dataset_graph, load_dataset
+from s2gnn.devices import CPU
 from s2gnn.graphs import Graph, diffuse, knn_graph, largest_component, smooth_graph
 from s2gnn.operators import SobolevOperator
 from s2gnn.operators.propagation import fan_in, fan_out
@@ -35,7 +36,6 @@ from s2gnn.resources import available_bytes, in_own_process, peak_bytes, residen
 
 ALPHA = 6  # of propagations
 NODES = (500, 1_000, 2_000, 5_000, 10_000)  # of the grid
-CPU = torch.device("cpu")
 POINTS = (12_500, 25_000, 50_000, 100_000)  # to build graphs of
 
 

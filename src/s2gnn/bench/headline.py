@@ -1,7 +1,6 @@
 """Three numbers for the first screen: few labels, noisy edges, and speed, from the stored records."""
 
 from pathlib import Path
-from typing import Any
 
 from s2gnn.bench.report import read_record, records_of
 from s2gnn.errors import InputError
@@ -10,7 +9,7 @@ from s2gnn.experiments.figures.leaderboard import LEADERBOARD
 from s2gnn.experiments.figures.leaderboard_headline import AVERAGE, scores_by_labels
 from s2gnn.experiments.figures.leaderboard_headline import OURS as CLASSIFIER
 from s2gnn.experiments.figures.noise_findings import ADDED, MODELS, mean_lost, measured_together
-from s2gnn.experiments.measured import block
+from s2gnn.experiments.measured import block, commits_of
 from s2gnn.experiments.table_scores import OURS
 from s2gnn.render import Table, render
 
@@ -26,14 +25,16 @@ def three_numbers(folder: Path) -> str:
 
 
 def _few_labels(folder: Path) -> tuple[str, ...]:
-    record, scores = LEADERBOARD.json(folder), scores_by_labels(folder)[LABELS]["score"]
+    record = LEADERBOARD.json(folder)
+    rows = record["content"]["rows"]
+    scores = scores_by_labels(rows)[LABELS]["score"]
     means = scores.mean()
     single = means.drop([CLASSIFIER, AVERAGE]).sort_values(ascending=False)
     return (
         f"Mean accuracy on {len(scores)} tables with {LABELS} labels per class",
         f"**{means[CLASSIFIER]:.1f} %**",
         f"{single.index[0]} {single.iloc[0]:.1f} %, {single.index[1]} {single.iloc[1]:.1f} %",
-        _made(record["command"], record["content"]["rows"]),
+        f"`{record['command']}`, commit {commits_of(rows)}",
     )
 
 
@@ -46,7 +47,7 @@ def _noisy_edges(folder: Path) -> tuple[str, ...]:
         f"Points of accuracy lost with {100 * ADDED.level:.0f} % spurious edges, mean of {len(data)} data sets",
         f"**{lost[OURS]:.1f}**",
         ", ".join(others),
-        _made(record["command"], record["content"]["rows"]),
+        f"`{record['command']}`, commit {commits_of(record['content']['rows'])}",
     )
 
 
@@ -68,8 +69,3 @@ def _speed(folder: Path) -> tuple[str, ...]:
         f"PyG's GCNConv {gcn:.1f} ms, on a CSR adjacency {csr:.1f} ms",
         f"`{record['command']}`, commit {record['commit']}, {record['cpu']}",
     )
-
-
-def _made(command: str, rows: list[dict[str, Any]]) -> str:
-    commits = ", ".join(dict.fromkeys(str(row["commit"]) for row in rows))
-    return f"`{command}`, commit {commits}"

@@ -19,7 +19,7 @@ from s2gnn.bench.tasks import Task
 from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
 from s2gnn.operators import kernel
-from s2gnn.reading import parse_json, read_bytes
+from s2gnn.reading import parse_record, read_bytes
 from s2gnn.render import Block, Cell, Table, as_markdown
 
 MIB, GIB = 2**20, 2**30
@@ -137,9 +137,7 @@ class _Stored:
 def read_record(path: Path) -> Row:
     """A stored record."""
     try:
-        content = read_bytes(path)
-        parse_json(content, _Stored)
-        return parse_json(content, Row)
+        return parse_record(read_bytes(path), _Stored)
     except FileNotFoundError as error:
         raise InputError(f"there is no record {path}: create it with {_command_for(path)}") from error
     except InputError as error:

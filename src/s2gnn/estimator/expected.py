@@ -3,10 +3,10 @@
 from typing import Any
 
 from s2gnn.estimator.training import number_of_networks
+from s2gnn.graphs.neighbours import EXACT_UP_TO
 
 # Bytes: libraries not loaded yet, and memory that they do not return.
 LEAST_OVERHEAD, LARGEST_OVERHEAD = 2**27, 300 * 2**20
-EXACT_SEARCH = 50_000  # rows; beyond, neighbours are searched approximately
 
 
 def training_bytes(n: int, n_features: int, estimator: Any) -> int:
@@ -38,5 +38,5 @@ def training_seconds(n: int, n_features: int, n_labelled: int, passes: int, *, s
         passes: how often the members are learned: from all labels, and once for each hidden fold.
         searched: whether neighbours are searched in each pass.
     """
-    search = 1e-10 * n_features * n**2 if n <= EXACT_SEARCH else 6e-6 * n_features * n
+    search = 1e-10 * n_features * n**2 if n <= EXACT_UP_TO else 6e-6 * n_features * n
     return passes * (0.25 + 1.2e-4 * n + 4.6e-4 * n_labelled + (search if searched else 0.0))

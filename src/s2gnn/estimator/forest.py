@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,19 +49,15 @@ class Forest:
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The mean of the trees' predictions for the rows of `X` (Q, M), dense or CSR, (Q, outputs)."""
         predicted = np.empty((X.shape[0], self.value.shape[1]))
-        at_once = max(1, VALUES_AT_ONCE // len(self.roots))
-        for start in range(0, X.shape[0], at_once):
-            leaves = self.leaves(X[start : start + at_once])
-            predicted[start : start + at_once] = sum(self.value[of_tree] for of_tree in leaves) / len(self.roots)
+        for rows, leaves in self._leaves_by_block(X):
+            predicted[rows] = sum(self.value[of_tree] for of_tree in leaves) / len(self.roots)
         return predicted
 
     def deviations(self, X: Any) -> NDArray[np.float64]:
         """The standard deviation between the trees' predictions for the rows of `X` (Q, M), (Q, outputs)."""
         found = np.empty((X.shape[0], self.value.shape[1]))
-        at_once = max(1, VALUES_AT_ONCE // len(self.roots))
-        for start in range(0, X.shape[0], at_once):
-            leaves = self.leaves(X[start : start + at_once])
-            found[start : start + at_once] = self.value[leaves].std(axis=0)
+        for rows, leaves in self._leaves_by_block(X):
+            found[rows] = self.value[leaves].std(axis=0)
         return found
 
     def predict_out_of_bag(self, X: Any, drawn: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -81,6 +77,13 @@ class Forest:
         if (counts == 0).any():
             means[counts == 0] = means[counts > 0].mean(axis=0) if (counts > 0).any() else 1 / means.shape[1]
         return means
+
+    def _leaves_by_block(self, X: Any) -> Iterator[tuple[slice, NDArray[np.int64]]]:
+        """Blocks of the rows of `X` (Q, M) whose `leaves` fit into memory, with these."""
+        at_once = max(1, VALUES_AT_ONCE // len(self.roots))
+        for start in range(0, X.shape[0], at_once):
+            rows = slice(start, start + at_once)
+            yield rows, self.leaves(X[rows])
 
     def leaves(self, X: Any) -> NDArray[np.int64]:
         """The node at which each row ends in each tree, (trees, Q)."""
@@ -112,10 +115,9 @@ class Forest:
         total = np.zeros((weights.shape[0], labelled.shape[0]))
         counted = np.ones(labelled.shape[0]) if sample_weight is None else sample_weight
         leaves = self.leaves(labelled)  # (trees, n)
-        at_once = max(1, VALUES_AT_ONCE // len(self.roots))
-        for start in range(0, X.shape[0], at_once):
-            part = weights[:, start : start + at_once]
-            for of_rows, of_labelled in zip(self.leaves(X[start : start + at_once]), leaves, strict=True):
+        for rows, leaves_of_rows in self._leaves_by_block(X):
+            part = weights[:, rows]
+            for of_rows, of_labelled in zip(leaves_of_rows, leaves, strict=True):
                 occupied, place = np.unique(of_labelled, return_inverse=True)
                 counts = np.bincount(place, counted)
                 column = np.minimum(np.searchsorted(occupied, of_rows), len(occupied) - 1)

@@ -19,7 +19,7 @@ from s2gnn.experiments.study import ALL, Selection, Study, check_names
 from s2gnn.files import write_atomically
 from s2gnn.pictures import FORMS, picture
 from s2gnn.provenance import commit, origin
-from s2gnn.reading import parse_json, read_bytes
+from s2gnn.reading import parse_record, read_bytes
 from s2gnn.render import Block, Cell, Table
 
 Content = Mapping[str, Any]
@@ -191,9 +191,7 @@ class MeasuredStudy(Study):
         if not path.is_file():
             return None
         try:
-            stored = read_bytes(path)
-            parse_json(stored, _Stored)
-            record = parse_json(stored, dict[str, Any])
+            record = parse_record(read_bytes(path), _Stored)
             self.tabulate(record["content"])
         except (ArithmeticError, ValueError, TypeError, LookupError, AttributeError) as error:
             raise InputError(
@@ -208,8 +206,7 @@ class MeasuredStudy(Study):
         if record is None:
             return Table(title, ("",), (), (f"No record yet: s2gnn study run {self.name}",))
         table = self.tabulate(record["content"])
-        commits = dict.fromkeys(row["commit"] for row in record["content"]["rows"] if "commit" in row)
-        made = f"{record.get('command')}; commit {', '.join(map(str, commits)) or record.get('commit')}."
+        made = f"{record.get('command')}; commit {commits_of(record['content']['rows']) or record.get('commit')}."
         return replace(table, title=title, notes=(*table.notes, made))
 
     def json(self, folder: Path, selection: Selection = ALL) -> dict[str, Any]:
@@ -228,6 +225,11 @@ class MeasuredStudy(Study):
 def rows_frame(content: Content) -> pd.DataFrame:
     """The rows of a record, fields of fields under dotted names."""
     return pd.json_normalize(content["rows"])
+
+
+def commits_of(rows: Iterable[Row]) -> str:
+    """The commits that rows name, in their order."""
+    return ", ".join(dict.fromkeys(str(row["commit"]) for row in rows if "commit" in row))
 
 
 def grouped(rows: Iterable[Row], name: str) -> dict[Any, list[Row]]:

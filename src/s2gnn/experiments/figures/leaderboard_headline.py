@@ -1,5 +1,6 @@
 """The leaderboard in one small table and in sentences, for documents."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +13,7 @@ from s2gnn.experiments.figures.leaderboard import (
     REFERENCES,
     by_table,
 )
-from s2gnn.experiments.measured import block, grouped
+from s2gnn.experiments.measured import Row, block, commits_of, grouped
 from s2gnn.render import Table, render
 
 METHODS = tuple(CLASSIFIERS)
@@ -21,14 +22,13 @@ AVERAGE = "regression + forest"  # not a single method
 COMPARED_AT = 10  # labels per class
 
 
-def scores_by_labels(folder: Path) -> dict[int, dict[str, pd.DataFrame]]:
+def scores_by_labels(rows: Sequence[Row]) -> dict[int, dict[str, pd.DataFrame]]:
     """For each number of labels per class: accuracies in percent and measures of calibration, each (tables, methods).
 
     Tables that lack a method are left out.
     """
-    rows = grouped(LEADERBOARD.json(folder)["content"]["rows"], "known")
     found = {}
-    for known, of in rows.items():
+    for known, of in grouped(rows, "known").items():
         frames = by_table(of, METHODS, 100)
         complete = frames["score"].dropna().index
         found[int(known)] = {name: frame.loc[complete] for name, frame in frames.items()}
@@ -38,7 +38,7 @@ def scores_by_labels(folder: Path) -> dict[int, dict[str, pd.DataFrame]]:
 def leaderboard_findings(folder: Path) -> str:
     """How S2GNNClassifier compares, in sentences: accuracy, losses and calibration."""
     lines = []
-    for known, frames in scores_by_labels(folder).items():
+    for known, frames in scores_by_labels(LEADERBOARD.json(folder)["content"]["rows"]).items():
         scores, means = frames["score"], frames["score"].mean()
         single = means.drop([OURS, AVERAGE])
         rank = scores.rank(axis=1, ascending=False).mean()
@@ -59,7 +59,7 @@ def leaderboard_findings(folder: Path) -> str:
 def leaderboard_headline(folder: Path) -> str:
     """Mean accuracies at each number of labels; median lead of S2GNNClassifier, and tables ahead and behind."""
     rows = LEADERBOARD.json(folder)["content"]["rows"]
-    scores = {known: frames["score"] for known, frames in scores_by_labels(folder).items()}
+    scores = {known: frames["score"] for known, frames in scores_by_labels(rows).items()}
     compared = scores[COMPARED_AT]
     lead = compared.rsub(compared[OURS], axis=0)
     lines = []
@@ -73,6 +73,7 @@ def leaderboard_headline(folder: Path) -> str:
         f"median lead of {OURS} at {COMPARED_AT}",
         "tables ahead : behind",
     )
-    commits = ", ".join(dict.fromkeys(row["commit"] for row in rows))
-    note = f"`s2gnn study run leaderboard`, commit {commits}; labels per class, all methods with their defaults."
+    note = (
+        f"`s2gnn study run leaderboard`, commit {commits_of(rows)}; labels per class, all methods with their defaults."
+    )
     return render(Table("", header, (block("", lines),), (note,)), "markdown")

@@ -319,8 +319,10 @@ class OverviewStudy(Study):
         figures = {"overview-leads": draw_leads(overview.leads)}
         if overview.ranks is not None:
             figures["overview-ranks"] = draw_ranks(overview.ranks)
-        if (noise := STABILITY.read(folder)) is not None and LEADERBOARD.read(folder) is not None:
-            means = {known: frames["score"].mean() for known, frames in scores_by_labels(folder).items()}
+        noise, tables = STABILITY.read(folder), LEADERBOARD.read(folder)
+        if noise is not None and tables is not None:
+            scores = scores_by_labels(tables["content"]["rows"])
+            means = {known: frames["score"].mean() for known, frames in scores.items()}
             lost = mean_lost(noise["content"], ADDED)
             figures["overview-hero"] = draw_hero(pd.DataFrame(means), lost, MODELS)
         for name, figure in figures.items():
