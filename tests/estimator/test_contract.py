@@ -13,6 +13,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris, make_regression
 from sklearn.ensemble import StackingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
@@ -205,6 +206,34 @@ def test_names_of_columns_are_kept_and_compared(iris):
     assert classifier.feature_names_in_.tolist() == names
     with pytest.raises(ValueError, match="feature names"):
         classifier.predict(pandas.DataFrame(X, columns=names[::-1]))
+
+
+@pytest.mark.parametrize("dtype", [object, str, "string"])
+def test_blank_text_marks_rows_without_a_label(iris, dtype):
+    """As in files: pandas.read_csv(..., keep_default_na=False) leaves empty cells as empty text."""
+    X, y, labels = iris
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    blank = pandas.Series(np.where(labels < 0, np.resize(["", "  "], 150), names)).astype(dtype)
+    found = S2GNNClassifier(**QUICK).fit(X, blank)
+    expected = S2GNNClassifier(**QUICK).fit(X, np.where(labels < 0, None, names))
+    assert found.classes_.tolist() == ["setosa", "versicolor", "virginica"]
+    np.testing.assert_array_equal(found.label_distributions_, expected.label_distributions_)
+    assert found.score(X, blank.to_numpy()) == expected.score(X, np.where(labels < 0, None, names))
+
+
+def test_a_failed_fit_leaves_the_estimator_as_it_was(iris):
+    X, _, labels = iris
+    frame = pandas.DataFrame(X, columns=["a", "b", "c", "d"]).assign(size=np.where(X[:, 2] > 4, "large", "small"))
+    classifier = S2GNNClassifier(**QUICK).fit(frame, labels)
+    before = vars(classifier).copy()
+    with pytest.raises(InputError, match="none of the 150 rows has a label"):
+        classifier.fit(X, np.full(150, -1))
+    assert vars(classifier) == before
+    unfitted = S2GNNClassifier(**QUICK)
+    with pytest.raises(InputError, match="every column of X is constant"):
+        unfitted.fit(np.ones((150, 2)), labels)
+    with pytest.raises(NotFittedError):
+        unfitted.predict(X)
 
 
 def test_missing_values_of_pandas_mark_rows_without_a_label(iris):

@@ -7,7 +7,7 @@ from scipy.stats import spearmanr
 from sklearn.datasets import load_wine
 
 from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor
-from s2gnn.estimator import TableModel, explanation, load_estimator, save_estimator
+from s2gnn.estimator import TableModel, explanation, load_estimator, members, save_estimator
 from s2gnn.estimator.known_labels import KnownLabels
 from s2gnn.tables import encode_table
 
@@ -94,6 +94,20 @@ def test_many_rows_at_once_are_explained_as_one_by_one(classifier, regressor, mo
             pd.testing.assert_frame_equal(found.frame(), estimator.explain(row).frame())
         numbered = [found.frame() for found in estimator.explain_rows([5, 12])]
         pd.testing.assert_frame_equal(pd.concat(numbered), pd.concat([found.frame() for found in together[:2]]))
+
+
+def test_columns_of_wide_tables_are_explained_in_blocks(monkeypatch):
+    """All changed rows at once would be the square of the number of columns."""
+    wide = np.random.default_rng(0).normal(size=(40, 150))
+    classifier = S2GNNClassifier(**QUICK).fit(wide, np.where(np.arange(40) % 4 == 0, wide[:, 0] > 0, -1))
+    expected = classifier.explain(wide[7] + 0.1).columns
+    sizes, predicted = [], members.Members._predicted
+    monkeypatch.setattr(members, "VALUES_AT_ONCE", 5 * 152 * 30)  # thirty rows
+    monkeypatch.setattr(
+        members.Members, "_predicted", lambda self, rows: sizes.append(len(rows)) or predicted(self, rows)
+    )
+    assert classifier.explain(wide[7] + 0.1).columns == pytest.approx(expected, abs=1e-9)
+    assert sizes == [1, 30, 30, 30, 30, 30, 1]
 
 
 def test_what_cannot_be_explained(classifier):

@@ -1,4 +1,5 @@
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import scale
 
-from s2gnn import Graph, InputError, S2GNNClassifier, knn_graph, smooth_graph
+from s2gnn import Graph, IdenticalBranchesWarning, InputError, S2GNNClassifier, knn_graph, smooth_graph
 from s2gnn.estimator import load_estimator, save_estimator
 from s2gnn.estimator.training_graph import GaussianAttachment, learned_weights, training_graph
 from s2gnn.graphs.features import squared_distances
@@ -83,6 +84,19 @@ def test_a_given_graph_is_a_parameter_like_any_other(wine, form, tmp_path):
         classifier.fit(wine[:100], y[:100])
     with pytest.raises(InputError, match=r'requires graph="precomputed", but graph is a (Graph|csr_array): omit it'):
         classifier.fit(wine, y, adjacency=graph)
+
+
+def test_an_unweighted_graph_gives_one_warning(wine):
+    graph = knn_graph(wine, 5).to_scipy()
+    graph.data[:] = 1
+    labels = np.where(np.arange(len(wine)) % 8 == 0, load_wine().target, -1)
+    estimator = S2GNNClassifier(graph=graph, max_epochs=2, random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(wine, labels).explain(3)
+        estimator.predict(wine + 0.01)
+    assert [(found.category, found.filename) for found in caught] == [(IdenticalBranchesWarning, __file__)]
+    assert "all edges of the graph have the same weight" in str(caught[0].message)
 
 
 def test_other_graphs_are_refused(wine):

@@ -16,12 +16,12 @@ from s2gnn.errors import InputError
 from s2gnn.estimator.blending import SMALLEST_PROBABILITY
 from s2gnn.estimator.features import in_form_of
 from s2gnn.estimator.forest import Forest
-from s2gnn.estimator.members import Members
 from s2gnn.estimator.outputs import ClassOutputs
-from s2gnn.estimator.smoothing import new_row_weights, smoothing_weights
+from s2gnn.estimator.smoothing import new_row_weights, smoothing_operator, smoothing_weights
+from s2gnn.operators import SobolevOperator
 
 if TYPE_CHECKING:
-    from s2gnn.estimator.transductive import TransductiveEstimator
+    from s2gnn.estimator.row_answers import RowAnswers
 
 MEMBERS = ("base predictor", "smoothing", "networks")
 SMALLEST_WEIGHT = 1e-6  # of a row relative to the largest, to be followed through the forests
@@ -69,7 +69,7 @@ class Explanation:
 
 
 def explain(
-    estimator: TransductiveEstimator,
+    estimator: RowAnswers,
     rows: NDArray[np.int64],
     features: Any,
     columns: Mapping[str, Sequence[int]],
@@ -86,14 +86,28 @@ def explain(
         raise InputError('the networks alone (network="s2gnn") cannot be explained: fit with network="blended"')
     if estimator.targets_ is None:
         raise InputError("this model was saved by a release that did not store the labels: fit it again to explain it")
-    smoothing_values = estimator.graph_.n_nodes * estimator.networks_[0].config.alpha
-    at_once = max(1, VALUES_AT_ONCE // max(smoothing_values, (len(columns) + 1) * features.shape[1]))
-    parts = (slice(start, start + at_once) for start in range(0, len(rows), at_once))
-    return (found for part in parts for found in _explained(estimator, rows[part], features[part], columns))
+    return _in_parts(estimator, rows, features, columns)
+
+
+def _in_parts(
+    estimator: RowAnswers, rows: NDArray[np.int64], features: Any, columns: Mapping[str, Sequence[int]]
+) -> Iterator[Explanation]:
+    """The explanations of as many rows at once as fit into memory."""
+    alpha = estimator.networks_[0].config.alpha
+    operator = smoothing_operator(estimator.graph_, alpha, estimator.members_.smoothing_epsilon)
+    values = max(estimator.graph_.n_nodes * alpha, (len(columns) + 1) * estimator.answers_.shape[1])  # of a row
+    at_once = max(1, VALUES_AT_ONCE // values)
+    for start in range(0, len(rows), at_once):
+        part = slice(start, start + at_once)
+        yield from _explained(estimator, operator, rows[part], features[part], columns)
 
 
 def _explained(
-    estimator: TransductiveEstimator, rows: NDArray[np.int64], features: Any, columns: Mapping[str, Sequence[int]]
+    estimator: RowAnswers,
+    operator: SobolevOperator,
+    rows: NDArray[np.int64],
+    features: Any,
+    columns: Mapping[str, Sequence[int]],
 ) -> Iterator[Explanation]:
     members, blend, targets = estimator.members_, estimator.blend_, estimator.targets_
     base = members.base
@@ -103,14 +117,17 @@ def _explained(
     new, each = rows < 0, np.arange(len(rows))
     predicted = members.predictions[:, rows]  # (members, Q, answers)
     if new.any():
-        predicted[:, new] = _predict_new(members, features[new])
+        unseen = features[new]
+        blocks = members.predict_new(unseen.shape[0], lambda block: unseen[block])
+        predicted[:, new] = np.concatenate([found for _, found in blocks], axis=1)
     answers = blend.apply(predicted)
     classifies = isinstance(members.outputs, ClassOutputs)
     places = answers.argmax(axis=1)
     shares = blend.shares(predicted)[:, each, places]
     blended = np.tensordot(blend.weights, predicted[:, each, places], 1)  # (Q,)
     known = base.known[:, places].T if classifies else targets
-    influence = _label_weights(estimator, blend.weights, rows, features) * (known - blended[:, None])  # (Q, n)
+    weights = _label_weights(estimator, operator, blend.weights, rows, features)
+    influence = weights * (known - blended[:, None])  # (Q, n)
     effects: list[dict[str, float]] = [{} for _ in rows]
     if members.attachment is not None:
         effects = _column_effects(estimator, features, columns, places)
@@ -127,7 +144,11 @@ def _explained(
 
 
 def _label_weights(
-    estimator: TransductiveEstimator, weights: Sequence[float], rows: NDArray[np.int64], features: Any
+    estimator: RowAnswers,
+    operator: SobolevOperator,
+    weights: Sequence[float],
+    rows: NDArray[np.int64],
+    features: Any,
 ) -> NDArray[np.float64]:
     r"""How much each label counts in the blended prediction of each row, (Q, n).
 
@@ -144,14 +165,7 @@ def _label_weights(
     if len(new):  # own: the weight of a new row's base prediction in its smoothed signal
         received, own[new] = new_row_weights(members.edges(features[new]), members.smoothing_degrees)
         start[new] = received.toarray()
-    of_known, of_rows = smoothing_weights(
-        start,
-        members.graph,
-        base.labelled,
-        strength=base.strength,
-        alpha=members.trained.networks[0].config.alpha,
-        epsilon=members.smoothing_epsilon,
-    )
+    of_known, of_rows = smoothing_weights(start, operator, base.labelled, strength=base.strength)
     if isinstance(members.outputs, ClassOutputs):
         total = of_known.sum(axis=1) + of_rows.sum(axis=1) + own  # predictions are divided by it
         scale = np.divide(1.0, total, out=np.ones_like(total), where=total > 0)
@@ -178,24 +192,25 @@ def _label_weights(
 
 
 def _column_effects(
-    estimator: TransductiveEstimator, features: Any, columns: Mapping[str, Sequence[int]], places: NDArray[np.int64]
+    estimator: RowAnswers, features: Any, columns: Mapping[str, Sequence[int]], places: NDArray[np.int64]
 ) -> list[dict[str, float]]:
     """For each row the answer in log-odds, or the value, minus that with each column replaced by its mean."""
     members = estimator.members_
-    dense = features.toarray() if hasattr(features, "toarray") else np.asarray(features)
     means = np.asarray(members.features.mean(axis=0)).reshape(-1)
-    changed = np.repeat(dense[:, None], len(columns) + 1, axis=1)  # (Q, columns + 1, M)
-    for line, own in enumerate(columns.values(), start=1):
-        changed[:, line, list(own)] = means[list(own)]
-    predicted = _predict_new(members, in_form_of(changed.reshape(-1, dense.shape[1]), members.features))
-    answers = estimator._answers(predicted).reshape(len(places), len(columns) + 1, -1)
+    replaced = [[], *map(list, columns.values())]  # the features of each line of a row, the first as it is
+
+    def changed(block: slice) -> Any:
+        rows, lines = np.divmod(np.arange(block.start, block.stop), len(replaced))
+        found = features[rows]
+        found = found.toarray() if sp.issparse(found) else found
+        for place, line in enumerate(lines):
+            found[place, replaced[line]] = means[replaced[line]]
+        return in_form_of(found, members.features)
+
+    blocks = members.predict_new(len(places) * len(replaced), changed)
+    answers = np.concatenate([estimator._answers(found) for _, found in blocks])
+    answers = answers.reshape(len(places), len(replaced), -1)
     answers = np.take_along_axis(answers, places[:, None, None], axis=2)[:, :, 0]
     if isinstance(members.outputs, ClassOutputs):
         answers = logit(np.clip(answers, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
     return [dict(zip(columns, effects, strict=True)) for effects in (answers[:, :1] - answers[:, 1:]).tolist()]
-
-
-def _predict_new(members: Members, features: Any) -> NDArray[np.float64]:
-    """The predictions (members, Q, answers) for any number of new rows (Q, M)."""
-    blocks = members.blocks(features.shape[0])
-    return np.concatenate([members.predict_new(features[block]) for block in blocks], axis=1)

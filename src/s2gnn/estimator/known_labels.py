@@ -29,8 +29,15 @@ class KnownLabels:
     def of(
         cls, rows: NDArray[np.int64], targets: NDArray[Any], sample_weight: NDArray[np.float64] | None
     ) -> KnownLabels:
-        """The labels of `rows` (n,), given positive weights of any scale, or none, for all rows of the table, (N,)."""
-        return cls(rows, targets, None if sample_weight is None else relative(sample_weight[rows]))
+        """The labels of `rows` (n,), given their weights of any scale, or none, among those of all rows, (N,)."""
+        if sample_weight is None:
+            return cls(rows, targets)
+        weights = sample_weight[rows]
+        wrong = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
+        if len(wrong):
+            row, weight = rows[wrong[0]], weights[wrong[0]]
+            raise InputError(f"sample_weight[{row}] is {weight}, but the weight of a label is a finite number >= 0")
+        return cls(rows, targets, relative(weights))
 
     def without(self, places: NDArray[np.int64]) -> KnownLabels:
         """The labels except those at `places` of the list."""
@@ -62,15 +69,10 @@ def relative(weights: NDArray[np.float64]) -> NDArray[np.float64] | None:
 
 
 def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
-    """The `sample_weight` of `fit` for n rows, (n,); `None` if there is none."""
+    """The `sample_weight` of `fit` for n rows, (n,); `None` if there is none. `KnownLabels.of` checks the values."""
     if sample_weight is None:
         return None
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (n,):
         raise InputError(f"sample_weight has shape {weights.shape}, but X has {n} rows: give one weight per row")
-    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if len(wrong):
-        raise InputError(f"sample_weight[{wrong[0]}] is {weights[wrong[0]]}, but a weight is a finite number >= 0")
-    if not weights.any():
-        raise InputError("every sample weight is zero, so that no label is used: give a row a positive weight")
     return weights

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ from s2gnn.estimator.features import NormalScores
 from s2gnn.estimator.known_labels import KnownLabels
 from s2gnn.estimator.new_rows import FrozenDegrees, FrozenNetwork, freeze, logits_of_new
 from s2gnn.estimator.outputs import Outputs
-from s2gnn.estimator.smoothing import smoothed, smoothed_new
+from s2gnn.estimator.smoothing import smoothed, smoothed_new, smoothing_operator
 from s2gnn.estimator.training import Ensemble
 from s2gnn.estimator.training_graph import Attachment
 from s2gnn.graphs import Graph
@@ -133,11 +133,9 @@ class Members:
         """Smooth, and collect the predictions of all members."""
         members, signal = [outputs.from_networks(trained.logits)], None
         if base is not None:
-            alpha = trained.networks[0].config.alpha
+            operator = smoothing_operator(joined[0], trained.networks[0].config.alpha, epsilon)
             start = outputs.smoothing_start(base.predictions)
-            signal = smoothed(
-                start, joined[0], base.labelled, base.known, strength=base.strength, alpha=alpha, epsilon=epsilon
-            )
+            signal = smoothed(start, operator, base.labelled, base.known, strength=base.strength)
             members = [base.predictions, outputs.from_smoothed(signal, base.predictions), *members]
         predictions = np.stack([outputs.complete(member) for member in members])
         return cls(outputs, base, features, *joined, network_input, trained, weighted, epsilon, signal, predictions)
@@ -168,13 +166,6 @@ class Members:
             return features
         return self.base.weighted_columns(features) if self.weighted else self.base.normal_scores.apply(features)
 
-    def blocks(self, n: int) -> Iterator[slice]:
-        """The parts of `n` new rows for `predict_new`, whose intermediate results fit into memory."""
-        config = self.trained.networks[0].config
-        width = max(config.in_channels, config.hidden_channels, config.out_channels)
-        at_once = max(1, VALUES_AT_ONCE // ((config.alpha + 1) * width))
-        return (slice(start, min(start + at_once, n)) for start in range(0, n, at_once))
-
     @cached_property
     def smoothing_degrees(self) -> FrozenDegrees:
         """The degrees of the training rows in smoothing."""
@@ -189,8 +180,20 @@ class Members:
         assert self.attachment is not None
         return self.attachment.edges(self._trained_columns, self.graph.degrees, self.graph_columns(features))
 
-    def predict_new(self, features: Any) -> NDArray[np.float64]:
-        """The predictions (members, Q, answers) for the new rows (Q, M) of one of `blocks`."""
+    def predict_new(self, n: int, features: Callable[[slice], Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """The predictions for `n` new rows: blocks of rows and their predictions, (members, rows, answers).
+
+        `features` gives the scaled columns of the rows of a block, in the form of those of the training rows.
+        """
+        config = self.trained.networks[0].config
+        width = max(config.in_channels, config.hidden_channels, config.out_channels)
+        at_once = max(1, VALUES_AT_ONCE // ((config.alpha + 1) * width))  # so that what is computed fits into memory
+        for start in range(0, n, at_once):
+            block = slice(start, min(start + at_once, n))
+            yield block, self._predicted(features(block))
+
+    def _predicted(self, features: Any) -> NDArray[np.float64]:
+        """The predictions (members, Q, answers) for the new rows (Q, M) of one block."""
         edges = self.edges(features)
         if self.base is None or self.smoothed is None:
             logits = logits_of_new(self.frozen, self.network_input, features, edges)

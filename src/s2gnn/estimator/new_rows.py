@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from s2gnn.devices import widest_float
+from s2gnn.estimator.identical_branches import no_warning
 from s2gnn.graphs import Graph
 from s2gnn.nn import S2GNN
 from s2gnn.operators.propagation import by_branch
@@ -71,7 +72,8 @@ class FrozenNetwork:
 @torch.no_grad()
 def freeze(networks: Sequence[S2GNN], X: Any, graph: Graph) -> tuple[tuple[FrozenNetwork, ...], NDArray[np.float64]]:
     """The networks on the training rows X (N, M) and their graph, and the logits (number of networks, N, outputs)."""
-    x, op = networks[0].prepare(X, graph)
+    with no_warning():
+        x, op = networks[0].prepare(X, graph)
     degrees: dict[float, FrozenDegrees] = {}  # networks of one ε share them
     frozen, logits = [], []
     for network in networks:

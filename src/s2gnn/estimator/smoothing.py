@@ -16,6 +16,7 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
+from s2gnn.estimator.identical_branches import no_warning
 from s2gnn.estimator.new_rows import FrozenDegrees
 from s2gnn.graphs import Graph
 from s2gnn.operators import SobolevOperator
@@ -24,21 +25,24 @@ AMOUNT = 0.8  # a: the share of the neighbours
 STEPS = 50  # 0.8^50 is 1e-5
 
 
+def smoothing_operator(graph: Graph, alpha: int, epsilon: float) -> SobolevOperator:
+    """The operators S_1, …, S_α of smoothing, in float64."""
+    with no_warning():
+        return SobolevOperator(graph, alpha=alpha, epsilon=epsilon, dtype=torch.float64)
+
+
 def smoothed(
     signal: NDArray[np.float64],
-    graph: Graph,
+    operator: SobolevOperator,
     labelled: NDArray[np.int64],
     known: NDArray[Any],
     *,
     strength: NDArray[np.float64] | float = 1.0,
-    alpha: int,
-    epsilon: float,
 ) -> NDArray[np.float64]:
     """The smoothed `signal` (N, C), with the values `known` (n, C) at the rows `labelled` (n,).
 
     A row of `strength` (n,) c < 1 keeps its value in part: :math:`F_i = c Y_i + (1 - c) (a S F + (1 - a) Z)_i`.
     """
-    operator = SobolevOperator(graph, alpha=alpha, epsilon=epsilon, dtype=torch.float64)
     z, y, rows = (torch.from_numpy(np.ascontiguousarray(array)) for array in (signal, known, labelled))
     c = torch.as_tensor(strength, dtype=torch.float64).expand(len(rows))[:, None]
     f = z.clone()
@@ -52,12 +56,10 @@ def smoothed(
 
 def smoothing_weights(
     rows: NDArray[np.float64],
-    graph: Graph,
+    operator: SobolevOperator,
     labelled: NDArray[np.int64],
     *,
     strength: NDArray[np.float64] | float = 1.0,
-    alpha: int,
-    epsilon: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     r"""The weights of known values and signal in combinations of smoothed rows: `smoothed` read backwards.
 
@@ -66,16 +68,13 @@ def smoothing_weights(
 
     Args:
         rows: R, (Q, N); 1 at one row for the weights of its own smoothed signal.
-        graph: of the rows.
+        operator: of the graph of the rows.
         labelled: the rows that keep their values, (n,).
         strength: of these values, see `smoothed`.
-        alpha: highest Hadamard power.
-        epsilon: weight of a row itself.
 
     Returns:
         K (Q, n) and W (Q, N).
     """
-    operator = SobolevOperator(graph, alpha=alpha, epsilon=epsilon, dtype=torch.float64)
     kept, g = torch.from_numpy(labelled), torch.from_numpy(np.ascontiguousarray(rows.T))  # g: (N, Q)
     of_known, of_signal = torch.zeros(len(labelled), len(rows), dtype=torch.float64), torch.zeros_like(g)
     c = torch.as_tensor(strength, dtype=torch.float64).expand(len(kept))[:, None]

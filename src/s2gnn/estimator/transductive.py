@@ -1,4 +1,4 @@
-"""What the classifier and the regressor share: `fit` on all rows of a table, answers for new rows, evaluation.
+"""What the classifier and the regressor share: `fit` on all rows of a table, and its evaluation on hidden labels.
 
 `fit` reads as the algorithm: check, scale, predict labels while they are hidden, learn from all of them (base
 predictor, graph, smoothing, networks), blend by what the hidden labels showed.
@@ -6,7 +6,8 @@ predictor, graph, smoothing, networks), blend by what the hidden labels showed.
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
@@ -18,15 +19,14 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from s2gnn.devices import AUTO, checked_device
 from s2gnn.errors import InputError
-from s2gnn.estimator.attributes import MemberAttributes
 from s2gnn.estimator.blending import Blend, GraphGain, cross_blended
-from s2gnn.estimator.columns import ColumnEncoding
 from s2gnn.estimator.evaluation import Evaluation, HiddenPredictions, hidden_folds, number_of_folds
-from s2gnn.estimator.explanation import Explanation, explain
-from s2gnn.estimator.features import NormalScores, SeenRows, in_form_of, varies
+from s2gnn.estimator.features import NormalScores, SeenRows, varies
+from s2gnn.estimator.identical_branches import no_warning, warn_if_identical
 from s2gnn.estimator.known_labels import KnownLabels, checked_weights
 from s2gnn.estimator.members import BaseMember, Members
 from s2gnn.estimator.outputs import Outputs
+from s2gnn.estimator.row_answers import RowAnswers
 from s2gnn.estimator.training import (
     Ensemble,
     Fraction,
@@ -50,7 +50,7 @@ from s2gnn.nn.fusion import FusionName
 from s2gnn.nn.inputs import NetworkInput
 from s2gnn.operators import GraphOperator
 from s2gnn.progress import progress_bar
-from s2gnn.ranges import SEED, Range
+from s2gnn.ranges import SEED
 from s2gnn.tables import EncodedTable
 from s2gnn.tables.scaling import Scaling
 
@@ -63,8 +63,20 @@ MEMBER_PRIOR = (2.0, 4.0, 1.0)
 NetworkName = Literal["blended", "s2gnn"]
 
 
+@contextmanager
+def _unchanged_on_failure(estimator: Any) -> Iterator[None]:
+    """Restore the attributes of an estimator if fitting it again fails or is interrupted."""
+    before = vars(estimator).copy()
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
 @dataclass(kw_only=True, eq=False, repr=False)  # writes the constructor, from which scikit-learn reads the parameters
-class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC):  # type: ignore[misc]
+class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[misc]
     """Predictions from the columns, then from the graph of all rows of a table, learned from the rows with a target.
 
     See `S2GNNClassifier` for parameters and attributes. A subclass defines what targets and outputs mean.
@@ -106,24 +118,26 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
             X: features (N, M), an array, a data frame or a SciPy sparse matrix. Missing numbers become the median of
                 their column; a data frame may also have text, categories and booleans, see `encoder_`.
             y: targets (N,): labels as numbers or text, or the values of a regressor. `None`, NaN or pandas' NA for
-                unlabelled rows; for a classifier also −1.
+                unlabelled rows; for a classifier also −1 and blank text.
             adjacency: with graph="precomputed", the `Graph` or SciPy sparse matrix (N, N).
             sample_weight: how much the label of each row counts relative to the others, (N,); by default all the same.
                 A row of weight 0 is unlabelled. Weights of rows without a label are ignored.
         """
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        return self._fit(self._numbers(X, reset=True), y, adjacency, sample_weight)
+        with _unchanged_on_failure(self):
+            return self._fit(self._numbers(X, reset=True), y, adjacency, sample_weight)
 
     def fit_table(self, table: EncodedTable) -> Self:
         """`fit` on a table that was read from a file; `predict` takes data frames with the columns of its encoder."""
-        self._use_encoder(table.encoder)
-        return self._fit(table.X, table.y)
+        with _unchanged_on_failure(self):
+            self._use_encoder(table.encoder)
+            return self._fit(table.X, table.y)
 
     def _fit(self, X: Any, y: Any, adjacency: Any = None, sample_weight: Any = None) -> Self:
         check_consistent_length(X, y)
         weights = checked_weights(sample_weight, X.shape[0])
-        labels = KnownLabels.of(*self._known_targets(y, None if weights is None else weights > 0), weights)
+        labels = KnownLabels.of(*self._known_targets(y, None if weights is None else weights != 0), weights)
         self._check_parameters(X, len(labels.rows), adjacency)
         self.seen_rows_ = SeenRows.of(X)
         self.scaling_ = Scaling.of(X, standardise=bool(self.scale) and self.encoder_ is None)
@@ -133,6 +147,8 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
         if not self._graph_depends_on_labels:
             columns = self.features_ if self.normal_scores_ is None else self.normal_scores_.apply(self.features_)
             joined = self._joined(columns, adjacency)
+            if graph_kind(self.graph) in ("precomputed", "function"):
+                warn_if_identical(joined[0], self.alpha, self.smoothing_epsilon)
         self.hidden_ = self._predict_hidden(labels, joined) if self.network == "blended" else None
         self.labelled_: NDArray[np.int64] | None = labels.rows
         self.targets_: NDArray[Any] | None = labels.targets
@@ -180,9 +196,14 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
             norm=self.norm,
             residual=self.residual,
         )
+
+        def prepare(network: S2GNN) -> tuple[NetworkInput, GraphOperator]:
+            with no_warning():
+                return network.prepare(network_input, graph)
+
         return self.train_networks(
             lambda: S2GNN.from_config(config),
-            lambda network: network.prepare(network_input, graph),
+            prepare,
             objective,
             number_of_networks(self.n_networks, graph.n_nodes, alone=self.network == "s2gnn"),
         )
@@ -213,17 +234,9 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
     def _blend_for(self, hidden: HiddenPredictions | None) -> Blend | None:
         """How the members' predictions become answers; `None` for the networks alone."""
 
-    @abstractmethod
-    def _named_answer(self, answers: NDArray[np.float64]) -> Any:
-        """The class or value that the answers (answers,) of one row mean."""
-
     def _weighted_classes(self, answers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Answers (n, answers) with probabilities multiplied by the weights of the classes, if the user gave any."""
         return answers
-
-    def _answers(self, members: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The answers (Q, answers) from the members' predictions (members, Q, answers)."""
-        return members[0] if self.blend_ is None else self.blend_.apply(members)
 
     def _check_parameters(self, X: Any, n_labelled: int, adjacency: Any) -> None:
         """Refuse wrong parameters before the graph is built, which may take minutes."""
@@ -335,70 +348,3 @@ class TransductiveEstimator(MemberAttributes, ColumnEncoding, BaseEstimator, ABC
         else:
             gain = GraphGain.of_errors(*(np.abs(found[:, 0] - hidden.targets) for found in (answers, base)))
         return Evaluation(hidden.rows, hidden.folds, answers, hidden.targets), gain
-
-    def seen_in_training(self, X: Any, rows: NDArray[np.int64] | None = None) -> NDArray[np.bool_]:
-        """Which rows of `X` (Q, M) are equal to a training row, or to one of the training `rows`, (Q,)."""
-        check_is_fitted(self)
-        groups = self.seen_rows_.find(self._numbers(X, reset=False))
-        wanted = self.seen_rows_.groups if rows is None else self.seen_rows_.groups[rows]
-        return np.isin(groups, wanted)
-
-    def explain(self, row: Any, columns: Mapping[str, Sequence[int]] | None = None) -> Explanation:
-        """Why a row is predicted as it is: the parts of the members, the labelled rows and the columns.
-
-        Args:
-            row: the number of a training row, or the features (M,) of any row, or a data frame of one row. One that
-                equals a training row is explained as that row.
-            columns: the features of each column to explain, by name; by default the columns of X.
-        """
-        found, *others = self.explain_rows(row if np.ndim(row) == 2 else [row], columns)
-        if others:
-            raise InputError(f"explain takes one row, but there are {1 + len(others)}: use explain_rows")
-        return found
-
-    def explain_rows(self, rows: Any, columns: Mapping[str, Sequence[int]] | None = None) -> Iterator[Explanation]:
-        """The explanation of each of many rows, which takes much less time than one `explain` for each.
-
-        Args:
-            rows: numbers of training rows, (Q,), or the features of any rows, (Q, M).
-            columns: as in `explain`.
-        """
-        check_is_fitted(self)
-        columns = self._features_of if columns is None else columns
-        if np.ndim(rows) == 1:
-            n = self.graph_.n_nodes
-            numbers = np.array([Range(0, n - 1).checked(row, "the number of a training row") for row in rows], np.int64)
-            return explain(self, numbers, self.features_[numbers], columns)
-        return self._explained(self._numbers(rows, reset=False), columns)
-
-    def _explained(self, X: Any, columns: Mapping[str, Sequence[int]]) -> Iterator[Explanation]:
-        """The explanations of the rows of `X` (Q, M), encoded but not scaled."""
-        numbers = self.seen_rows_.first(self.seen_rows_.find(X))
-        if (numbers < 0).any():
-            self._check_joinable(int(np.flatnonzero(numbers < 0)[0]))
-        return explain(self, numbers, in_form_of(self.scaling_.apply(X), self.features_), columns)
-
-    def _check_joinable(self, row: int) -> None:
-        """Raise if new rows, of which `row` is the first, cannot be joined to the graph."""
-        if self.attachment_ is None:
-            raise InputError(
-                f"row {row} of X was not in the training table, whose rows all have the same features, so that it "
-                "cannot be joined to the given graph: fit again on a graph that has it as an unlabelled row"
-            )
-
-    def _predicted(self, X: Any) -> NDArray[np.float64]:
-        """The answers (Q, answers) for the rows of `X` (Q, M), each independent of the others."""
-        check_is_fitted(self)
-        X = self._numbers(X, reset=False)
-        groups = self.seen_rows_.find(X)
-        answers = self.seen_rows_.means(self.answers_)[groups]
-        new = np.flatnonzero(groups < 0)
-        if not len(new):
-            return answers
-        self._check_joinable(int(new[0]))
-        with progress_bar("predicting", shown=bool(self.verbose)) as show:
-            for block in self.members_.blocks(len(new)):
-                features = in_form_of(self.scaling_.apply(X[new[block]]), self.features_)
-                answers[new[block]] = self._answers(self.members_.predict_new(features))
-                show(block.stop / len(new))
-        return answers

@@ -113,19 +113,21 @@ def _present(table: Table, label: str) -> NDArray[np.bool_]:
 
 
 def known_labels(y: Any, used: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The labelled rows of `y` (N,), (n,), and their labels, (n,); −1, `None`, NaN and pandas' NA mark the others.
+    """The labelled rows of `y` (N,), (n,), and their labels, (n,).
 
-    Labels of rows that are not `used` (N,) are ignored.
+    The others are marked by −1, `None`, NaN, pandas' NA, or text that is empty or blank, as in files.
+    Labels of rows that are not `used` (N,), because their weight is zero, are ignored.
 
     Raises:
         InputError: if no row has a label, or all labels are the same.
     """
     given = column_or_1d(y, warn=True)
-    known = ~is_unlabelled(given) & (True if used is None else used)
+    known = ~is_unlabelled(given)
     if not known.any():
         raise InputError(
-            f"none of the {len(given)} rows has a label: -1, None, NaN and NA mark rows without one, any other is one"
+            f"none of the {len(given)} rows has a label: -1, None, NaN, NA and blank text mark rows without one"
         )
+    known = _of_positive_weight(known, used)
     if given.dtype.kind == "f" and np.isinf(given).any():
         row = int(np.flatnonzero(np.isinf(given))[0])
         raise InputError(f"y[{row}] is {given[row]}, but a label is a whole number or text")
@@ -148,9 +150,11 @@ def known_labels(y: Any, used: NDArray[np.bool_] | None = None) -> tuple[NDArray
 def is_unlabelled(y: NDArray[Any]) -> NDArray[np.bool_]:
     """Which entries of `y` (N,) mark a row without a label."""
     if y.dtype.kind == "O":
-        return np.array([_is_missing(label) or label == UNLABELLED for label in y], dtype=np.bool_)
+        return np.array([_is_missing(label) or _is_blank(label) or label == UNLABELLED for label in y], dtype=np.bool_)
     if y.dtype.kind in "if":
         return np.asarray(np.isnan(y) | (y == UNLABELLED))
+    if y.dtype.kind in "UT":
+        return np.asarray(np.strings.strip(y) == "")
     return np.zeros(len(y), dtype=np.bool_)
 
 
@@ -169,13 +173,27 @@ def known_values(y: Any, used: NDArray[np.bool_] | None = None) -> tuple[NDArray
         values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"y cannot be read as numbers ({error}): leave unknown values as NaN") from error
-    known = np.flatnonzero(~np.isnan(values) & (True if used is None else used))
-    if len(known) == 0:
+    present = ~np.isnan(values)
+    if not present.any():
         raise InputError(f"none of the {len(values)} rows has a value: NaN marks rows whose value is unknown")
+    known = np.flatnonzero(_of_positive_weight(present, used))
     if not np.isfinite(values[known]).all():
         row = int(known[~np.isfinite(values[known])][0])
         raise InputError(f"y[{row}] is {values[row]}, but a value is a finite number, or NaN where it is unknown")
     return known, values[known]
+
+
+def _of_positive_weight(known: NDArray[np.bool_], used: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """The `known` rows (N,) that are `used`."""
+    if used is None:
+        return known
+    if not (known & used).any():
+        raise InputError("every labelled row has a sample weight of zero: give one a positive weight")
+    return known & used
+
+
+def _is_blank(value: Any) -> bool:
+    return isinstance(value, str) and not value.strip()
 
 
 def _is_missing(value: Any) -> bool:
