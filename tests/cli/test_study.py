@@ -1,31 +1,17 @@
 import json
-import shlex
 import sys
 from contextlib import contextmanager
-from pathlib import Path
+from itertools import chain
 
 import pytest
 
 from s2gnn.data import TEST_SEEDS
 from s2gnn.experiments import Records, make_experiment
-from s2gnn.experiments.search_space import draw_values, search_space
+from s2gnn.experiments.protocols import BUDGETS
+from s2gnn.experiments.registry import studies
 from tests.experiments.made_records import append
 
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(autouse=True)
-def _separate_cache(tmp_path_factory, monkeypatch):
-    """Keep the graphs of these tests apart from the user's."""
-    monkeypatch.setenv("S2GNN_CACHE", str(tmp_path_factory.getbasetemp() / "experiments-cache"))
-
-
-def interrupt(*_):
-    raise KeyboardInterrupt
-
-
-def words(arguments):
-    return [word for pair in arguments.items() for word in pair]
+pytestmark = pytest.mark.usefixtures("separate_cache")
 
 
 SPREADING = ("study", "run", "--data", "digits", "--model", "label-spreading", "--protocol", "fair")
@@ -71,7 +57,7 @@ def test_an_interrupt_keeps_finished_seeds_and_says_how_to_resume(s2gnn, tmp_pat
 
         yield report
 
-    monkeypatch.setattr("s2gnn.cli.study._reporting", reporting)
+    monkeypatch.setattr("s2gnn.cli.study.reporting", reporting)
     path = tmp_path / "runs.jsonl"
     code, out, err = s2gnn(*SPREADING, "--records", path)
     assert (code, out) == (130, "")
@@ -80,12 +66,15 @@ def test_an_interrupt_keeps_finished_seeds_and_says_how_to_resume(s2gnn, tmp_pat
     assert len(Records(path).read()) == 2
 
 
-def test_names_are_not_cut_in_a_narrow_list(s2gnn, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    code, out, _ = s2gnn("study", "list")
+@pytest.mark.parametrize("columns", [80, 100])
+def test_the_list_fits_the_terminal_and_has_one_line_for_each_study_at_100_columns(s2gnn, columns):
+    code, out, _ = s2gnn("study", "list", columns=columns)
     assert code == 0
-    assert "graph-classification-ten-fold " in out
-    assert "1 line × 6 values" in out
+    assert all(len(line) <= columns for line in out.splitlines())
+    found = [line.split()[0] for line in out.splitlines() if line[:1].isalpha()]
+    assert {*studies(), *BUDGETS} <= set(found)
+    if columns == 100:
+        assert not [line for line in out.splitlines() if line.startswith("  ")]
 
 
 def test_a_failing_run_is_one_sentence_with_its_seed(s2gnn, tmp_path):
@@ -123,7 +112,7 @@ def test_folds_are_shown_with_their_deviation(s2gnn, tmp_path):
 )
 def test_an_unusable_experiment_is_one_sentence_and_exit_code_2(s2gnn, tmp_path, changes, message):
     arguments = {"--data": "digits", "--model": "mlp", "--records": tmp_path / "runs.jsonl"}
-    code, _, err = s2gnn("study", "run", *words({**arguments, **dict([changes])}))
+    code, _, err = s2gnn("study", "run", *chain(*{**arguments, **dict([changes])}.items()))
     assert code == 2
     assert message in err
     assert "Traceback" not in err
@@ -148,16 +137,6 @@ def test_a_table_runs_and_is_shown(s2gnn, tmp_path):
     for form in ("text", "markdown", "latex", "html"):
         code, out, _ = s2gnn("study", "show", "table2-knn", "--results", tmp_path, "--format", form)
         assert (code, "93.39" in out) == (0, True)
-
-
-@pytest.mark.usefixtures("data_folder")
-def test_a_search_for_link_prediction(s2gnn, tmp_path):
-    options = ("--data", "cora", "--decoder", "dot", "--graph", "given", "--model", "mlp", "--seeds", 1, "--trials", 1)
-    search = ("study", "search", *options, "--patience", 1, "--storage", tmp_path / "search.db", "--json")
-    code, out, err = s2gnn(*search)
-    assert code == 0, err
-    assert json.loads(out)["experiment"]["decoder"] == "dot"
-    assert json.loads(out)["finished"] == 1
 
 
 @pytest.mark.usefixtures("data_folder")
@@ -220,13 +199,13 @@ def test_a_measured_study_is_run_and_shown(s2gnn, tmp_path):
     assert (code, "table1.json is damaged" in err) == (2, True)
 
 
-def test_studies_and_budgets_are_listed(s2gnn):
-    code, out, _ = s2gnn("study", "list")
-    assert code == 0
-    names = ("table1", "table2-knn", "table2-learned", "table3", "links", "epsilon", "smoke", "quick", "full")
-    assert all(name in out for name in names)
+def test_studies_and_budgets_are_listed_as_json(s2gnn):
     code, out, _ = s2gnn("study", "list", "--json")
-    assert json.loads(out)["budgets"][1]["patience"] == 100
+    listed = json.loads(out)
+    assert code == 0
+    assert [study["name"] for study in listed["studies"]] == list(studies())
+    assert listed["budgets"][1]["patience"] == 100
+    assert "1 line × 6 values" in next(study["size"] for study in listed["studies"] if study["name"] == "alpha")
 
 
 @pytest.mark.parametrize(
@@ -269,122 +248,3 @@ def test_what_a_study_cannot_do_is_one_sentence(s2gnn, arguments, text, tmp_path
     assert (code, out) == (2, "")
     assert text in err
     assert not list(tmp_path.iterdir())
-
-
-@pytest.fixture
-def records(tmp_path):
-    path = tmp_path / "runs.jsonl"
-    append(path, make_experiment("cancer-b", "s2gnn", changes={"epsilon": 0.5}), [90.0, 92.0])
-    append(path, make_experiment("digits", "mlp", "fair"), [80.0])
-    return path
-
-
-def test_a_file_of_records_is_shown(records, s2gnn):
-    code, out, _ = s2gnn("study", "show", records, "--format", "markdown")
-    assert code == 0
-    assert "| cancer-b | knn, k = 30 | s2gnn | released | epsilon=0.5 | 91.00 ± 1.00 | 93.39 ± 0.41 |" in out
-    code, out, _ = s2gnn("study", "show", records, "--format", "json")
-    assert [summary["data"] for summary in json.loads(out)] == ["cancer-b", "digits"]
-    code, out, _ = s2gnn("study", "show", records)
-    assert (code, "runs.jsonl" in out) == (0, True)
-    records.write_text("")
-    code, _, err = s2gnn("study", "show", records)
-    assert (code, "runs.jsonl has no records" in err) == (2, True)
-
-
-def test_tables_are_written_into_a_document(records, s2gnn):
-    folder = records.parent
-    page = folder / "page.md"
-    page.write_text("<!-- record: runs.jsonl -->\n<!-- end -->\n<!-- record: bench-graphs.json -->\n<!-- end -->\n")
-    code, _, err = s2gnn("study", "document", page, "--results", folder)
-    assert code == 0, err
-    assert "| digits | knn, k = 30 | mlp | fair |" in page.read_text()
-    assert f"No record yet: run `s2gnn bench graphs --record {folder.name}`" in page.read_text()
-    (folder / "bench-graphs.json").write_text("{")
-    code, _, err = s2gnn("study", "document", page, "--results", folder)
-    assert (code, "bench-graphs.json is damaged" in err) == (2, True)
-    page.write_bytes(b"\xff\xfe\x00")
-    code, _, err = s2gnn("study", "document", page, "--results", folder)
-    assert (code, "page.md is not text" in err) == (2, True)
-
-
-def test_a_search_is_a_table_then_json_without_training_again(s2gnn, tmp_path):
-    path = tmp_path / "new" / "search.db"
-    arguments = ["study", "search", "--data", "digits", "--model", "mlp", "--sampler", "random", "--storage", path]
-    arguments += ["--trials", 3, "--seeds", 2, "--patience", 1]
-    code, out, err = s2gnn(*arguments)
-    assert code == 0, err
-    row = next(line for line in out.splitlines() if "3 of 3" in line)
-    assert row.split()[3:7] == ["3", "0", "0", "0"]
-    assert f"optuna-dashboard sqlite:///{path}" in out
-    assert "digits knn mlp fair: 0 running, best" in err
-    assert "Warning" not in err
-    assert "A new study created" not in err
-    code, again, _ = s2gnn(*arguments, "--json")
-    content = json.loads(again)
-    assert (content["complete"], content["failed"], content["finished"], content["trials"]) == (3, 0, 3, 3)
-    assert content["study"].startswith("digits knn mlp fair random ")
-    best = {"lr": content["best"]["lr"], "weight_decay": content["best"]["weight_decay"], **content["best"]["model"]}
-    assert best in [draw_values(search_space("mlp"), 0, index) for index in range(3)]
-    assert f"--set lr={best['lr']} " in out
-    assert f"{100 * content['score']:.2f}" in row
-
-
-def test_a_search_without_time_or_interrupted_says_how_to_resume(s2gnn, tmp_path, monkeypatch):
-    arguments = ("study", "search", "--data", "digits", "--storage", tmp_path / "search.db", "--trials", 4)
-    code, out, err = s2gnn(*arguments, "--minutes", 0)
-    assert (code, "0 of 4" in out) == (0, True)
-    assert "0 of 4 trials finished; rerun the command to resume" in err
-    monkeypatch.setattr("s2gnn.experiments.search.load_task", interrupt)
-    code, out, err = s2gnn(*arguments)
-    assert (code, out) == (130, "")
-    assert "0 of 4 trials finished; rerun the command to resume" in err
-    assert "Traceback" not in err
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (["--data", "mnist"], "there is no data set 'mnist'"),
-        (["--model", "mpl"], "there is no model 'mpl'"),
-        (["--protocol", "strict"], "there is no protocol 'strict'"),
-        (["--sampler", "grid"], "Invalid value for '--sampler'"),
-        (["--seeds", "6"], "Invalid value for '--seeds'"),
-        (["--trials", "0"], "Invalid value for '--trials'"),
-        (["--storage", "search.csv"], "search.csv does not end in .db"),
-        (["--storage", "ftp://me:secret@host/x"], "the storage ftp://me:***@host/x cannot be opened"),
-        (["--storage", "ftp://host/x?user=me&password=secret"], "ftp://host/x?user=me&password=*** cannot be opened"),
-    ],
-)
-def test_an_unusable_search_is_one_sentence_and_exit_code_2(s2gnn, tmp_path, changes, message):
-    arguments = {"--data": "digits", "--model": "mlp", "--storage": tmp_path / "search.db"}
-    code, _, err = s2gnn("study", "search", *words({**arguments, **dict([changes])}))
-    assert code == 2
-    assert message in err
-    assert "Traceback" not in err
-    assert "secret" not in err
-
-
-@pytest.mark.parametrize("study", ["alpha", "links", "graph-classification-ten-fold"])
-def test_a_study_without_a_search_has_no_runs_after_one(s2gnn, study):
-    code, _, err = s2gnn("study", "show", study, "--budget", "full", "--results", ROOT / "results")
-    assert code == 2
-    assert f"s2gnn: {study} " in err
-    assert "so it has no runs of a budget with a search: choose from smoke, quick, long" in err
-
-
-def documented_searches():
-    """The architecture searches of docs/hyperparameters.md, as words after `s2gnn`."""
-    lines = (ROOT / "docs" / "hyperparameters.md").read_text(encoding="utf-8").splitlines()
-    return [shlex.split(line, comments=True)[1:] for line in lines if "--model s2gnn+" in line]
-
-
-@pytest.mark.parametrize("number", [0, 1], ids=["graphs", "links"])
-def test_the_documented_architecture_searches_run_with_a_tiny_budget(s2gnn, tmp_path, data_folder, number):
-    command = documented_searches()[number]
-    command[command.index("--trials") + 1] = "2"
-    command[command.index("--storage") + 1] = str(tmp_path / "search.db")
-    code, out, err = s2gnn(*command, "--seeds", 1, "--patience", 2)
-    assert code == 0, err
-    assert "2 of 2" in out
-    assert "best: --set " in out

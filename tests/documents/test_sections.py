@@ -2,7 +2,7 @@
 
 import pytest
 
-from s2gnn.cli.study import render_section
+from s2gnn.cli.study_show import render_section
 from s2gnn.render import fill_sections
 from tests.documents.pages import PAGES, ROOT, title
 

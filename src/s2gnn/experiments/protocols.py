@@ -169,8 +169,7 @@ BUDGETS: Mapping[str, Budget] = MappingProxyType(
             Budget("long", "50 seeds, the study's hyperparameters, all 500 epochs", seeds=50),
             Budget(
                 "standard",
-                "10 seeds after a search: 20 configurations for 60 epochs, the best 7 with early stopping, the best 3 "
-                "with 3 validation seeds",
+                "10 seeds after a search of 20 configurations by successive halving",
                 seeds=10,
                 patience=100,
                 rungs=(Rung(20, 1, epochs=60), Rung(7, 1), Rung(3, 3)),
