@@ -116,6 +116,9 @@ def fit(
     encoded = encode_table(data, label, features=names(features), task=task, identifier=identifier)
     if predictions is not None:
         check_names_free(data, label, encoded.task)
+    if k is not None and k >= data.n_rows:
+        most = data.n_rows - 1
+        raise InputError(f"--k is {k}, but {data.n_rows} rows have at most {most} neighbours each: give at most {most}")
     given = None if edges is None else read_edges(edges, data, identifier)
     parameters = {name: value for name, value in {"graph": graph, "k": k}.items() if value is not None}
     if not as_json:
