@@ -8,7 +8,8 @@ import pytest
 
 from s2gnn.labelling.labels import LabelledCopy
 from s2gnn.labelling.server import LabellingServer
-from s2gnn.labelling.session import Session, Settings
+from s2gnn.labelling.session import Session
+from s2gnn.labelling.settings import Settings
 
 QUICK = (("network", "s2gnn"), ("n_networks", 1), ("max_epochs", 5), ("hidden_channels", 4))
 

@@ -8,7 +8,8 @@ import pytest
 
 from s2gnn import InputError
 from s2gnn.labelling.labels import LabelledCopy
-from s2gnn.labelling.session import Session, Settings, only_session
+from s2gnn.labelling.session import Session, only_session
+from s2gnn.labelling.settings import Settings
 from s2gnn.tables import read_table
 from tests.labelling.conftest import QUICK, write_blobs
 
@@ -118,7 +119,8 @@ ANSWERS = """
 import os, signal, sys
 from pathlib import Path
 from s2gnn.labelling.labels import LabelledCopy
-from s2gnn.labelling.session import Session, Settings, only_session
+from s2gnn.labelling.session import Session, only_session
+from s2gnn.labelling.settings import Settings
 copy = LabelledCopy.open(Path(sys.argv[1]), "kind")
 with only_session(copy.path):
     session = Session(copy, Settings(classes=("a", "b")))

@@ -14,7 +14,8 @@ from s2gnn.errors import InputError
 from s2gnn.labelling import Strategy
 from s2gnn.labelling.labels import LabelledCopy
 from s2gnn.labelling.server import LabellingServer
-from s2gnn.labelling.session import Session, Settings, only_session
+from s2gnn.labelling.session import Session, only_session
+from s2gnn.labelling.settings import Settings
 from s2gnn.ranges import COUNT
 
 app = typer.Typer()

@@ -62,12 +62,13 @@ class LabelledCopy:
         before = self.labels[row]
         self.labels[row] = label
         try:
-            self._write()
+            self.write()
         except OSError:
             self.labels[row] = before
             raise
 
-    def _write(self) -> None:
+    def write(self) -> None:
+        """Write the copy."""
         frame = self.table.to_frame()
         frame[self.label] = self.labels
         # Numbers with a decimal comma are only read from files with semicolons.

@@ -119,7 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _get(self, path: str) -> tuple[str, bytes]:
         session = self.server.session
         if path == "":
-            return HTML, labelling_page(session.copy.label, session.table.source).encode()
+            return HTML, labelling_page(session.copy.label, session.copy.table.source).encode()
         if path == "state":
             return JSON, self._state()
         kind, _, row = path.partition("/")
@@ -142,6 +142,8 @@ class _Handler(BaseHTTPRequestHandler):
         row, text = given.get("row"), given.get("class")
         if path == "undo":
             session.undo()
+        elif path == "show-skipped":
+            session.show_skipped()
         elif path == "skip" and type(row) is int:
             session.skip(row)
         elif path == "answer" and type(row) is int and isinstance(text, str):
@@ -179,11 +181,10 @@ def image_path(session: Session, row: int) -> Path:
     Raises:
         InputError: if the row has none, or it lies elsewhere, also behind a symlink, or is not an image file.
     """
-    column = session.settings.image
-    if column is None or not 0 <= row < session.table.n_rows:
+    value = session.view.image(row) if row < session.copy.table.n_rows else ""
+    if not value:
         raise InputError("this row has no image")
-    value = session.value(column, row)
-    folder = Path(session.table.source).resolve().parent
+    folder = Path(session.copy.table.source).resolve().parent
     try:
         path = (folder / value).resolve(strict=True)
     except (OSError, ValueError, RuntimeError) as error:

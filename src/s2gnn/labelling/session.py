@@ -1,13 +1,12 @@
-"""A labelling session: the row to show, answers, and the model that is trained again in the background."""
+"""A labelling session: the row to show, the answers, and the model that is trained again in the background."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,63 +17,18 @@ from numpy.typing import NDArray
 from s2gnn.errors import InputError
 from s2gnn.estimator import S2GNNClassifier
 from s2gnn.graphs import knn_graph
+from s2gnn.labelling.history import History
 from s2gnn.labelling.labels import LabelledCopy
-from s2gnn.labelling.strategies import Known, Strategy, suggest, suggest_rows
-from s2gnn.tables import Table, TableEncoder, choose_columns
-from s2gnn.tables.columns import Columns
+from s2gnn.labelling.rounds import Round, Trainer, hardly_changed
+from s2gnn.labelling.settings import Settings
+from s2gnn.labelling.strategies import Known, suggest, suggest_rows
+from s2gnn.labelling.view import View
+from s2gnn.tables import TableEncoder, choose_columns
+from s2gnn.tables.table import MISSING
 
 QUEUE = 50  # suggestions made at once, so that nobody waits for the model
 NEIGHBOURS = 10
-CERTAIN = 0.8  # the probability below which a prediction counts as uncertain
-STABLE_ROUNDS = 3
-STABLE_SHARE = 0.01
 LONGEST_CLASS = 200
-# The classifier that suggests rows at once.
-QUICK: Mapping[str, Any] = {"network": "s2gnn", "n_networks": 1, "validation_fraction": None}
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to label a table.
-
-    Attributes:
-        identifier: the column that names the rows.
-        image: the column with the path of an image for each row.
-        text: the column with a text for each row.
-        features: the columns to learn from; by default all that distinguish rows.
-        classes: to choose from, in addition to those of the labels.
-        strategy: which rows to show first.
-        batch: number of answers after which the model is trained again.
-        seed: of the model.
-        parameters: further ones of `S2GNNClassifier`.
-    """
-
-    identifier: str | None = None
-    image: str | None = None
-    text: str | None = None
-    features: Sequence[str] | None = None
-    classes: Sequence[str] = ()
-    strategy: Strategy = "auto"
-    batch: int = 5
-    seed: int = 0
-    parameters: tuple[tuple[str, Any], ...] = ()
-
-
-@dataclass(frozen=True)
-class Round:
-    """A model of the labels at one time, and what it suggests.
-
-    Attributes:
-        estimator: `None` before there are labels of two classes.
-        queue: rows to label, most useful first.
-        seconds: from the start of training to new suggestions.
-        stable: number of rounds in a row in which hardly any prediction has changed.
-    """
-
-    estimator: S2GNNClassifier | None
-    queue: NDArray[np.int64]
-    seconds: float = 0.0
-    stable: int = 0
 
 
 class Session:
@@ -86,99 +40,34 @@ class Session:
     """
 
     def __init__(self, copy: LabelledCopy, settings: Settings) -> None:
-        self.copy, self.settings = copy, settings
-        self.table: Table = copy.table
-        self.columns = _feature_columns(copy, settings)
-        self.features = TableEncoder.fit(self.table, self.columns).transform(self.table)  # (N, M)
-        self.graph = knn_graph(self.features, min(NEIGHBOURS, self.table.n_rows - 1))
-        self.classes = list(dict.fromkeys([*settings.classes, *sorted(set(copy.labels) - {""})]))
-        self._answers: list[tuple[int, str]] = []  # (row, label before), for undo
-        self._skipped: set[int] = set()
+        self.copy, self.settings, self.view = copy, settings, View(copy, settings)
+        self.history = History.read(copy)
+        self.history.classes = list(
+            dict.fromkeys([*self.history.classes, *settings.classes, *sorted(set(copy.labels) - {""})])
+        )
+        self.features = _features(copy, settings)  # (N, M)
+        self.graph = knn_graph(self.features, min(NEIGHBOURS, len(self.features) - 1))
+        self._trainer = Trainer(self.features, {"random_state": settings.seed, **dict(settings.parameters)})
         self._lock = threading.RLock()
-        self._wanted = threading.Event()
-        self._ended = False
-        self._training = False
-        self._since_round = 0
+        self._wanted = threading.Event()  # a round of training for the latest labels
+        self._wanted_since, self._since_round = 0.0, 0  # the time, and the number of answers
+        self._suggesting = self._ended = False
         self._problem: str | None = None
-        self.round = Round(None, self._queue(None))
+        self.round = Round(None, self._queue(None), self.features)
 
-    def train(self) -> None:
-        """Train on the labels so far, and suggest rows; the session answers meanwhile.
+    @property
+    def classes(self) -> list[str]:
+        """To choose from."""
+        return self.history.classes
 
-        A single network suggests rows within a second. The whole classifier, which takes several, follows: it makes the
-        predictions and the estimates that are shown, and its suggestions replace the first ones.
-        """
-        start = time.perf_counter()
-        with self._lock:
-            labels, before = self.copy.labels.copy(), self.round
-            self._since_round = 0
-        if len(set(labels) - {""}) < 2:
-            with self._lock:
-                self.round = Round(None, self._queue(None))
-            return
-        y = np.array([name or None for name in labels], dtype=object)
-        quick = self._queue(self._classifier(**QUICK).fit(self.features, y))
-        with self._lock:
-            self.round = replace(self.round, queue=quick, seconds=time.perf_counter() - start)
-        estimator = self._classifier().fit(self.features, y)
-        queue = self._queue(estimator)
-        stable = before.stable + 1 if _hardly_changed(before.estimator, estimator) else 0
-        with self._lock:
-            self.round = replace(self.round, estimator=estimator, queue=queue, stable=stable)
-
-    def _classifier(self, **parameters: Any) -> S2GNNClassifier:
-        given = {"random_state": self.settings.seed, **parameters, **dict(self.settings.parameters)}
-        return S2GNNClassifier(scale=False, **given)
-
-    @contextmanager
-    def training_in_background(self) -> Iterator[None]:
-        """Train in a thread inside the block: at its start and after every batch of answers."""
-        thread = threading.Thread(target=self._train_when_wanted, name="training", daemon=True)
-        self._wanted.set()
-        thread.start()
-        try:
-            yield
-        finally:
-            self._ended = True
-            self._wanted.set()
-            thread.join()
-
-    def _train_when_wanted(self) -> None:
-        while True:
-            self._wanted.wait()
-            self._wanted.clear()
-            if self._ended:
-                return
-            self._training = True
-            try:
-                self.train()
-                self._problem = None
-            except (ValueError, ArithmeticError, RuntimeError, MemoryError) as error:  # labelling continues without it
-                self._problem = f"The model could not be trained: {error}"
-            finally:
-                self._training = False
-
-    def suggestions(self, n: int) -> list[dict[str, Any]]:
-        """The next `n` rows to label: number, counted from 1, identifier and the likeliest classes."""
-        rows = (self._row(row, self.round.estimator) for row in self._queue(self.round.estimator, n).tolist())
-        return [{"number": row["number"] + 1, "id": row["id"], "prediction": row["prediction"]} for row in rows]
-
-    def _queue(self, estimator: S2GNNClassifier | None, n: int = QUEUE) -> NDArray[np.int64]:
-        with self._lock:
-            labelled = np.flatnonzero(self.copy.labels != "")
-            without = np.array(sorted({*self._skipped, *labelled.tolist()}), dtype=np.int64)
-        settings = self.settings
-        if estimator is None:
-            known = Known(self.graph, labelled)
-            return suggest_rows(known, n, strategy=settings.strategy, without=without, seed=settings.seed)
-        return suggest(estimator, n, strategy=settings.strategy, without=without, seed=settings.seed)
+    # Answers
 
     def next_row(self) -> int | None:
         """The row to label now; `None` if all are labelled or skipped."""
         with self._lock:
             for _ in range(2):
                 for row in self.round.queue.tolist():
-                    if self.copy.labels[row] == "" and row not in self._skipped:
+                    if self.copy.labels[row] == "" and self.history.answers.get(row) != "skip":
                         return int(row)
                 self.round = replace(self.round, queue=self._queue(self.round.estimator))
             return None
@@ -194,29 +83,36 @@ class Session:
             self._check_open(row)
             if label not in self.classes:
                 raise InputError(f"there is no class {label!r}: choose one of {', '.join(self.classes) or 'none yet'}")
-            self.copy.set(row, label)
-            self._answers.append((row, ""))
+            self.history.add(row, "label")
+            try:
+                self.copy.set(row, label)
+            except OSError:
+                del self.history.answers[row]  # as a reader of the file does, which finds no label
+                raise
             self._count_answer()
 
     def skip(self, row: int) -> None:
-        """Do not show a row again in this session."""
+        """Do not show a row again until `show_skipped`."""
         with self._lock:
             self._check_open(row)
-            self._skipped.add(row)
-            self._answers.append((row, "skipped"))
+            self.history.add(row, "skip")
+
+    def show_skipped(self) -> None:
+        """Show skipped rows again."""
+        with self._lock:
+            self.history.remove(*self.history.skipped)
+            self.round = replace(self.round, queue=self._queue(self.round.estimator))
 
     def undo(self) -> int | None:
-        """Take back the last answer or skip of this session, and show its row again; `None` if there is none."""
+        """Take back the last answer or skip, and show its row again; `None` if there is none."""
         with self._lock:
-            if not self._answers:
+            if not self.history.answers:
                 return None
-            row, kind = self._answers[-1]
-            if kind == "skipped":
-                self._skipped.discard(row)
-            else:
+            row, kind = next(reversed(self.history.answers.items()))
+            if kind == "label":
                 self.copy.set(row, "")
                 self._count_answer()
-            self._answers.pop()
+            self.history.remove(row)
             queue = self.round.queue
             self.round = replace(self.round, queue=np.concatenate([[row], queue[queue != row]]))
             return row
@@ -226,15 +122,15 @@ class Session:
         name = " ".join(name.split())
         if not name or len(name) > LONGEST_CLASS:
             raise InputError(f"a class needs a name of 1 to {LONGEST_CLASS} characters")
-        if name in ("NA", "N/A", "NaN", "nan", "NULL", "null", "?"):
+        if name in MISSING:
             raise InputError(f"{name!r} marks a missing value in tables: choose another name")
         with self._lock:
             if name not in self.classes:
-                self.classes.append(name)
+                self.history.add_class(name)
 
     def _check_open(self, row: int) -> None:
-        if not 0 <= row < self.table.n_rows:
-            raise InputError(f"there is no row {row + 1}: the table has {self.table.n_rows:,}")
+        if not 0 <= row < self.copy.table.n_rows:
+            raise InputError(f"there is no row {row + 1}: the table has {self.copy.table.n_rows:,}")
         if self.copy.labels[row] != "":
             raise InputError(f"row {row + 1} is already labelled {self.copy.labels[row]!r}, perhaps in another window")
 
@@ -242,114 +138,129 @@ class Session:
         self._since_round += 1
         two_classes = len(set(self.copy.labels) - {""}) >= 2
         if two_classes and (self._since_round >= self.settings.batch or self.round.estimator is None):
+            self._ask_for_round()
+
+    # Training
+
+    def _ask_for_round(self) -> None:
+        if not self._wanted.is_set():
+            self._wanted_since = time.perf_counter()
             self._wanted.set()
+
+    def train(self) -> None:
+        """Train on the labels so far, suggest rows and estimate the accuracy."""
+        self._ask_for_round()
+        while self._train_step():
+            pass
+
+    @contextmanager
+    def training_in_background(self) -> Iterator[None]:
+        """Train in a thread inside the block: at its start and after every batch of answers."""
+        thread = threading.Thread(target=self._train_when_wanted, name="training", daemon=True)
+        self._ask_for_round()
+        thread.start()
+        try:
+            yield
+        finally:
+            self._ended = True
+            self._wanted.set()
+            thread.join()
+
+    def _train_when_wanted(self) -> None:
+        while not self._ended:
+            try:
+                if not self._train_step():
+                    self._wanted.wait()
+            except (ValueError, ArithmeticError, RuntimeError, MemoryError) as error:  # labelling continues without it
+                self._problem = f"The model could not be trained: {error}"
+                self._wanted.wait()
+
+    def _train_step(self) -> bool:
+        """Suggest rows for new labels, or else predict one fold of hidden labels; `False` if neither is left to do.
+
+        So new suggestions wait for at most one fold.
+        """
+        if self._wanted.is_set():
+            self._suggest()
+        elif self._trainer.is_done:
+            return False
+        elif self._trainer.hide_fold():
+            self._publish(self.round)
+        return True
+
+    def _suggest(self) -> None:
+        """Train on the labels so far, and suggest rows."""
+        with self._lock:
+            self._wanted.clear()
+            labels, before, since = self.copy.labels.copy(), self.round, self._wanted_since
+            self._since_round, self._suggesting = 0, True
+        try:
+            self._trainer.fit(labels)
+            estimator = self._trainer.estimator
+            if estimator is None:
+                self._publish(Round(None, before.queue, self.features))
+            else:
+                positions = estimator.members_.graph_columns(estimator.features_)
+                stable = before.stable + 1 if hardly_changed(before.estimator, estimator) else 0
+                self._publish(Round(estimator, before.queue, positions, stable), since)
+            self._problem = None
+        finally:
+            self._suggesting = False
+
+    def _publish(self, round_: Round, since: float | None = None) -> None:
+        """Make suggestions with the model of a round, which was asked for at the time `since` if it is new."""
+        queue = self._queue(round_.estimator)
+        seconds = round_.seconds if since is None else time.perf_counter() - since
+        with self._lock:
+            self.round = replace(round_, queue=queue, seconds=seconds)
+
+    def suggestions(self, n: int) -> list[dict[str, Any]]:
+        """The next `n` rows to label: number, counted from 1, identifier and the likeliest classes."""
+        rows = self._queue(self.round.estimator, n).tolist()
+        return [
+            {**self.view.name(row), "number": row + 1, "prediction": self.view.prediction(row, self.round)}
+            for row in rows
+        ]
+
+    def _queue(self, estimator: S2GNNClassifier | None, n: int = QUEUE) -> NDArray[np.int64]:
+        with self._lock:
+            labelled = np.flatnonzero(self.copy.labels != "")
+            without = np.array(sorted({*self.history.answers, *labelled.tolist()}), dtype=np.int64)
+        settings = self.settings
+        if estimator is None:
+            known = Known(self.graph, labelled)
+            return suggest_rows(known, n, strategy=settings.strategy, without=without, seed=settings.seed)
+        return suggest(estimator, n, strategy=settings.strategy, without=without, seed=settings.seed)
+
+    # The page
 
     def state(self, looked_at: int | None = None) -> dict[str, Any]:
         """What the page shows, as JSON has it; the row stays the one that is `looked_at` while it is open."""
         with self._lock:
-            row, round_ = self.next_row(), self.round
-            if looked_at is not None and 0 <= looked_at < self.table.n_rows and self.copy.labels[looked_at] == "":
+            row, round_, labels = self.next_row(), self.round, self.copy.labels
+            if looked_at is not None and 0 <= looked_at < len(labels) and labels[looked_at] == "":
                 row = looked_at
             return {
                 "classes": list(self.classes),
-                "row": None if row is None else self._row(row, round_.estimator),
-                "panel": self._panel(round_),
-                "can_undo": bool(self._answers),
-                "training": self._training or self._wanted.is_set(),
+                "row": None if row is None else self.view.row(row, round_),
+                "panel": self.view.panel(self.classes, len(self.history.skipped), round_),
+                "can_undo": bool(self.history.answers),
+                "training": self._activity(),
                 "problem": self._problem,
             }
 
-    def _row(self, row: int, estimator: S2GNNClassifier | None) -> dict[str, Any]:
-        settings, shown = self.settings, {}
-        special = (self.copy.label, settings.identifier, settings.image, settings.text)
-        for name in self.table.columns:
-            if name not in special:
-                shown[name] = self.value(name, row)
-        prediction = None
-        if estimator is not None:
-            p = estimator.label_distributions_[row]
-            best = np.argsort(-p, kind="stable")[:3]
-            prediction = [{"class": str(estimator.classes_[c]), "probability": float(p[c])} for c in best]
-        return {
-            "number": row,
-            "id": None if settings.identifier is None else self.value(settings.identifier, row),
-            "columns": list(shown.items()),
-            "image": settings.image is not None and self.value(settings.image, row) != "",
-            "text": None if settings.text is None else self.value(settings.text, row),
-            "prediction": prediction,
-            "neighbours": self._labelled_neighbours(row),
-        }
-
-    def value(self, name: str, row: int) -> str:
-        """A value of the table as text; "" for a missing number."""
-        value = self.table.column(name)[row]
-        return str(value) if isinstance(value, str) else "" if np.isnan(value) else f"{value:g}"
-
-    def _labelled_neighbours(self, row: int, n: int = 3) -> list[dict[str, Any]]:
-        """The labelled rows with the smallest distances to `row`."""
-        labelled = np.flatnonzero(self.copy.labels != "")
-        distances = np.linalg.norm(self.features[labelled] - self.features[row], axis=1)
-        nearest = labelled[np.argsort(distances, kind="stable")[:n]]
-        name = self.settings.identifier
-        return [
-            {
-                "number": int(other),
-                "id": None if name is None else self.value(name, other),
-                "class": str(self.copy.labels[other]),
-                "image": self.settings.image is not None and self.value(self.settings.image, other) != "",
-            }
-            for other in nearest
-        ]
-
-    def _panel(self, round_: Round) -> dict[str, Any]:
-        counts = Counter(self.copy.labels.tolist())
-        labelled = self.table.n_rows - counts.pop("", 0)
-        panel: dict[str, Any] = {
-            "rows": self.table.n_rows,
-            "labelled": labelled,
-            "skipped": len(self._skipped),
-            "counts": {name: counts.get(name, 0) for name in self.classes},
-            "accuracy": None,
-            "uncertain": None,
-            "file": self.copy.path.name,
-            "seconds": round_.seconds,
-            "advice": "The first model is being trained.",
-        }
-        if round_.estimator is None:
-            if len(counts) < 2:
-                panel["advice"] = "Label rows of at least two classes to train a first model."
-            return panel
-        if round_.estimator.evaluation_ is not None:
-            score = round_.estimator.evaluation_.scores[0]
-            panel["accuracy"] = {"value": score.value, "half_width": score.half_width, "rows": score.rows}
-        open_rows = self.copy.labels == ""
-        uncertain = int(np.sum(round_.estimator.label_distributions_[open_rows].max(axis=1) < CERTAIN))
-        panel["uncertain"] = uncertain
-        panel["advice"] = _advice(round_.stable, uncertain, int(open_rows.sum()))
-        return panel
+    def _activity(self) -> str | None:
+        """What is computed in the background: "suggestions", then "accuracy"."""
+        if self._wanted.is_set() or self._suggesting:
+            return "suggestions"
+        return None if self._trainer.is_done or self._problem else "accuracy"
 
 
-def _feature_columns(copy: LabelledCopy, settings: Settings) -> Columns:
+def _features(copy: LabelledCopy, settings: Settings) -> NDArray[np.float64]:
+    """The columns to learn from as numbers, (N, M)."""
     others = [name for name in (settings.identifier, settings.image, settings.text) if name is not None]
-    return choose_columns(copy.table, settings.features, label=copy.label, without=list(dict.fromkeys(others)))
-
-
-def _hardly_changed(before: S2GNNClassifier | None, after: S2GNNClassifier) -> bool:
-    return before is not None and bool(np.mean(before.transduction_ != after.transduction_) <= STABLE_SHARE)
-
-
-def _advice(stable: int, uncertain: int, open_rows: int) -> str:
-    """When to stop: once predictions no longer change."""
-    if open_rows == 0:
-        return "Every row is labelled."
-    if stable >= STABLE_ROUNDS:
-        return (
-            f"You may stop: in each of the last {stable} rounds at most 1 % of the predictions changed, so that "
-            "further labels are unlikely to change many."
-        )
-    if uncertain == 0:
-        return "You may stop soon: no prediction is uncertain. Continue until predictions stop changing."
-    return f"Continue: predictions still change, or have been stable for fewer than {STABLE_ROUNDS} rounds."
+    columns = choose_columns(copy.table, settings.features, label=copy.label, without=list(dict.fromkeys(others)))
+    return TableEncoder.fit(copy.table, columns).transform(copy.table)
 
 
 @contextmanager
