@@ -58,6 +58,10 @@ class LabelsWarning(UserWarning):
     """Labels may have been meant differently from how they are read."""
 
 
+class IdentifiersWarning(UserWarning):
+    """Several rows of a table have the same identifier."""
+
+
 class TornFileWarning(UserWarning):
     """A file can be read, but part of it seems to be missing."""
 

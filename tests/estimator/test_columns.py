@@ -153,3 +153,23 @@ def test_missing_values_of_sparse_matrices_are_refused(labels):
     X.data[0] = np.nan
     with pytest.raises(InputError, match="is nan, but features are finite numbers"):
         S2GNNClassifier(**QUICK).fit(X, labels)
+
+
+def test_frames_of_polars_are_those_of_pandas(frame, labels):
+    polars = pytest.importorskip("polars")
+    of_pandas = frame.drop(columns="code")  # categories of numbers, which polars does not have
+    columns = {name: [None if pd.isna(value) else value for value in values] for name, values in of_pandas.items()}
+    of_polars = polars.DataFrame(columns).with_columns(polars.col("colour").cast(polars.Categorical))
+    expected, found = (S2GNNClassifier(**QUICK).fit(X, labels) for X in (of_pandas, of_polars))
+    np.testing.assert_array_equal(found.label_distributions_, expected.label_distributions_)
+    np.testing.assert_array_equal(expected.predict(of_polars), expected.transduction_)
+    numbers = S2GNNClassifier(**QUICK).fit(polars.DataFrame({"a": np.arange(60.0), "b": [None, 2] * 30}), labels)
+    assert numbers.feature_names_in_.tolist() == ["a", "b"]
+
+
+def test_names_with_a_zero_byte_are_refused(labels):
+    """NumPy drops it from the end of stored text, so that the names of a saved model would differ."""
+    numbers = pd.DataFrame({"a\0": np.arange(60.0)})
+    for frame in (numbers, numbers.assign(kind="b")):
+        with pytest.raises(InputError, match=r"the name 'a\\x00' of a column of X has a zero byte: rename the column"):
+            S2GNNClassifier(**QUICK).fit(frame, labels)

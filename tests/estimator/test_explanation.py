@@ -7,6 +7,7 @@ from scipy.stats import spearmanr
 from sklearn.datasets import load_wine
 
 from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor
+from s2gnn.errors import IdentifiersWarning
 from s2gnn.estimator import TableModel, explanation, load_estimator, members, save_estimator
 from s2gnn.estimator.known_labels import KnownLabels
 from s2gnn.tables import encode_table
@@ -139,5 +140,11 @@ def test_columns_and_identifiers_of_tables():
     effects = pd.concat([first, *others]).query("kind == 'column'").groupby("name")["value"]
     assert effects.agg(lambda values: values.abs().mean()).idxmax() == "length"
     assert set(first["name"][first["kind"] == "labelled row"]) <= set("patient " + frame["patient"][::4])
+    with pytest.warns(IdentifiersWarning, match="'P7' in rows 1 and 2"):
+        visits = pd.concat(model.explain(frame[7:9].assign(patient="P7"), most=1))
+    assert list(visits)[:2] == ["patient", "row"]
+    assert set(zip(visits["patient"], visits["row"], strict=True)) == {("P7", 1), ("P7", 2)}
+    kinds = TableModel.fit(encode_table(frame.rename(columns={"patient": "name"}), "kind", identifier="name"), **QUICK)
+    assert next(kinds.explain(frame.rename(columns={"patient": "name"}))).columns[0] == "identifier"
     unnamed = next(model.explain(frame.drop(columns="patient")))
     assert unnamed["row"][0] == 1

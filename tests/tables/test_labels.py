@@ -91,7 +91,8 @@ def test_unusable_labels(read, values, message):
         (np.array(["b", pd.NA, "a", None], dtype=object), ["a", "b"], [1, -1, 0, -1]),
         (pd.Series(["b", pd.NA, "a"], dtype="string"), ["a", "b"], [1, -1, 0]),
         (pd.Series([7, pd.NA, 5, -1], dtype="Int64").to_numpy(dtype=object), [5, 7], [1, -1, 0, -1]),
-        (["-1", "1", "nan", "None", ""], ["", "-1", "1", "None", "nan"], [1, 2, 4, 3, 0]),
+        (["-1", "1", "nan", "None", "", " \t"], ["-1", "1", "None", "nan"], [0, 1, 3, 2, -1, -1]),
+        (np.array(["b", "", "a"], dtype=np.dtypes.StringDType()), ["a", "b"], [1, -1, 0]),
         (list("abcdefghijklmnopqrstuvwxyz"), list("abcdefghijklmnopqrstuvwxyz"), list(range(26))),
     ],
 )

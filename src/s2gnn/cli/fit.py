@@ -38,11 +38,11 @@ from s2gnn.progress import duration
 from s2gnn.ranges import COUNT, FOLD_COUNT
 from s2gnn.report import write_report
 from s2gnn.tables import EncodedTable, Task, encode_table, read_edges, read_table
+from s2gnn.tables.identifiers import ROW
 
 app = typer.Typer()
 
 CLASSES_SHOWN = 20
-ROW = "row"
 
 
 @app.command()

@@ -22,6 +22,7 @@ from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
 from s2gnn.tables import Identifiers, Table, Task, table_text
 from s2gnn.tables.files import DELIMITERS
+from s2gnn.tables.identifiers import ROW
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -79,14 +80,19 @@ def check_names_free(table: Table, label: str, task: Task) -> None:
 
 
 def with_predictions(table: Table, prediction: pd.DataFrame, identifiers: Identifiers | None = None) -> pd.DataFrame:
-    """The columns of a table, the identifier first, and those of a prediction; probabilities have six decimals."""
+    """The columns of a table, the identifier first, and those of a prediction; probabilities have six decimals.
+
+    Row numbers, from 1, follow an identifier that several rows have.
+    """
     if "probability" in prediction:
         prediction = prediction.assign(probability=prediction["probability"].round(6))
     else:
         prediction = prediction.map(lambda quantity: float(f"{quantity:.{_DIGITS}g}"))
     columns = table.to_frame()
-    if identifiers is not None and identifiers.column in columns:
+    if identifiers is not None:
         columns.insert(0, identifiers.column, columns.pop(identifiers.column))
+        if identifiers.repeated and ROW not in columns:
+            columns.insert(1, ROW, range(1, len(columns) + 1))
     return columns.join(prediction)
 
 

@@ -73,7 +73,7 @@ def predict(
         data, prediction, f"the labelled rows of {table} that equal no training row", ~loaded.equal_to_training(data)
     )
     n_seen = sum(score.rows for score in scores[:1]) - sum(score.rows for score in others[:1])
-    write_frame(with_predictions(data, prediction, loaded.identifiers), out)
+    write_frame(with_predictions(data, prediction, loaded.identifiers_of(data)), out)
     if explain is not None:
         write_frame(pd.concat(loaded.explain(data)), explain)
     seconds, peak = time.perf_counter() - start, measured_peak()

@@ -13,7 +13,7 @@ from s2gnn.errors import InputError
 from s2gnn.graphs.features import checked_features
 from s2gnn.tables import Table, TableEncoder, choose_columns
 from s2gnn.tables.scaling import filled, medians
-from s2gnn.tables.table import holds_numbers
+from s2gnn.tables.table import as_pandas, check_storable, holds_numbers
 
 
 class ColumnEncoding:
@@ -30,7 +30,10 @@ class ColumnEncoding:
 
     def _numbers(self, X: Any, *, reset: bool) -> Any:
         """`X` as a float64 array or CSR matrix (N, M), checked by scikit-learn's rules; `fit` resets the columns."""
+        X = as_pandas(X)
         if reset:
+            if isinstance(X, pd.DataFrame):
+                check_storable([str(name) for name in X.columns], "X")
             self.encoder_, self.medians_ = self._encoder_for(X), None
         if self.encoder_ is not None:
             return self._encoded(X, self.encoder_, reset=reset)

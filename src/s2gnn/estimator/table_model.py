@@ -21,10 +21,12 @@ from s2gnn.estimator.regressor import S2GNNRegressor
 from s2gnn.estimator.training_graph import graph_kind
 from s2gnn.graphs import Graph
 from s2gnn.tables import EncodedTable, Identifiers, Table, TableEncoder, Task, row_name
+from s2gnn.tables.identifiers import ROW
 from s2gnn.tables.labels import class_names
 
 EXTRA = "table"
 PROBABILITY = "probability"
+IDENTIFIER = "identifier"  # instead of a name that a column of an explanation has
 NAMES_SHOWN = 20
 
 
@@ -83,31 +85,41 @@ class TableModel:
         """Predict the known labels while they are hidden, see the estimator's `evaluate`."""
         return self.estimator.evaluate(folds, seed=seed)
 
-    def predict(self, data: Table | pd.DataFrame) -> pd.DataFrame:
-        """The prediction for every row of a table: the class and its probability, or the quantity."""
-        table = Table.from_frame(data) if isinstance(data, pd.DataFrame) else data
+    def predict(self, data: Any) -> pd.DataFrame:
+        """The prediction for every row of a table or data frame: the class and its probability, or the quantity."""
+        table = data if isinstance(data, Table) else Table.from_frame(data)
         return self._frame(self.estimator._predicted(table))
 
-    def explain(self, data: Table | pd.DataFrame, *, most: int = 10) -> Iterator[pd.DataFrame]:
+    def explain(self, data: Any, *, most: int = 10) -> Iterator[pd.DataFrame]:
         """Why each row of a table is predicted as it is, a frame for each row, see `Explanation.frame`.
 
-        Rows are named by the column that identified them in training, if the table has it, or else numbered from 1.
+        Rows are named by the column that identified them in training, if the table has it. They are numbered from 1
+        if it has not, or if several rows have the same name.
 
         Args:
-            data: a table.
+            data: a table or data frame.
             most: number of labelled rows and of columns listed for each row.
         """
-        table = Table.from_frame(data) if isinstance(data, pd.DataFrame) else data
-        features, column, own = self.encoder.transform(table), "row", list[Any](range(1, table.n_rows + 1))
-        if self.identifiers is not None and self.identifiers.column in table.columns:
-            column, own = self.identifiers.column, table.column(self.identifiers.column).tolist()
+        table = data if isinstance(data, Table) else Table.from_frame(data)
+        named, columns = self.identifiers_of(table), {ROW: list[Any](range(1, table.n_rows + 1))}
+        if named is not None:
+            columns = {named.column: table.column(named.column).tolist()} | (columns if named.repeated else {})
         trained = [row_name(self.identifiers, row) for row in range(len(self.estimator.seen_rows_.groups))]
-        explained = self.estimator._explained(features, self.encoder.features_of)
-        for found, name in zip(explained, own, strict=True):
+        explained = self.estimator._explained(self.encoder.transform(table), self.encoder.features_of)
+        for place, found in enumerate(explained):
             frame = found.frame(most, trained)
-            frame.insert(0, column, name)
-            frame.insert(1, f"predicted_{self.label}", found.prediction)
-            yield frame
+            first = {IDENTIFIER if name in frame else name: own[place] for name, own in columns.items()}
+            first[f"predicted_{self.label}"] = found.prediction
+            yield pd.concat([pd.DataFrame(first, index=frame.index), frame], axis=1)
+
+    def identifiers_of(self, table: Table) -> Identifiers | None:
+        """What the rows of a table are called: the column that identified those of training, if the table has it.
+
+        A warning names a value that several rows have.
+        """
+        if self.identifiers is None or self.identifiers.column not in table.columns:
+            return None
+        return Identifiers.of(table, self.identifiers.column)
 
     def transduction(self) -> pd.DataFrame:
         """The prediction for every row of the table that the model was fitted on."""

@@ -203,9 +203,11 @@ def row_texts(model: ReportedModel, rows: NDArray[np.int64]) -> list[str]:
 
 
 def _heading(model: ReportedModel, row: int) -> str:
-    """The name of a row with a capital letter, and its number if that is not its name."""
+    """The name of a row, with a capital letter if it is its number, and its number."""
     name, number = model.row_name(row), f"row {row + 1:,}"
-    return number.capitalize() if name == number else f"{name} ({number})"
+    if name == number:
+        return number.capitalize()
+    return name if name.endswith(f"({number})") else f"{name} ({number})"
 
 
 def prediction_text(model: ReportedModel, row: int) -> str:
@@ -261,7 +263,7 @@ def _rows_to_label_table(model: ReportedModel, drawn: NDArray[np.int64]) -> str:
     columns, values = row_values(model, model.rows_to_label)
     rows = []
     for row, line in zip(model.rows_to_label.tolist(), values, strict=True):
-        cell = shortened(model.row_cell(row))
+        cell = model.row_cell(row)
         link = Html(f'<a href="#row-{row + 1}">{escaped(cell)}</a>') if row in drawn else cell
         if model.classes is None:
             rows.append((link, prediction_text(model, row), f"{model.uncertainty[row]:.3g}", *line))

@@ -125,7 +125,7 @@ def explanation_section(
         key = f"{name} matters most"
     table_rows = [
         (
-            shortened(model.row_cell(row)),
+            model.row_cell(row),
             prediction_text(model, row),
             *(_lines(lines) for _, lines in words[row].listed()),
         )

@@ -16,6 +16,7 @@ from s2gnn.labelling.strategies import Known, suggest_rows
 from s2gnn.report.columns import Column, columns_of, quantile_groups, variance_explained
 from s2gnn.report.elements import shortened
 from s2gnn.tables import Identifiers, row_name
+from s2gnn.tables.identifiers import row_value
 
 QUANTILES = 5  # intervals of predicted values that stand in for classes
 ROWS_TO_LABEL = 12
@@ -38,7 +39,7 @@ class ReportedModel:
 
     def row_name(self, row: int) -> str:
         """What a row, counted from 0, is called, such as "patient 1017" or "row 3"."""
-        return shortened(row_name(self.identifiers, row))
+        return row_name(self.identifiers, row, shortened)
 
     @property
     def row_header(self) -> str:
@@ -47,7 +48,7 @@ class ReportedModel:
 
     def row_cell(self, row: int) -> str:
         """The identifier of a row, counted from 0, or else its number, for a table."""
-        value = "" if self.identifiers is None else self.identifiers.values[row]
+        value = row_value(self.identifiers, row, shortened)
         return value or (f"{row + 1:,}" if self.identifiers is None else f"(row {row + 1:,})")
 
     @property

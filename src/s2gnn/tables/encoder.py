@@ -180,7 +180,7 @@ class EncodedTable:
 
 
 def encode_table(
-    data: Table | pd.DataFrame,
+    data: Any,
     label: str,
     *,
     features: Sequence[str] | None = None,
@@ -190,13 +190,13 @@ def encode_table(
     """The features and labels of a table.
 
     Args:
-        data: a table, or a data frame with columns of numbers, text or categories.
+        data: a table, or a data frame of pandas or polars with columns of numbers, text or categories.
         label: the column to predict; rows where it is missing are unlabelled.
         features: the columns to learn from; by default all that distinguish rows, see `choose_columns`.
         task: whether labels are classes or quantities; by default inferred from the labels.
         identifier: the column that names the rows, which is not a feature.
     """
-    table = Table.from_frame(data) if isinstance(data, pd.DataFrame) else data
+    table = data if isinstance(data, Table) else Table.from_frame(data)
     table.column(label)
     task = task or task_of(table, label)
     y: NDArray[Any] = (class_labels if task == "classify" else quantities)(table, label)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,9 +42,11 @@ class Table:
     _numbers: dict[str, NDArray[np.float64] | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame, source: str = "the table") -> Table:
-        """The columns of a data frame; its index is ignored."""
+    def from_frame(cls, frame: Any, source: str = "the table") -> Table:
+        """The columns of a data frame of pandas or polars; its index is ignored."""
+        frame = as_pandas(frame)
         names = [str(name) for name in frame.columns]
+        check_storable(names, source)
         if len(set(names)) < len(names):
             raise InputError(f"{source} has two columns of the same name ({', '.join(names)}): rename one")
         if not names or not len(frame):
@@ -135,6 +138,21 @@ class Table:
                 raise self.value_error(name, row, "empty", f"but a feature must be a number: {advice}")
             columns.append(numbers)
         return np.stack(columns, axis=1)
+
+
+def as_pandas(frame: Any) -> Any:
+    """A data frame of polars as one of pandas, without pyarrow; anything else as it is."""
+    polars = sys.modules.get("polars")
+    if polars is None or not isinstance(frame, polars.DataFrame):
+        return frame
+    return pd.DataFrame({s.name: s.to_numpy() if s.dtype.is_numeric() else s.to_list() for s in frame.get_columns()})
+
+
+def check_storable(names: Sequence[str], source: str) -> None:
+    """Raise if a name of a column has a zero byte, which NumPy drops from the end of stored text."""
+    wrong = next((name for name in names if "\0" in name), None)
+    if wrong is not None:
+        raise InputError(f"the name {wrong!r} of a column of {source} has a zero byte: rename the column")
 
 
 def as_text(values: Any) -> Column:
