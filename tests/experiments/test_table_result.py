@@ -177,9 +177,9 @@ def test_an_ablation_counts_graphs_next_to_the_papers(ablated):
     assert "ablation" not in find_study("table2-knn").json(ablated)
     text = markdown(ablated, "ablation-hadamard")
     assert (
-        "S2-GNN leads no-hadamard on 2 of the 3 graphs run so far, of 10, by the mean over common seeds, and by +0.47 "
-        "points on average; it is ahead on 1 and behind on 1. In the paper it leads on 9 of 10, by +1.25 points on "
-        "average."
+        "Mean accuracy of S2-GNN on common seeds is higher than that of no-hadamard on 2 of the 3 graphs run so far "
+        "(of 10), by +0.47 points on average; the difference is significant on 2 (ahead on 1, behind on 1). In the "
+        "paper it is higher on 9 of 10 graphs, by +1.25 points on average."
     ) in text
     none = markdown(ablated, "ablation-norm")
     assert "No graph has runs of both S2-GNN and regular-sobolev yet. In the paper" in none
@@ -220,7 +220,7 @@ def test_folds_have_their_standard_deviation_and_no_paper(tmp_path):
     assert f"**80.00 ± {ours.std():.2f}**" in text
     assert "+5.00 (+0.19 to +9.81), ahead" in text
     assert "paper (%)" not in text
-    assert "mean over those of the 10 stratified folds that were run ± their standard deviation" in text
+    assert "mean ± standard deviation over the folds that were run, of 10 stratified folds" in text
     assert "--budget long (10 folds)" in text
 
 
@@ -270,7 +270,7 @@ def test_links_show_every_metric_and_lead_by_the_fusion_with_the_best_validation
     assert "92.00 ± 1.00" in row
     assert "| 91.0, 92.0 | +2.00 (-0.48 to +4.48), undecided | 3 | quick |" in row
     assert "S2-GNN is ahead in 1 (mlp, dot), level in 0, behind in 0, undecided in 1." in text
-    assert "Verdicts: ahead and behind by paired t-tests, level where two one-sided tests show" in text
+    assert "Verdicts: ahead and behind are decided by paired t-tests, level (a difference below 1 point) by two" in text
     assert "12 runs, 0.1 hours of training: s2gnn study run links --budget quick (3 seeds). Commit abc." in text
     part = markdown(tmp_path, "links", Selection(["cora"], ["gcn"]))
     assert row in part

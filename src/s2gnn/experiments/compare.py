@@ -15,14 +15,14 @@ from s2gnn.progress import duration
 
 Verdict = Literal["ahead", "level", "undecided", "behind"]
 
-# A test decides where its p-value is below this.
+# Significance level of every test.
 LEVEL = 0.05
-# Models are level where they differ by less, in points.
+# Models are level if they differ by less than this, in points.
 MARGIN = 1.0
 CORRECTED = f"p < {LEVEL:g} after Holm's correction"
 RULE = (
-    f"ahead and behind by paired t-tests, level where two one-sided tests show a difference below {MARGIN:g} point, "
-    f"each {CORRECTED}"
+    f"ahead and behind are decided by paired t-tests, level (a difference below {MARGIN:g} point) by two one-sided "
+    f"tests, each {CORRECTED}"
 )
 DASH = "–"
 
@@ -33,7 +33,7 @@ class Runs:
 
     Attributes:
         records: by seed.
-        metric: the score, as records name it.
+        metric: name of the score in the records.
     """
 
     records: Mapping[int, Record]
@@ -58,12 +58,12 @@ class Runs:
 
     @property
     def experiment(self) -> Mapping[str, Any]:
-        """What was run, see `Experiment.describe`; empty without runs."""
+        """The description of the experiment, see `Experiment.describe`; empty without runs."""
         return next((record.experiment for record in self.records.values()), {})
 
     @cached_property
     def scores(self) -> dict[int, float]:
-        """Scores in % by seed, of the runs that have the metric."""
+        """Scores in % by seed, for the runs that have the metric."""
         found = {seed: record.metrics.get(self.metric) for seed, record in self.records.items()}
         return {seed: 100 * score for seed, score in found.items() if score is not None}
 
@@ -87,12 +87,12 @@ class Runs:
         return float(np.std(list(self.scores.values()), ddof=ddof)) if len(self.scores) > ddof else None
 
     def values(self, metric: str) -> tuple[float, ...]:
-        """A metric of every run that has it, in the order of seeds."""
+        """The values of a metric, ordered by seed."""
         found = (self.records[seed].metrics for seed in sorted(self.records))
         return tuple(metrics[metric] for metrics in found if metric in metrics)
 
     def lead(self, other: "Runs") -> PairedComparison | None:
-        """The score here minus that of `other`, in points, on common seeds; `None` without any."""
+        """Score minus the score of `other` on common seeds, in points; `None` without common seeds."""
         common = self.scores.keys() & other.scores.keys()
         if not common:
             return None
@@ -105,12 +105,12 @@ class Runs:
 
     @property
     def commits(self) -> list[str]:
-        """Of the code that made the runs."""
+        """The commits that produced the runs."""
         return sorted({record.commit or "unknown" for record in self.records.values()})
 
     @property
     def still_improving(self) -> bool:
-        """Whether the best epoch was among the last 2 % in most runs that keep the best."""
+        """Whether most runs that keep the best epoch found it among the last 2 % of epochs."""
         late = [
             record.experiment["protocol"]["keep"] == "best"
             and record.metrics["epoch"] + 1 > 0.98 * record.budget["epochs"]
@@ -140,9 +140,12 @@ class KnownRuns:
                 self._searched.setdefault(cell, {}).setdefault(record.key, {})[record.seed] = record
 
     def of(self, experiment: Experiment, budget: Budget | None = None, metric: str | None = None) -> Runs:
-        """The runs of an experiment; after a search its hyperparameters are those that the search found.
+        """The runs of an experiment, or, with a budget that searches, those with the hyperparameters found.
 
-        The default of `metric` is the main score.
+        Args:
+            experiment: the experiment.
+            budget: its budget.
+            metric: the score; by default the main one.
         """
         found = self._by_key.get(experiment.key, {})
         if budget is not None and budget.rungs:
@@ -153,7 +156,7 @@ class KnownRuns:
 
 
 def failed_trials(trials: Iterable[Record], experiment: Experiment, budget: Budget) -> list[Record]:
-    """Those of `trials` that failed in the search of an experiment; rounds of a search differ in their epochs."""
+    """The failed trials of an experiment's search. Rounds of a search differ in their number of epochs."""
     wanted = _without_epochs(experiment.describe())
     return [
         trial
@@ -184,10 +187,10 @@ What = TypeVar("What")
 
 
 def verdicts(leads: Mapping[What, PairedComparison]) -> dict[What, Verdict]:
-    """What several comparisons decide, each at `LEVEL` after Holm's correction for all of them.
+    """The verdict of each comparison, at `LEVEL` after Holm's correction for all of them.
 
-    A model is ahead or behind where the paired t-test rejects equal means, and level where it does not but two
-    one-sided tests reject a difference of `MARGIN` points or more. Otherwise more seeds are needed to decide.
+    A model is ahead or behind if the paired t-test rejects equal means. It is level if two one-sided tests reject a
+    difference of `MARGIN` points or more. Otherwise the comparison is undecided and needs more seeds.
     """
     different = holm([_p_different(lead) for lead in leads.values()])
     equivalent = holm([1.0 if (p := lead.p_equivalent(MARGIN)) is None else p for lead in leads.values()])
@@ -201,7 +204,7 @@ def verdicts(leads: Mapping[What, PairedComparison]) -> dict[What, Verdict]:
 
 
 def _p_different(lead: PairedComparison) -> float:
-    """Of the paired t-test; differences that are all equal decide if there are several and they are not zero."""
+    """The p-value of the paired t-test; 0 for several equal nonzero differences, which have no variance."""
     if lead.p_t is not None:
         return lead.p_t
     return 0.0 if lead.n > 1 and lead.mean_difference else 1.0
@@ -209,11 +212,11 @@ def _p_different(lead: PairedComparison) -> float:
 
 @dataclass(frozen=True)
 class Tally(Generic[What]):
-    """Paired comparisons of one model with others or in several places, and what they decide.
+    """Paired comparisons of one model with others or on several graphs, and their verdicts.
 
     Attributes:
-        leads: of the model by what it is compared with or where.
-        verdicts: of the leads.
+        leads: the comparison with each model or on each graph.
+        verdicts: the verdict of each lead.
     """
 
     leads: Mapping[What, PairedComparison]
@@ -221,12 +224,12 @@ class Tally(Generic[What]):
 
     @classmethod
     def of(cls, leads: Mapping[What, PairedComparison | None]) -> "Tally[What]":
-        """Of those that could be compared, corrected for their number."""
+        """The comparisons that are not `None`, corrected for their number."""
         known = {what: lead for what, lead in leads.items() if lead is not None}
         return cls(known, verdicts(known))
 
     def on(self, part: Collection[What]) -> "Tally[What]":
-        """A part of the comparisons, still corrected for the number of all."""
+        """A subset of the comparisons, still corrected for the number of all of them."""
         known = [what for what in part if what in self.leads]
         return Tally({what: self.leads[what] for what in known}, {what: self.verdicts[what] for what in known})
 
@@ -242,23 +245,23 @@ class Tally(Generic[What]):
 
 
 def lead_text(lead: PairedComparison, verdict: Verdict) -> str:
-    """A lead in points with its 95 % interval, and what it decides."""
+    """A lead in points with its 95 % interval and its verdict."""
     interval = "" if lead.low is None else f" ({lead.low:+.2f} to {lead.high:+.2f})"
     return f"{lead.mean_difference:+.2f}{interval}, {verdict}"
 
 
 def span(values: Sequence[float], form: str = "") -> str:
-    """The smallest and the largest of some numbers, or the number if they read alike."""
+    """The range of some numbers, e.g. "3 to 10", or a single number if both ends are formatted alike."""
     return " to ".join(dict.fromkeys(f"{value:{form}}" for value in (min(values), max(values))))
 
 
 def counted(counts: Sequence[int], noun: str = "seed") -> str:
-    """The span of some counts, with their noun."""
+    """The range of some counts with a noun, e.g. "3 to 10 seeds"."""
     return f"{span(counts)} {noun}{'s' if max(counts) > 1 else ''}"
 
 
 def commits_text(records: Iterable[Record]) -> str:
-    """The commits that made records, in order of time; of many their number, the first and the last."""
+    """The commits of records in chronological order; more than three are shortened to their number, first and last."""
     in_time = sorted(records, key=lambda record: record.finished)
     commits = list(dict.fromkeys(record.commit or "unknown" for record in in_time))
     if len(commits) > 3:
@@ -267,12 +270,12 @@ def commits_text(records: Iterable[Record]) -> str:
 
 
 def made_by(command: str, shown: Iterable[tuple[str, Runs]], run: str = "seed") -> str:
-    """How many runs are behind a study, their time, commands and commits.
+    """The number of runs of a study, their training time, commands and commits.
 
     Args:
         command: the study with its options.
         shown: runs with their budget.
-        run: what a run is called.
+        run: the name of one run, e.g. "seed" or "fold".
     """
     counts: dict[str, list[int]] = {name: [] for name in BUDGETS}
     records: dict[tuple[str, int], Record] = {}

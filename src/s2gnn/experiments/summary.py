@@ -1,4 +1,4 @@
-"""A file of records as a table: one row for each experiment, next to the published number."""
+"""A file of records as a table: one row for each experiment, alongside the published number."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -40,9 +40,8 @@ def runs_of_experiments(records: Records) -> list[Runs]:
 
 
 def summary_row(runs: Runs) -> tuple[str, ...]:
-    """The texts below `HEADER`."""
+    """The cells of the columns in `HEADER`."""
     given, paper, folds = runs.experiment, _paper_score(runs.experiment), _has_folds(runs.experiment)
-    assert runs.mean is not None
     return (
         given["data"],
         graph_title(given["graph"], given.get("k")),
@@ -51,14 +50,14 @@ def summary_row(runs: Runs) -> tuple[str, ...]:
         ", ".join(f"{name}={value}" for name, value in _changed(given).items()) or DASH,
         runs.text(folds=folds),
         "{:.2f} ± {:.2f}".format(*paper) if paper else DASH,
-        f"{runs.mean - paper[0]:+.2f}" if paper else DASH,
+        f"{runs.mean - paper[0]:+.2f}" if paper and runs.mean is not None else DASH,
         f"{len(runs)} folds" if folds else str(len(runs)),
         f"{runs.seconds:.1f}",
     )
 
 
 def summary_json(given: Mapping[str, Any], runs: Runs) -> dict[str, Any]:
-    """All figures of an experiment for programs; scores are shares, the published one is in %."""
+    """All figures of an experiment as a JSON object; scores are fractions, the published score is in %."""
     records, shares = runs.records.values(), [score / 100 for score in runs.scores.values()]
     return {
         "data": given["data"],
@@ -93,7 +92,7 @@ def _paper_score(given: Mapping[str, Any]) -> tuple[float, float] | None:
 
 
 def _changed(given: Mapping[str, Any]) -> dict[str, Value]:
-    """What differs from the defaults of the model and data set, with the share of labels and the decoder."""
+    """Hyperparameters that differ from the defaults, and the share of labels and the decoder if given."""
     default = default_hyperparameters(given["model"], given["data"]).values
     used = {"lr": given["lr"], "weight_decay": given["weight_decay"], **given["arguments"]}
     others = {name: given[name] for name in ("share", "decoder") if name in given}
@@ -101,9 +100,9 @@ def _changed(given: Mapping[str, Any]) -> dict[str, Value]:
 
 
 def summary_table(path: Path) -> Table:
-    """The table of a file of records, with what made it."""
+    """The table of a file of records, with the commits and budgets that produced it."""
     if not path.is_file():
-        return Table("", ("",), (), (f"No records yet: {path.name} is made by `s2gnn study run`.",))
+        return Table("", ("",), (), (f"No records yet: create {path.name} with `s2gnn study run`.",))
     found = runs_of_experiments(Records(path))
     late: dict[str, list[str]] = {}
     budgets = set()
@@ -115,7 +114,7 @@ def summary_table(path: Path) -> Table:
         allowed = [record.budget for record in runs.records.values()]
         budgets |= {f"{bound}{budget['epochs']} epochs on {budget['threads']} thread(s)" for budget in allowed}
     commits = commits_text(record for runs in found for record in runs.records.values())
-    made = f"From `results/{path.name}`, made at {commits}; each run {' or '.join(sorted(budgets))}."
+    made = f"Source: `results/{path.name}`, {commits}; each run {' or '.join(sorted(budgets))}."
     improving = still_improving_text(late)
     rows = tuple(tuple(map(Cell, summary_row(runs))) for runs in found)
     return Table(path.name, HEADER, (Block("", rows),), (*((improving,) if improving else ()), made))

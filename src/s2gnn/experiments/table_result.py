@@ -1,4 +1,4 @@
-"""The results of a table as a table to look at and as JSON."""
+"""The results of a study of a table, rendered as a table and as JSON."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -16,7 +16,7 @@ from s2gnn.experiments.table_scores import Column, Reproduced, TableScores
 from s2gnn.links.metrics import HITS_AT
 from s2gnn.render import Block, Cell, Table
 
-# Scores as records name them, and as people do.
+# Display names of the metrics in the records.
 METRICS: Mapping[str, str] = MappingProxyType(
     {
         "test_accuracy": "accuracy",
@@ -28,14 +28,14 @@ METRICS: Mapping[str, str] = MappingProxyType(
 _MARKS: Mapping[Reproduced | None, str] = MappingProxyType(
     {"yes": " ✓", "other hyperparameters": " ○", "no": " ✗", None: ""}
 )
-_MANY = 10  # seeds, from which on a bootstrapped interval is not rough
+_MANY = 10  # with fewer seeds a bootstrapped interval is rough
 
 
 class TableResult(TableScores, Result):
-    """The selected part of a table with its runs, for people and programs."""
+    """The selected part of a table with its runs, as tables and as JSON."""
 
     def table(self) -> Table:
-        """One block for each column, one row for each model, and a row for a budget with more seeds."""
+        """One block for each column, with one row for each model and one more for a budget with more seeds."""
         study = self.study
         names = [protocol.name.split("-")[0] for protocol in study.protocols]
         scores = [(protocol, metric) for protocol in study.protocols for metric in study.metrics]
@@ -63,7 +63,10 @@ class TableResult(TableScores, Result):
         return Table(f"{study.title} ({study.paper})", header, tuple(blocks), self._notes())
 
     def compact(self) -> Table:
-        """One column for each data set: the last protocol, then the first next to the paper."""
+        """One column for each data set; a block for the last protocol, and one for the first alongside the paper.
+
+        The notes are the findings only; those of `table` explain the columns.
+        """
         study, columns = self.study, self.study.columns
         first, last = study.protocols[0], study.protocols[-1]
         rankings = {column: self.ranking(column, last)[:2] for column in columns}
@@ -80,14 +83,15 @@ class TableResult(TableScores, Result):
 
         blocks = [(f"{last.name} (%)", fair)]
         if any(cell.paper for cell in study.cells):
-            blocks.append((f"{first.name} (paper) (%): ✓ reproduced, ○ with other hyperparameters, ✗ not", released))
+            marks = "✓ reproduced, ○ with other hyperparameters, ✗ not reproduced"
+            blocks.append((f"{first.name} (paper in brackets) (%): {marks}", released))
         rows = {name: tuple(self._row_of(model, columns, entry) for model in study.models) for name, entry in blocks}
         titles = [column.title.split(",")[0] if study.one_kind else column.title for column in columns]
         return Table(
             f"{study.title} ({study.paper})",
             ("model", *titles),
             tuple(Block(name, of) for name, of in rows.items()),
-            self._notes(),
+            self._findings(),
         )
 
     def _row_of(self, model: str, columns: Sequence[Column], entry: Callable[[StudyCell], Cell]) -> tuple[Cell, ...]:
@@ -140,9 +144,13 @@ class TableResult(TableScores, Result):
             return DASH, DASH
         return "{:.2f} ± {:.2f}".format(*cell.paper), self.reproduced(cell) or DASH
 
+    def _findings(self) -> tuple[str, ...]:
+        improving = None if self.study.links else still_improving_text(self.still_improving())
+        verdicts = self._link_verdicts() if self.study.links else self._ablation_notes()
+        return tuple(note for note in (*verdicts, improving, self._failed_trials()) if note)
+
     def _notes(self) -> tuple[str, ...]:
         study = self.study
-        improving = None if study.links else still_improving_text(self.still_improving())
         budgets = dict.fromkeys(budget for runs in self.runs.values() for budget in runs)
         command = f"{study.name}{self.selection.options}"
         made = (
@@ -150,15 +158,13 @@ class TableResult(TableScores, Result):
             if self.records
             else f"No runs yet with budget {', '.join(budgets)}: s2gnn study run {command}"
         )
-        verdicts = self._link_verdicts() if study.links else self._ablation_notes()
         legend = (
             f"{study.legend} Verdicts: {RULE} for all comparisons of the table." if study.legend else self._legend()
         )
-        found = (*verdicts, improving, self._failed_trials(), legend, made)
-        return tuple(note for note in found if note)
+        return (*self._findings(), legend, made)
 
     def _failed_trials(self) -> str:
-        """How many trials failed in which searches, and an error of each."""
+        """The number of failed trials of each search, and one of its errors."""
         found: dict[str, list[Record]] = {}
         for cell in self.study.cells:
             for protocol in self.study.protocols:
@@ -170,7 +176,7 @@ class TableResult(TableScores, Result):
         return f"Failed trials, which have the lowest score of their search: {searches}." if searches else ""
 
     def _source(self, cell: StudyCell, budget: str | None) -> str:
-        """Where the hyperparameters of runs come from."""
+        """The source of the hyperparameters of runs."""
         if not (budget and BUDGETS[budget].rungs):
             return cell.source
         return "searched" if self.study.search_cell(cell) is cell else "transferred"
@@ -179,33 +185,32 @@ class TableResult(TableScores, Result):
         study, score = self.study, METRICS[self.study.metrics[0]]
         if study.folds:
             return (
-                f"Test {score}, mean over those of the {study.folds} stratified folds that were run ± their standard "
-                "deviation; a tenth of the graphs outside a fold selects the epoch. Hyperparameters are the same in "
-                f"all folds. The best and the second best of each column are marked. Leads are {RULE}; over folds, "
-                "whose training sets overlap, these tests are too confident. A dash means not run."
+                f"Test {score}: mean ± standard deviation over the folds that were run, of {study.folds} stratified "
+                "folds. The epoch is selected on a tenth of the graphs outside the fold; all folds have the same "
+                f"hyperparameters. The best and second best of each column are marked. Leads: {RULE}. Training sets of "
+                "folds overlap, so these tests are too confident. A dash means not run."
             )
         few = min((len(runs) for _, runs in self.all_shown() if len(runs) > 1), default=_MANY)
         rough = f", which is rough for {few} seeds" if few < _MANY else ""
         return (
-            f"Test {score}, mean over seeds ± half-width of the bootstrapped 95 % interval{rough}. The best and the "
-            "second best of the models with the same budget are marked. Leads with their 95 % intervals are on the "
-            f"seeds that both models have under the same budget: {RULE} for all comparisons of the table."
-            f"{self._detectable()} A number is reproduced if the 95 % intervals of the paper and of the released "
-            "protocol overlap, with published hyperparameters or, where none are published, after a search. Where a "
-            "model has more seeds under another budget, these are in a row of their own. A dash means not run, or not "
-            "in the paper."
+            f"Test {score}: mean over seeds ± half-width of the bootstrapped 95 % interval{rough}. The best and second "
+            "best of the models with the same budget are marked. Leads, with their 95 % intervals, are on the common "
+            f"seeds of both models under one budget: {RULE} for all comparisons of the table.{self._detectable()} A "
+            "number is reproduced if the 95 % intervals of the paper and of our released runs overlap, with the "
+            "published hyperparameters or, if none are published, after a search. A second row of a model has more "
+            "seeds under another budget. A dash means not run, or not in the paper."
         )
 
     def _detectable(self) -> str:
-        """The lead that a comparison with the given seeds can find."""
+        """The smallest lead that the tests can detect with these seeds."""
         found = [of for lead in self.tally(self.study.protocols[-1]).leads.values() if (of := lead.detectable)]
         if not found:
             return ""
         usual = f"{np.median(found):.1f} points (median, {span(found, '.1f')})"
-        return f" With these seeds a single test finds a lead of {usual} with probability 0.8."
+        return f" With these seeds a single test detects a lead of {usual} with probability 0.8."
 
     def _link_verdicts(self) -> Iterator[str]:
-        """For each data set: where S2-GNN is ahead of the other encoders, and where behind."""
+        """For each data set, how often S2-GNN is ahead of and behind the other encoders."""
         (protocol,) = self.study.protocols
         for data in self.study.data:
             cells = [cell for cell in self.study.cells if cell.data == data]
@@ -213,8 +218,8 @@ class TableResult(TableScores, Result):
             if tally.leads:
                 ahead, behind = tally.where("ahead"), tally.where("behind")
                 yield (
-                    f"{data}: in {len(tally.leads)} comparisons of ROC-AUC with another encoder that has the same "
-                    f"decoder and graph, S2-GNN is ahead in {len(ahead)}{_named(ahead)}, level in "
+                    f"{data}: in {len(tally.leads)} comparisons of ROC-AUC with another encoder on the same graph and "
+                    f"with the same decoder, S2-GNN is ahead in {len(ahead)}{_named(ahead)}, level in "
                     f"{len(tally.where('level'))}, behind in {len(behind)}{_named(behind)}, undecided in "
                     f"{len(tally.where('undecided'))}."
                 )
@@ -226,26 +231,27 @@ class TableResult(TableScores, Result):
         variant, measured, paper = found["variant"], found["measured"], found["paper"]
         counts = f"No graph has runs of both S2-GNN and {variant} yet."
         if measured["mean"] is not None:
-            so_far = "" if measured["graphs"] == found["graphs"] else f" run so far, of {found['graphs']},"
+            so_far = "" if measured["graphs"] == found["graphs"] else f" run so far (of {found['graphs']})"
             counts = (
-                f"S2-GNN leads {variant} on {measured['ahead']} of the {measured['graphs']} graphs{so_far} by the mean "
-                f"over common seeds, and by {measured['mean']:+.2f} points on average; it is ahead on "
-                f"{found['ahead']} and behind on {found['behind']}."
+                f"Mean accuracy of S2-GNN on common seeds is higher than that of {variant} on {measured['ahead']} of "
+                f"the {measured['graphs']} graphs{so_far}, by {measured['mean']:+.2f} points on average; the "
+                f"difference is significant on {found['ahead'] + found['behind']} (ahead on {found['ahead']}, behind "
+                f"on {found['behind']})."
             )
         if paper["mean"] is not None:
             counts += (
-                f" In the paper it leads on {paper['ahead']} of {paper['graphs']}, by {paper['mean']:+.2f} points on "
-                "average."
+                f" In the paper it is higher on {paper['ahead']} of {paper['graphs']} graphs, by {paper['mean']:+.2f} "
+                "points on average."
             )
         yield counts
         yield (
-            f"Both use the hyperparameters published for S2-GNN on k-NN graphs; the paper searched those of {variant} "
-            "separately, as budgets standard and full do. Neither has ReLU or dropout on its logits under either "
-            "protocol, so one run appears in both columns."
+            f"Both models use the hyperparameters published for S2-GNN on k-NN graphs, except under the budgets "
+            f"standard and full, which search those of {variant} separately, as the paper did. Neither model has ReLU "
+            "or dropout on its logits under either protocol, so one run appears in both columns."
         )
 
     def json(self) -> dict[str, Any]:
-        """All figures for programs."""
+        """All figures as a JSON object."""
         study, ablation = self.study, self.ablation()
         return {
             "study": study.name,
@@ -293,11 +299,11 @@ class TableResult(TableScores, Result):
 
 
 def still_improving_text(found: Mapping[str, Sequence[str]]) -> str | None:
-    """Which models were still improving at the last epoch, by place; `None` without any."""
+    """A note on the models that were still improving at the last epoch; `None` if there are none."""
     if not found:
         return None
     places = "; ".join(f"{', '.join(models)} ({place})" for place, models in found.items())
-    return f"Still improving at the last epoch in most runs, so that more epochs may raise their scores: {places}."
+    return f"Still improving at the last epoch in most runs, so more epochs may raise their scores: {places}."
 
 
 def _joined(texts: Sequence[str | None]) -> str:

@@ -1,4 +1,4 @@
-"""The statistics of a table: the runs of every cell, ranks, leads, verdicts, and which numbers are reproduced."""
+"""The statistics of a table: runs of every cell, ranks, leads, verdicts, and which numbers are reproduced."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 OURS = "s2gnn"
 Reproduced = Literal["yes", "other hyperparameters", "no"]
-_ENOUGH = 5  # common seeds for a comparison, and seeds for one with the paper
+_ENOUGH = 5  # minimum number of common seeds of a comparison, and of seeds in a comparison with the paper
 
 
 class Column(NamedTuple):
-    """What models are ranked on: a data set with one kind of graph, or with all where links are predicted."""
+    """The unit within which models are ranked: a data set with one kind of graph, or all its graphs for links."""
 
     data: str
     graph: Kind | None
 
     @classmethod
     def of(cls, cell: StudyCell) -> "Column":
-        """Where a model competes."""
+        """The column of a cell."""
         return cls(cell.data, cell.graph if cell.decoder is None else None)
 
     @property
     def title(self) -> str:
-        """Data set and graph in a few words."""
+        """Data set and graph, e.g. "cancer-b, knn, k = 30"."""
         if self.graph is None:
             return self.data
         k = dataset_info(self.data).k if self.graph in ("knn", "smooth") else None
@@ -44,10 +44,11 @@ class Shown(NamedTuple):
     """The runs of a cell that are shown.
 
     Attributes:
-        budget: of the runs, that of most models of the column or else that with the most seeds; `None` without runs.
+        budget: the budget that most models of the column have, or, if the cell has no runs under it, the budget with
+            the most seeds; `None` without runs.
         most_seeds: the budget with the most seeds.
-        ranked: whether the budget is that of most models of the column.
-        runs: under the budget.
+        ranked: whether `budget` is the one that most models of the column have.
+        runs: the runs under `budget`.
     """
 
     budget: str | None
@@ -57,7 +58,7 @@ class Shown(NamedTuple):
 
     @classmethod
     def of(cls, by_budget: Mapping[str, Runs], common: str | None) -> "Shown":
-        """What is shown of the runs by budget, where `common` is the budget of most models of the column."""
+        """Select from the runs by budget, where `common` is the budget that most models of the column have."""
         most_seeds = most({name: len(runs) for name, runs in by_budget.items()})
         ranked = common is not None and bool(by_budget[common].records)
         budget = common if ranked else most_seeds
@@ -70,10 +71,10 @@ class TableScores:
 
     Attributes:
         study: the selected part.
-        selection: what was selected.
-        runs: of every cell of the whole table, by cell and protocol, then by budget.
-        shown: what is shown of them.
-        failed: trials of searches that failed, by cell and protocol.
+        selection: the selection of data sets, models and budgets.
+        runs: the runs of every cell of the whole table, by cell and protocol, then by budget.
+        shown: the runs that are shown, by cell and protocol.
+        failed: failed trials of searches, by cell and protocol.
     """
 
     study: "TableStudy"
@@ -83,11 +84,11 @@ class TableScores:
     failed: Mapping[tuple[StudyCell, str], Sequence[Record]]
 
     def scores(self, cell: StudyCell, protocol: Protocol, metric: str | None = None) -> Runs:
-        """The runs that are shown, by a metric."""
+        """The runs that are shown, scored by a metric."""
         return self.shown[cell, protocol.name].runs.by(metric or self.study.metrics[0])
 
     def ranking(self, column: Column, protocol: Protocol, metric: str | None = None) -> list[StudyCell]:
-        """The cells of a column with runs of its budget, best first."""
+        """The cells of a column that have runs under its common budget, best first."""
         means = {
             cell: mean
             for (cell, name), shown in self.shown.items()
@@ -97,11 +98,11 @@ class TableScores:
         return sorted(means, key=lambda cell: -means[cell])
 
     def lead(self, cell: StudyCell, protocol: Protocol, metric: str | None = None) -> PairedComparison | None:
-        """The score of S2-GNN minus that of `cell` on common seeds of one budget.
+        """The score of S2-GNN minus the score of `cell`, on common seeds of one budget.
 
-        It is the most thorough budget with `_ENOUGH` common seeds, or else that with the most of them.
-
-        S2-GNN has the same graph and decoder; of several fusions that with the best validation score counts.
+        The budget is the most thorough one with at least `_ENOUGH` common seeds, or the one with the most common
+        seeds. S2-GNN has the same graph and decoder; if there are several fusions, the one with the best validation
+        score is compared.
         """
         ours = {
             other: validation
@@ -126,20 +127,20 @@ class TableScores:
         return {of.name: Tally.of({cell: self.lead(cell, of) for cell in cells}) for of in self.study.protocols}
 
     def tally(self, protocol: Protocol) -> Tally[StudyCell]:
-        """What the leads of S2-GNN decide; the correction is for all comparisons of the whole table."""
+        """The leads of S2-GNN and their verdicts, corrected for all comparisons of the whole table."""
         return self._tallies[protocol.name]
 
     def reproduced(self, cell: StudyCell) -> Reproduced | None:
-        """Whether the printed number comes out, where both 95 % intervals overlap.
+        """Whether the published number is reproduced, i.e. both 95 % intervals overlap, under the released protocol.
 
-        The first protocol counts, that of the released code. The paper's hyperparameters are the published ones;
-        where it names none, those of a search in its space, as it made one. Of each kind the budget with the most
-        seeds counts. `None` without a printed number, or with fewer than `_ENOUGH` seeds.
+        The paper's hyperparameters are the published ones or, if there are none, those of a search in its space, as in
+        the paper. Among budgets with the same kind of hyperparameters, the one with the most seeds is compared. `None`
+        without a published number, or with fewer than `_ENOUGH` seeds.
         """
         if cell.paper is None:
             return None
         mean, half_width = cell.paper
-        close: dict[bool, bool] = {}  # by whether the hyperparameters are the paper's
+        close: dict[bool, bool] = {}  # key: whether the hyperparameters are the paper's
         found = self.runs[cell, self.study.protocols[0].name]
         for name, runs in sorted(found.items(), key=lambda item: len(item[1])):
             if runs.score is not None and runs.score.n >= _ENOUGH:
@@ -150,7 +151,7 @@ class TableScores:
         return "yes" if close[True] else "other hyperparameters" if close.get(False) else "no"
 
     def paper_lead(self, cell: StudyCell) -> float | None:
-        """The score of S2-GNN minus that of `cell` in the paper, in points."""
+        """The score of S2-GNN minus the score of `cell` in the paper, in points."""
         ours = self.find(Column.of(cell), OURS)
         return ours.paper[0] - cell.paper[0] if ours and ours.paper and cell.paper else None
 
@@ -160,12 +161,12 @@ class TableScores:
 
     @property
     def records(self) -> list[Record]:
-        """All records behind what is shown, each once."""
+        """The distinct records of the runs that are shown."""
         found = {(r.key, r.seed): r for _, runs in self.all_shown() for r in runs.records.values()}
         return list(found.values())
 
     def all_shown(self) -> Iterator[tuple[str, Runs]]:
-        """The runs behind every row, with their budget."""
+        """The runs of every row, with their budget."""
         for cell in self.study.cells:
             for protocol in self.study.protocols:
                 shown = self.shown[cell, protocol.name]
@@ -174,7 +175,7 @@ class TableScores:
                         yield budget, self.runs[cell, protocol.name][budget]
 
     def still_improving(self) -> dict[str, list[str]]:
-        """The models whose best epoch was among the last, by column and protocol; runs in two columns count once."""
+        """Models whose best epoch was among the last, by column and protocol; runs shared by two columns count once."""
         found: dict[str, list[str]] = {}
         seen: set[str] = set()
         for cell in self.study.cells:
@@ -187,7 +188,7 @@ class TableScores:
         return found
 
     def ablation(self) -> dict[str, Any] | None:
-        """On how many graphs S2-GNN leads its variant, here and in the paper; `None` of another table."""
+        """The number of graphs on which S2-GNN leads its variant, here and in the paper; `None` if not an ablation."""
         study = self.study
         if study.ablation is None:
             return None

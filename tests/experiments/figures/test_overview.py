@@ -34,7 +34,7 @@ def test_mean_leads_have_an_interval_over_graphs(folder):
 
 
 def test_what_is_reproduced_is_counted(folder):
-    assert Overview(folder).sentences()[0] == "No printed number has been run yet."  # three seeds are too few
+    assert Overview(folder).sentences()[0] == "No published number has been run yet."  # three seeds are too few
     low, near = [20.0, 21.0, 22.0, 23.0, 24.0], [62.0, 63.0, 64.0, 65.0, 66.0]
     write(folder, "har", "gcn", RELEASED, near)
     write(folder, "har", "gcn", RELEASED, low, budget="standard")
@@ -52,8 +52,8 @@ def test_what_is_reproduced_is_counted(folder):
     }
     write(folder, "har", "s2gnn", RELEASED, [90.0 + seed / 10 for seed in range(9)], budget="long")  # more seeds count
     assert Overview(folder).sentences()[0] == (
-        "Of 4 printed accuracies, 1 are reproduced under the released protocol, 1 only with other hyperparameters, and "
-        "2 are not; of the 1 of S2-GNN itself, 0 are reproduced."
+        "**Reproduction**: 1 of 4 published accuracies are reproduced under the *released* protocol (S2-GNN: 0 of 1), "
+        "1 more with other hyperparameters, 2 are not."
     )
 
 
@@ -79,7 +79,7 @@ def test_the_critical_difference_is_nemenyis(models, q):
 
 def test_without_records_there_is_nothing_to_summarize(tmp_path):
     overview = Overview(tmp_path)
-    assert (overview.sentences(), overview.ranks) == (["No printed number has been run yet."], None)
+    assert (overview.sentences(), overview.ranks) == (["No published number has been run yet."], None)
     assert "| gcn | +15.6 (+11.3 to +20.0) | – | – | – | – |" in overview_text(tmp_path)
 
 
@@ -103,4 +103,4 @@ def test_the_headline_compares_on_the_seeds_that_all_models_have(folder):
     rows = {row.split(" | ")[0]: row.split(" | ") for row in text.splitlines() if row.startswith("| ")}
     har = rows["| accuracy (%)"].index("har")
     assert [rows[f"| {model}"][har] for model in ("s2gnn", "gcn", "mlp")] == ["**85.0**", "82.5", "–"]
-    assert "2 to 3 seeds that all models have, budget quick, commit abc." in text
+    assert "2 to 3 seeds common to all models, budget quick, commit abc." in text

@@ -25,10 +25,10 @@ def _measure(at: Measurement) -> Iterator[Row]:
 
 
 def _tabulate(content: Content) -> Table:
-    """One row for each data set and graph; the paper's figure follows where it differs."""
+    """One row for each data set and graph, with the paper's value if it differs."""
     note = (
-        "The paper's figure follows in brackets where it differs from ours; the paper's table has no homophily. Which "
-        "3,000 rows of HAR, Isolet and 20News the paper sampled is not published."
+        "The paper's value is in brackets if it differs; the paper's table does not include homophily. It is not "
+        "published which 3,000 rows of HAR, Isolet and 20News the paper sampled."
     )
     header = ("data set", "graph", *_FIGURES, "homophily")
     return Table("", header, (block("Measured (paper)", map(_texts, content["rows"])),), (note,))

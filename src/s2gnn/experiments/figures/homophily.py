@@ -34,9 +34,9 @@ def _measure(at: Measurement) -> Iterator[Row]:
 
 def _tabulate(content: Content) -> Table:
     note = (
-        "The share of a node's neighbours that have its label, mean over nodes. Cancer-B and Cancer-M are the paper's "
-        "rows; the others are a different sample. The published value of Cancer-B, learned, at k = 10 comes from a run "
-        "that was stopped before it had converged (docs/graphs.md)."
+        "Homophily is the share of a node's neighbours with the same label, averaged over nodes. Cancer-B and Cancer-M "
+        "have the paper's rows; the others are a different sample. The published value for learned graphs of Cancer-B "
+        "at k = 10 comes from a run that had not converged (docs/graphs.md)."
     )
     rows = ((row["data"], row["graph"], *_values(row)) for row in content["rows"])
     header = ("data set", "graph", *(f"k = {k}" for k in NEIGHBOURS))

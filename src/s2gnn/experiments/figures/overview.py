@@ -1,6 +1,6 @@
-"""The accuracy tables in short: what is reproduced, what equal terms say, when the graph helps."""
+"""Summary of the accuracy tables: numbers reproduced, fair comparison, value of the graph, robustness."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -8,20 +8,20 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from scipy import stats
 
 from s2gnn.experiments.compare import DASH, LEVEL, RULE, Verdict, commits_text, counted, span
 from s2gnn.experiments.figures.leaderboard import LEADERBOARD
 from s2gnn.experiments.figures.leaderboard_headline import scores_by_labels
-from s2gnn.experiments.figures.noise_findings import ADDED, MODELS, mean_lost, measured_together
+from s2gnn.experiments.figures.noise_findings import ADDED, mean_lost, measured_together
 from s2gnn.experiments.figures.overview_drawings import draw_leads, draw_ranks
 from s2gnn.experiments.figures.overview_hero import draw_hero
 from s2gnn.experiments.figures.trained_stability import STUDY as STABILITY
 from s2gnn.experiments.study import ALL, Selection, Study, StudyCell
 from s2gnn.experiments.table import load_table
 from s2gnn.experiments.table_scores import OURS, Column, TableScores
-from s2gnn.files import write_atomically
-from s2gnn.pictures import FORMS, picture
+from s2gnn.pictures import save_figure
 from s2gnn.render import Block, Cell, Table, render
 
 # The paper's comparisons of accuracy on single graphs.
@@ -175,11 +175,11 @@ class Overview:
         counts = {word: sum(of == word for _, of in found) for word in ("yes", "other hyperparameters", "no")}
         ours = [of for model, of in found if model == OURS]
         if not found:
-            return "No printed number has been run yet."
+            return "No published number has been run yet."
         return (
-            f"Of {len(found)} printed accuracies, {counts['yes']} are reproduced under the released protocol, "
-            f"{counts['other hyperparameters']} only with other hyperparameters, and {counts['no']} are not; of the "
-            f"{len(ours)} of S2-GNN itself, {ours.count('yes')} are reproduced."
+            f"**Reproduction**: {counts['yes']} of {len(found)} published accuracies are reproduced under the "
+            f"*released* protocol (S2-GNN: {ours.count('yes')} of {len(ours)}), "
+            f"{counts['other hyperparameters']} more with other hyperparameters, {counts['no']} are not."
         )
 
     def _fair(self) -> str:
@@ -188,9 +188,9 @@ class Overview:
             return ""
         counts = {verdict: decided.count(verdict) for verdict in get_args(Verdict)}
         text = (
-            f"Without the extra head, S2-GNN is ahead in {counts['ahead']} of {len(decided)} comparisons with another "
-            f"model on one graph, level in {counts['level']}, behind in {counts['behind']}, and {counts['undecided']} "
-            "are undecided"
+            f"**Fair comparison**: S2-GNN is ahead in {counts['ahead']} of {len(decided)} comparisons with a baseline "
+            f"on one graph, level in {counts['level']}, behind in {counts['behind']}; {counts['undecided']} are "
+            "undecided"
         )
         known = {
             where: {cell: lead for of in by.values() for cell, lead in of.items()} for where, by in self._leads.items()
@@ -200,8 +200,8 @@ class Overview:
             return f"{text}."
         means = [f"{np.mean([of[cell] for cell in common]):+.1f}" for of in known.values()]
         return (
-            f"{text}; on the {len(common)} pairs of a model and a graph that the paper also has, its mean lead is "
-            f"{means[0]} points in the paper, {means[1]} under the released and {means[2]} under the fair protocol."
+            f"{text}. On the {len(common)} pairs of baseline and graph that the paper reports, its mean lead is "
+            f"{means[2]} points under the *fair* protocol, {means[1]} under *released* and {means[0]} in the paper."
         )
 
     def _ranked(self) -> str:
@@ -210,15 +210,18 @@ class Overview:
             return ""
         place, near = list(ranks.means).index(OURS) + 1, ranks.near(OURS)
         p = "< 0.001" if ranks.p < 0.001 else f"= {ranks.p:.3f}"
-        differ = "differ" if ranks.p < LEVEL else "do not differ significantly"
+        differ = "differ" if ranks.p < LEVEL else "do not differ"
+        nemenyi = (
+            f"its difference from {', '.join(near)} is not significant" if near else "every difference is significant"
+        )
         return (
-            f"Over {ranks.graphs} graphs the ranks of {len(ranks.means)} models {differ} (Friedman test, p {p}); "
-            f"S2-GNN has place {place} with mean rank {ranks.means[OURS]:.1f}, and Nemenyi's test does not separate it "
-            f"from {', '.join(near) or 'any other'}."
+            f"**Ranks**: S2-GNN ranks {place} of {len(ranks.means)} models over {ranks.graphs} graphs (mean rank "
+            f"{ranks.means[OURS]:.1f}). The models {differ} significantly (Friedman test, p {p}); {nemenyi} (Nemenyi's "
+            "test)."
         )
 
     def _graph(self) -> str:
-        """Where S2-GNN is ahead of the better of the models without a graph."""
+        """The mean lead of S2-GNN over the better of the models without a graph."""
         gains: dict[str, list[float]] = {"constructed graphs": [], "citation networks": []}
         for result in self.results:
             kind = "citation networks" if result.study.name == "table3" else "constructed graphs"
@@ -231,8 +234,8 @@ class Overview:
         if not parts:
             return ""
         return (
-            "What the graph adds: the mean lead of S2-GNN over the better of an MLP and an SVM, which see no graph, is "
-            f"{' and '.join(parts)}."
+            "**Value of the graph**: compared with the better of an MLP and an SVM, which do not use the graph, S2-GNN "
+            f"gains {' and '.join(parts)} on average."
         )
 
     def _robust(self) -> str:
@@ -244,12 +247,15 @@ class Overview:
         if not others:
             return ""
         data, _ = measured_together(record["content"])
-        ends = f"{others[-1]} {lost[others[-1]]:.1f}"
+        ends = f"{others[-1]} loses {lost[others[-1]]:.1f}"
         if len(others) > 1:
-            ends += f" and {others[0]} {lost[others[0]]:.1f}, the most and the least of {len(others)} other models"
+            ends = (
+                f"{len(others)} baselines lose {lost[others[0]]:.1f} ({others[0]}) to {lost[others[-1]]:.1f} "
+                f"({others[-1]})"
+            )
         return (
-            f"With {100 * ADDED.level:.0f} % spurious edges after training, S2-GNN loses {lost[OURS]:.1f} points on "
-            f"average over {counted([len(data)], 'constructed graph')}, {ends}."
+            f"**Robustness**: with {100 * ADDED.level:.0f} % spurious edges added after training, S2-GNN loses "
+            f"{lost[OURS]:.1f} points on average over {counted([len(data)], 'constructed graph')}; {ends}."
         )
 
 
@@ -282,17 +288,16 @@ class OverviewStudy(Study):
             rank = f"{ranks[model]:.1f}" if model in ranks else DASH
             rows.append(tuple(map(Cell, (model, *(lead.text if lead else DASH for lead in leads), counts, rank))))
         header = (
-            "S2-GNN against",
+            "S2-GNN compared with",
             *(f"{where} (points)" for where in get_args(Where)),
             f"fair: {' / '.join(get_args(Verdict))}",
             "mean rank",
         )
         own = f" S2-GNN has mean rank {ranks[OURS]:.1f}." if OURS in ranks else ""
         note = (
-            "Leads of S2-GNN, mean over graphs with the 95 % interval over graphs, each over the graphs where both "
-            f"models are known. Counts of graphs: {RULE} within each table. Ranks are of the mean accuracies under the "
-            f"fair protocol, on the graphs and among the models without a gap; a data set with two graphs "
-            f"counts twice.{own}"
+            "Mean lead of S2-GNN in points, with its 95 % interval, over the graphs that have runs of both models. "
+            f"Number of graphs: {RULE} within each table. Mean ranks are over the graphs that have fair runs of every "
+            f"ranked model; a data set with two graphs counts twice.{own}"
         )
         return Table(self.title, header, (Block("", tuple(rows)),), (note,))
 
@@ -316,19 +321,22 @@ class OverviewStudy(Study):
     def draw(self, folder: Path) -> tuple[str, ...]:
         """Write the forest plot, the critical-difference diagram and the README's figure; returns their names."""
         overview = Overview(folder)
-        figures = {"overview-leads": draw_leads(overview.leads)}
-        if overview.ranks is not None:
-            figures["overview-ranks"] = draw_ranks(overview.ranks)
+        drawings: dict[str, Callable[[], Figure]] = {"overview-leads": lambda: draw_leads(overview.leads)}
+        if (ranks := overview.ranks) is not None:
+            drawings["overview-ranks"] = lambda: draw_ranks(ranks)
         noise, tables = STABILITY.read(folder), LEADERBOARD.read(folder)
         if noise is not None and tables is not None:
             scores = scores_by_labels(tables["content"]["rows"])
-            means = {known: frames["score"].mean() for known, frames in scores.items()}
+            means = pd.DataFrame({known: frames["score"].mean() for known, frames in scores.items()})
             lost = mean_lost(noise["content"], ADDED)
-            figures["overview-hero"] = draw_hero(pd.DataFrame(means), lost, MODELS)
-        for name, figure in figures.items():
-            for form in FORMS:
-                write_atomically(folder / f"{name}.{form}", picture(figure, form))
-        return tuple(figures)
+            drawings["overview-hero"] = lambda: draw_hero(means, lost)
+        for name, draw in drawings.items():
+            save_figure(draw, folder / name)
+        return tuple(drawings)
+
+    def redraw(self, folder: Path) -> tuple[str, ...]:
+        """The same."""
+        return self.draw(folder)
 
 
 def overview_text(folder: Path) -> str:
@@ -339,7 +347,7 @@ def overview_text(folder: Path) -> str:
 
 
 def headline(folder: Path) -> str:
-    """One small table in Markdown: fair accuracies on the seeds that all models shown have."""
+    """One small table in Markdown: fair accuracies on the seeds common to all models shown."""
     results = [load_table(name).result(folder) for name in _HEADLINE_TABLES]
     columns = [(result, column) for result in results for column in result.study.columns]
     rows: dict[str, list[Cell]] = {model: [] for model in _HEADLINE_MODELS}
@@ -358,14 +366,14 @@ def headline(folder: Path) -> str:
         best = f"{max(means.values()):.1f}" if means else None
         for model, row in rows.items():
             text = f"{means[model]:.1f}" if model in means else DASH
-            row.append(Cell(text, 1 if text == best else None))  # what reads alike is marked alike
+            row.append(Cell(text, 1 if text == best else None))  # ties after rounding are all marked
         if common:
             seeds.append(len(common))
             budgets |= dict.fromkeys(str(of.budget) for of in shown.values())
     made = "no runs yet"
     if seeds:
         commits = commits_text(record for result in results for record in result.records)
-        made = f"{span(seeds)} seeds that all models have, budget {', '.join(budgets)}, {commits}"
+        made = f"{span(seeds)} seeds common to all models, budget {', '.join(budgets)}, {commits}"
     header = ("accuracy (%)", *(column.data for _, column in columns))
     block = Block("", tuple((Cell(model), *row) for model, row in rows.items()))
     note = f"`s2gnn study run table2-knn` and `table3`, {made}."

@@ -27,8 +27,8 @@ def _measure(at: Measurement) -> Iterator[Row]:
 def _tabulate(content: Content) -> Table:
     rows = content["rows"]
     note = (
-        "Hadamard powers (L + εI)^(ρ) keep the sparsity of ρ = 1. The patterns of Cancer-B and Cancer-M are the "
-        "paper's; it prints 53.82 for Cancer-B at ρ = 3, where no count of the pattern gives more than 53.8147. The "
+        "Hadamard powers (L + εI)^(ρ) have the sparsity of ρ = 1 for every ρ. The graphs of Cancer-B and Cancer-M are "
+        "the paper's; for Cancer-B at ρ = 3 the sparsity of the pattern is 53.8147 %, and the paper prints 53.82. The "
         "rows of 20News, HAR and Isolet are a different sample."
     )
     return Table(
