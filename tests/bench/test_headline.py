@@ -14,10 +14,11 @@ def test_the_three_numbers_are_those_of_the_records():
     leaderboard = json.loads((RESULTS / "leaderboard.json").read_bytes())["content"]["rows"]
     scores = [row["scores"] for row in leaderboard if (row["model"], row["known"]) == ("S2GNNClassifier", 10)]
     mean = 100 * sum(sum(own) / len(own) for own in scores) / len(scores)
-    assert f"on {len(scores)} tables with 10 labels per class | **{mean:.1f} %**" in lines[2]
+    assert f"Accuracy with 10 labels per class | **{mean:.1f} %**" in lines[2]
+    assert f"[mean of {len(scores)} tables](" in lines[2]
     assert "GCN" in lines[3]
     assert "PyG's GCNConv" in lines[4]
-    assert all("commit" in line for line in lines[2:5])
+    assert all("](docs/" in line for line in lines[2:5])
 
 
 def test_a_folder_without_records_is_refused(tmp_path):

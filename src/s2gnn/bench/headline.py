@@ -1,17 +1,14 @@
-"""Three numbers for the first screen: few labels, noisy edges, and speed, from the stored records."""
+"""Three numbers for the README's first screen: few labels, noisy edges and speed, from the stored records."""
 
 from pathlib import Path
 
-from s2gnn.bench.report import read_record, records_of
-from s2gnn.errors import InputError
+from s2gnn.bench.record import latest_record
 from s2gnn.experiments.figures import trained_stability
 from s2gnn.experiments.figures.leaderboard import LEADERBOARD
-from s2gnn.experiments.figures.leaderboard_headline import AVERAGE, scores_by_labels
 from s2gnn.experiments.figures.leaderboard_headline import OURS as CLASSIFIER
+from s2gnn.experiments.figures.leaderboard_headline import scores_by_labels
 from s2gnn.experiments.figures.noise_findings import ADDED, MODELS, mean_lost, measured_together
-from s2gnn.experiments.measured import block, commits_of
 from s2gnn.experiments.table_scores import OURS
-from s2gnn.render import Table, render
 
 LABELS = 10  # per class
 GCN = "PyG's GCNConv, cached"
@@ -19,43 +16,39 @@ GCN_CSR = "PyG's GCNConv on a CSR adjacency"
 
 
 def three_numbers(folder: Path) -> str:
-    """A table in Markdown with a line for each number, how it compares, and the command and commit behind it."""
+    """A table in Markdown for the README: each number, how it compares, and a link to how it was measured."""
     lines = (_few_labels(folder), _noisy_edges(folder), _speed(folder))
-    return render(Table("", ("", "s2gnn", "compared with", "measured by"), (block("", lines),)), "markdown")
+    head = ("| | s2gnn | others | measured |", "|---|---:|---|---|")
+    return "\n".join((*head, *(f"| {' | '.join(line)} |" for line in lines), ""))
 
 
 def _few_labels(folder: Path) -> tuple[str, ...]:
-    record = LEADERBOARD.json(folder)
-    rows = record["content"]["rows"]
-    scores = scores_by_labels(rows)[LABELS]["score"]
+    scores = scores_by_labels(LEADERBOARD.json(folder)["content"]["rows"])[LABELS]["score"]
     means = scores.mean()
-    single = means.drop([CLASSIFIER, AVERAGE]).sort_values(ascending=False)
+    others = means.drop(CLASSIFIER).sort_values(ascending=False)
     return (
-        f"Mean accuracy on {len(scores)} tables with {LABELS} labels per class",
+        f"Accuracy with {LABELS} labels per class",
         f"**{means[CLASSIFIER]:.1f} %**",
-        f"{single.index[0]} {single.iloc[0]:.1f} %, {single.index[1]} {single.iloc[1]:.1f} %",
-        f"`{record['command']}`, commit {commits_of(rows)}",
+        f"{others.index[0]} {others.iloc[0]:.1f} %, {others.index[1]} {others.iloc[1]:.1f} %",
+        f"[mean of {len(scores)} tables](docs/estimator.md#how-well-it-predicts)",
     )
 
 
 def _noisy_edges(folder: Path) -> tuple[str, ...]:
-    record = trained_stability.STUDY.json(folder)
-    lost = mean_lost(record["content"], ADDED)
-    data, _ = measured_together(record["content"])
-    others = [f"{MODELS[name]} {lost[name]:.1f}" for name in ("gcn", "sgc", "gatv2") if name in lost]
+    content = trained_stability.STUDY.json(folder)["content"]
+    lost = mean_lost(content, ADDED)
+    data, _ = measured_together(content)
+    others = [f"{MODELS[name]} {lost[name]:.1f}" for name in ("sign", "gcn", "gatv2") if name in lost]
     return (
-        f"Points of accuracy lost with {100 * ADDED.level:.0f} % spurious edges, mean of {len(data)} data sets",
+        f"Points lost with {100 * ADDED.level:.0f} % spurious edges",
         f"**{lost[OURS]:.1f}**",
         ", ".join(others),
-        f"`{record['command']}`, commit {commits_of(record['content']['rows'])}",
+        f"[mean of {len(data)} data sets](docs/gallery.md#stability-of-trained-networks)",
     )
 
 
 def _speed(folder: Path) -> tuple[str, ...]:
-    paths = records_of(folder / "bench-layers.json")
-    if not paths:
-        raise InputError(f"{folder} has no record of bench layers: make it with s2gnn bench layers --record {folder}")
-    record = read_record(paths[0])
+    record = latest_record(folder, "layers")
     times = {
         of["peer"]: tuple(of["ways"][way]["milliseconds"] for way in ("ours", "peer"))
         for of in record["timings"]
@@ -63,9 +56,8 @@ def _speed(folder: Path) -> tuple[str, ...]:
     }
     (ours, csr), (_, gcn) = (times[peer] for peer in (GCN_CSR, GCN))
     return (
-        f"Forward and backward pass, 100,000 edges, 64 channels, {record['threads']} threads; four branches compared "
-        "with one",
+        "Forward and backward pass, four branches against one",
         f"**{ours:.1f} ms**",
-        f"PyG's GCNConv {gcn:.1f} ms, on a CSR adjacency {csr:.1f} ms",
-        f"`{record['command']}`, commit {record['commit']}, {record['cpu']}",
+        f"PyG's GCNConv {gcn:.1f} ms; on a CSR adjacency {csr:.1f} ms",
+        f"[100,000 edges, {record['threads']} threads](docs/benchmarks.md#layers)",
     )
