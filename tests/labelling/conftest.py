@@ -31,6 +31,7 @@ def serve(tmp_path):
 
         def start(path, label="kind", **settings):
             copy = LabelledCopy.open(path, label, new_column="classes" in settings)
+            copy.create()
             session = Session(copy, Settings(parameters=QUICK, **settings))
             server = stack.enter_context(LabellingServer(session))
             thread = threading.Thread(target=server.serve_forever, args=(0.02,))

@@ -38,6 +38,10 @@ def start(browser, server, **options):
     wait(browser, "state !== null")
 
 
+def panel(browser):
+    return browser.run("document.querySelector('aside').innerText")
+
+
 def answer_rows(browser, kinds, n):
     for place in range(n):
         press(browser, ("1", "2")[kinds[shown(browser)] == "b"] if place % 2 else kinds[shown(browser)])
@@ -58,8 +62,8 @@ def test_twenty_rows_are_labelled_with_the_keyboard(browser, serve, table):
     assert sum(label != "" for label in saved) == 20
     assert all(label in ("", kind) for label, kind in zip(saved, kinds, strict=True))
     wait(browser, "!state.training && state.row.prediction !== null")
-    text = browser.run("document.querySelector('aside').innerText")
-    assert "20 of 40" in text
+    assert "20 of 40 rows labelled" in panel(browser)
+    assert "Saved: row " in browser.run("document.getElementById('saved').textContent")
     assert "Predicted:" in browser.run("document.getElementById('prediction').textContent")
     assert browser.complaints() == []
     origin = f"http://127.0.0.1:{server.server_port}/"
@@ -79,14 +83,22 @@ def test_undo_skip_reload_and_resume(browser, serve, table):
     assert shown(browser) == second
     press(browser, "u")
     assert shown(browser) == first
-    assert "0 of 40" in browser.run("document.querySelector('aside').innerText")
+    assert "0 of 40" in panel(browser)
     answer_rows(browser, kinds, 3)
     current = shown(browser)
     start(browser, server)
     assert shown(browser) == current
-    again = serve(path)  # as after a restart: labels and classes come from the copy
-    start(browser, again)
-    assert browser.run("state.panel.labelled") == 3
+    press(browser, "s")
+    start(browser, serve(path))  # as after a restart
+    assert "3 of 40" in panel(browser)
+    assert "1 row skipped" in panel(browser)
+    assert shown(browser) != current
+    press(browser, "u")
+    assert shown(browser) == current
+    press(browser, "s")
+    assert shown(browser) != current
+    browser.run("document.querySelector('#skipped button').click()")
+    wait(browser, "!busy && document.getElementById('skipped').hidden")
 
 
 def test_a_class_is_added(browser, serve, table):
@@ -136,6 +148,7 @@ def test_hostile_names_and_values_are_shown_as_text_at_any_width(browser, serve,
     press(browser, "1")
     press(browser, "3")
     wait(browser, "!state.training")
+    assert browser.run("document.querySelector('#columns th small').dir") == "auto"
     assert sorted(set(server.session.copy.labels)) == ["", HOSTILE, "__proto__"]
     assert browser.run("document.querySelectorAll('img[src=x]').length") == 0
     assert HOSTILE in browser.run("document.body.innerText")
@@ -154,8 +167,39 @@ def test_an_image_is_shown(browser, serve, tmp_path):
     start(browser, serve(tmp_path / "images.csv", image="file", classes=("a", "b")))
     wait(browser, "document.querySelector('#picture img').naturalWidth === 8")
     press(browser, "a")
-    wait(browser, "document.querySelector('#neighbours img').naturalWidth === 8")
+    wait(browser, "document.querySelector('#columns img').naturalWidth === 8")
     assert browser.complaints() == []
+
+
+def test_a_missing_image_has_a_reason(browser, serve, tmp_path):
+    (tmp_path / "images.csv").write_text("x,file,kind\n1,../one.png,\n2,none.png,\n")
+    start(browser, serve(tmp_path / "images.csv", image="file", classes=("a", "b")))
+    wait(browser, "document.querySelector('figcaption').textContent.includes('No image: ')")
+    assert "next to the table" in browser.run("document.querySelector('figcaption').textContent")
+
+
+def test_digits_stand_for_classes_that_are_digits(browser, serve, table):
+    server = serve(table[0], classes=("0", "7"))
+    start(browser, server)
+    row = shown(browser)
+    press(browser, "7")
+    assert server.session.copy.labels[row] == "7"
+
+
+def test_when_every_row_is_labelled_the_page_says_what_is_next(browser, serve, tmp_path):
+    write_blobs(tmp_path / "blobs.csv", n=4, labelled=(0, 1, 2))
+    server = serve(tmp_path / "blobs.csv", classes=("a",))
+    start(browser, server)
+    press(browser, "s")
+    text = "document.getElementById('row').innerText"
+    assert "Only skipped rows are left" in browser.run(text)
+    press(browser, "u")
+    press(browser, "b")
+    assert "Every row is labelled" in browser.run(text)
+    assert "s2gnn fit blobs.labelled.csv --label kind" in browser.run(text)
+    press(browser, "b")  # nothing to answer
+    press(browser, "u")
+    assert shown(browser) == 3
 
 
 def test_a_stopped_server_and_a_full_disk_are_shown(browser, serve, table, monkeypatch):

@@ -2,6 +2,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -21,7 +22,9 @@ def path(tmp_path):
 
 
 def opened(path, **settings):
-    return Session(LabelledCopy.open(path, "kind"), Settings(parameters=QUICK, **{"classes": ("a", "b"), **settings}))
+    copy = LabelledCopy.open(path, "kind")
+    copy.create()
+    return Session(copy, Settings(**{"parameters": QUICK, "classes": ("a", "b"), **settings}))
 
 
 def test_the_first_rows_cover_the_table_and_later_ones_have_predictions(path):
@@ -53,6 +56,32 @@ def test_undo_takes_back_answers_and_skips_in_order(path):
     assert session.undo() == first == session.next_row()
     assert session.undo() is None
     assert set(session.copy.labels) == {""}
+
+
+def test_skips_undo_and_the_order_of_classes_survive_a_restart(path):
+    session = opened(path, classes=("b", "a"))
+    session.add_class("c")
+    first, second = session.next_row(), int(session.round.queue[1])
+    session.answer(first, "a")
+    session.skip(second)
+    again = opened(path, classes=())
+    assert again.classes == ["b", "a", "c"]
+    assert again.state()["panel"]["skipped"] == 1
+    assert second not in again.round.queue
+    assert (again.undo(), again.undo(), again.undo()) == (second, first, None)
+    assert opened(path).state()["panel"]["labelled"] == 0
+
+
+def test_skipped_rows_can_be_shown_again(path):
+    session = opened(path)
+    rows = [session.next_row()]
+    for row in rows:
+        session.skip(row)
+    session.answer(39, "b")
+    session.show_skipped()
+    assert opened(path).state()["panel"]["skipped"] == session.state()["panel"]["skipped"] == 0
+    assert rows[0] in session.round.queue
+    assert session.undo() == 39
 
 
 def test_every_row_is_shown_once_until_none_is_left(path):
@@ -92,6 +121,22 @@ def test_stable_predictions_are_the_advice_to_stop(path):
     assert advice[0] != "You may " or "stop soon" in session.state()["panel"]["advice"]
     assert session.round.stable == 4
     assert "in each of the last 4 rounds" in session.state()["panel"]["advice"]
+    assert session.state()["panel"]["stop"]
+
+
+def test_the_panel_has_an_interval_within_0_and_1_and_says_when_every_row_is_labelled(path):
+    session = opened(path, parameters=())
+    for row in [*range(4), *range(36, 40)]:
+        session.answer(row, "a" if row < 20 else "b")
+    session.train()
+    accuracy = session.state()["panel"]["accuracy"]
+    assert accuracy["rows"] == 8
+    assert 0 <= accuracy["low"] <= accuracy["value"] <= accuracy["high"] <= 1
+    for row in range(4, 36):
+        session.answer(row, "a" if row < 20 else "b")
+    panel = session.state()["panel"]
+    assert (panel["advice"], panel["stop"]) == ("Every row is labelled.", True)
+    assert panel["command"] == "s2gnn fit blobs.labelled.csv --label kind"
 
 
 def test_a_second_session_is_refused(path):
@@ -105,12 +150,15 @@ def test_a_second_session_is_refused(path):
 def test_a_problem_in_training_is_shown_and_labelling_continues(path, monkeypatch):
     session = opened(path, batch=1)
 
-    def fails():
+    def fails(*_):
         raise ArithmeticError("the loss is not finite")
 
-    monkeypatch.setattr(session, "train", fails)
+    session.answer(0, "a")
+    session.answer(39, "b")
+    monkeypatch.setattr("s2gnn.labelling.rounds.Trainer.fit", fails)
     with session.training_in_background():
-        session.answer(0, "a")
+        while session.state()["problem"] is None:
+            time.sleep(0.01)
     assert session.state()["problem"] == "The model could not be trained: the loss is not finite"
     session.answer(1, "a")
 

@@ -58,7 +58,8 @@ def label(
     """Label the rows of a table that help a model most, on a local page in the browser.
 
     Labels are saved after every answer in a copy of the table, NAME.labelled.csv; the table itself is not changed. Run
-    the command again to resume. The page is only reachable from this computer.
+    the command again to resume; skipped rows and undo are kept in NAME.labelled.session.json. The page is only
+    reachable from this computer.
 
     Example: [bold]s2gnn label flowers.csv --label species[/bold]
     """
@@ -78,6 +79,7 @@ def label(
         return
     with only_session(labels.path):
         labels = LabelledCopy.open(table, column, new_column=classes is not None)  # as the last session left it
+        labels.create()
         session = Session(labels, settings)
         with session.training_in_background(), LabellingServer(session, port) as server:
             print(

@@ -62,13 +62,17 @@ class LabelledCopy:
         before = self.labels[row]
         self.labels[row] = label
         try:
-            self.write()
+            self._write()
         except OSError:
             self.labels[row] = before
             raise
 
-    def write(self) -> None:
-        """Write the copy."""
+    def create(self) -> None:
+        """Write the copy if there is none yet, so that a folder that cannot be written is found before any answer."""
+        if not self.path.exists():
+            self._write()
+
+    def _write(self) -> None:
         frame = self.table.to_frame()
         frame[self.label] = self.labels
         # Numbers with a decimal comma are only read from files with semicolons.
@@ -84,10 +88,11 @@ def _check_same_rows(table: Table, copy: Table, label: str) -> None:
         raise InputError(f"{copy.source} has other columns than {table.source}: {advice}")
     if copy.n_rows != table.n_rows:
         raise InputError(f"{copy.source} has {copy.n_rows:,} rows, but {table.source} has {table.n_rows:,}: {advice}")
+    values, others = table.to_frame(), copy.to_frame()
     for name in table.columns:
         if name == label:
             continue
-        pairs = zip(table.to_frame()[name], copy.to_frame()[name], strict=True)
+        pairs = zip(values[name], others[name], strict=True)
         differs = [row for row, (value, other) in enumerate(pairs) if not _same(value, other)]
         if differs:
             raise InputError(

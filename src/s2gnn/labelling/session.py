@@ -29,6 +29,7 @@ from s2gnn.tables.table import MISSING
 QUEUE = 50  # suggestions made at once, so that nobody waits for the model
 NEIGHBOURS = 10
 LONGEST_CLASS = 200
+LONGEST_END = 5.0  # seconds that Ctrl-C waits for a step of the training
 
 
 class Session:
@@ -164,7 +165,7 @@ class Session:
         finally:
             self._ended = True
             self._wanted.set()
-            thread.join()
+            thread.join(LONGEST_END)  # the thread holds nothing that is lost with it
 
     def _train_when_wanted(self) -> None:
         while not self._ended:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -85,6 +86,7 @@ class View:
             "accuracy": None,
             "uncertain": None,
             "file": self.copy.path.name,
+            "command": shlex.join(["s2gnn", "fit", self.copy.path.name, "--label", self.copy.label]),
         }
         if estimator is None:
             several = len(set(labels) - {""}) > 1
