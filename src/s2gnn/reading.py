@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import msgspec
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 
@@ -143,6 +144,31 @@ def opened_archive(
         raise InputError(error.strerror or str(error)) from error
     except (zipfile.BadZipFile, zlib.error, EOFError, UnicodeError, NotImplementedError) as error:
         raise InputError(f"it is not a ZIP archive, or a damaged one: {error}") from error
+
+
+def checked_csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> sp.csr_array:
+    """A CSR matrix of arrays that somebody else wrote.
+
+    Raises:
+        InputError: if they are not those of a matrix of this `shape`.
+    """
+    arrays = {"data": data, "indices": indices, "indptr": indptr}
+    if any(array.ndim != 1 or array.dtype.kind not in "fiub" for array in arrays.values()) or "f" in (
+        indices.dtype.kind + indptr.dtype.kind
+    ):
+        raise InputError("the arrays of a sparse matrix are not lists of numbers and of indices")
+    if len(shape) != 2 or len(indptr) != shape[0] + 1 or not 0 <= shape[1] < 2**31:
+        raise InputError(f"a sparse matrix of shape {shape} has {len(indptr):,} row pointers")
+    check_pointers(indptr, len(indices))
+    if len(data) != len(indices) or not ((indices >= 0) & (indices < shape[1])).all():
+        raise InputError(f"a sparse matrix has indices outside 0..{shape[1] - 1}, or other than {len(data):,} of them")
+    return sp.csr_array((data, indices, indptr), shape=shape)
+
+
+def check_pointers(indptr: NDArray[Any], n_entries: int) -> None:
+    """Raise unless `indptr` divides `n_entries`; SciPy reads and writes beyond its memory if it does not ascend."""
+    if not len(indptr) or indptr[0] != 0 or indptr[-1] > n_entries or (indptr[1:] < indptr[:-1]).any():
+        raise InputError(f"its indptr does not ascend from 0 to at most {n_entries:,}")
 
 
 def unpacked_limit(packed: int, expansion: float = EXPANSION) -> int:

@@ -28,8 +28,14 @@ def test_damaged_or_foreign_files(tmp_path):
     np.savez(path, format="s2gnn-graph-1", indptr=[0, 9], indices=[0], weights=[1.0])
     with pytest.raises(InputError, match="damaged or not a graph"):
         load_graph(path)
+    np.savez(path, format="s2gnn-graph-1", indptr=[0, 2, 2052, -1, 0], indices=[0, 3], weights=[1.0, 1.0])
+    with pytest.raises(InputError, match="damaged or not a graph .* its indptr does not ascend from 0 to at most 2"):
+        load_graph(path)  # SciPy writes beyond its memory, which ends the process
     np.savez(path, format="s2gnn-graph-1", indptr=[0, 1, 1], indices=[1], weights=[1.0])
     with pytest.raises(InputError, match="not symmetric"):
+        load_graph(path)
+    np.savez(path, format="s2gnn-graph-1", indptr=[0, 0], indices=[0])
+    with pytest.raises(InputError, match="it lacks 'weights'"):
         load_graph(path)
     np.savez(path, format=np.array(["s2gnn-graph-1", object()], dtype=object))
     with pytest.raises(InputError, match="damaged or not a graph"):

@@ -4,12 +4,11 @@ import io
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
 
 from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
 from s2gnn.graphs.graph import Graph
-from s2gnn.reading import read_arrays
+from s2gnn.reading import checked_csr, read_arrays
 
 FORMAT = "s2gnn-graph-1"
 ARRAYS = ("indptr", "indices", "weights")
@@ -38,8 +37,9 @@ def load_graph(path: str | Path) -> Graph:
         raise InputError(f"{path} is not a graph written by s2gnn: it lacks format = {FORMAT!r}")
     try:
         indptr, indices, weights = (arrays[name] for name in ARRAYS)
-        return Graph(sp.csr_array((weights, indices, indptr), shape=(len(indptr) - 1,) * 2))
-    except InputError:
-        raise
-    except (ValueError, KeyError, TypeError) as error:
+        n = max(indptr.size - 1, 0)
+        return Graph(checked_csr(weights, indices, indptr, (n, n)))
+    except KeyError as error:
+        raise InputError(f"{path} is damaged or not a graph written by s2gnn: it lacks {error}") from error
+    except InputError as error:
         raise InputError(f"{path} is damaged or not a graph written by s2gnn: {error}") from error

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from s2gnn.errors import AsymmetricGraphError, InputError
 from s2gnn.ranges import COUNT
+from s2gnn.reading import check_pointers
 
 # The two directions of one edge may differ by this many units in the last place of the given type: in float32 by 1.5e-5
 # relative to the larger, twice what the diffusion (GDC) of PyTorch Geometric leaves.
@@ -116,20 +117,28 @@ def symmetric_csr(matrix: Any, *, sum_duplicates: bool, drop_self_loops: bool) -
     return ValidCSR(csr.indptr, csr.indices, csr.data)
 
 
-def _unsummed_csr(matrix: Any) -> Any:
-    """A float64 CSR copy with the entries as they were given, duplicates among them, all indices in range.
+def with_valid_indices(matrix: Any) -> Any:
+    """A SciPy sparse matrix with all indices in range: itself if it is compressed, otherwise in COO format.
 
     SciPy trusts index arrays that were changed after it made a matrix, and reads beyond them when they are wrong.
     """
     try:
         if matrix.format in ("csr", "csc", "bsr"):
+            check_pointers(matrix.indptr, len(matrix.indices))
             matrix.check_format(full_check=True)
-        if matrix.format == "csr":
-            return sp.csr_array(matrix, dtype=np.float64, copy=True)
+            return matrix
         coo = matrix.tocoo()
-        coo = sp.coo_array((coo.data, coo.coords), shape=coo.shape)  # checks the indices
+        return sp.coo_array((coo.data, coo.coords), shape=coo.shape)  # checks the indices
     except ValueError as error:
         raise InputError(f"the indices of the {matrix.format} matrix are damaged: {error}") from error
+
+
+def _unsummed_csr(matrix: Any) -> Any:
+    """A float64 CSR copy with the entries as they were given, duplicates among them, all indices in range."""
+    matrix = with_valid_indices(matrix)
+    if matrix.format == "csr":
+        return sp.csr_array(matrix, dtype=np.float64, copy=True)
+    coo = matrix.tocoo()
     rows, columns = coo.coords
     order = np.argsort(rows, kind="stable")
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=coo.shape[0]))])
