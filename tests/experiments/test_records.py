@@ -22,8 +22,12 @@ from s2gnn.experiments.records import Record, Records, RecordsFolder, as_frame
 from tests.experiments.made_records import made_record
 
 EXPERIMENT = {
+    "task": "nodes",
     "data": "ε",
+    "graph": "knn",
     "model": "gcn",
+    "lr": 0.01,
+    "weight_decay": 0.0,
     "arguments": {"alpha": 3},
     "protocol": {"name": "fair", "keep": "best", "epochs": 5},
 }
@@ -33,7 +37,7 @@ RECORD = Record(
     EXPERIMENT,
     {"accuracy": 0.9, "epoch": 3},
     1.5,
-    {"epochs": 5},
+    {"epochs": 5, "threads": 1},
     "2024-01-01T00:00:00+00:00",
     None,
     {"torch": "2"},
@@ -206,11 +210,14 @@ def test_several_writers_and_a_reader_at_once_and_kill_9(tmp_path):
             {"commit": {}},
             {"budget": {"epochs": "5"}},
             {"budget": {"name": ["long"]}},
+            {"budget": {"epochs": 5}},
             {"experiment": {}},
             {"experiment": {**EXPERIMENT, "protocol": {}}},
             {"experiment": {**EXPERIMENT, "protocol": {"name": "fair", "keep": "best"}}},
             {"experiment": {**EXPERIMENT, "protocol": "fair"}},
             {"experiment": {**EXPERIMENT, "arguments": None}},
+            {"experiment": {**EXPERIMENT, "lr": "0.01"}},
+            {"experiment": {name: value for name, value in EXPERIMENT.items() if name != "graph"}},
             {"experiment": {**EXPERIMENT, "model": 1}},
         )
     ]

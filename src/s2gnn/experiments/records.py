@@ -71,17 +71,24 @@ class _Protocol:
 
 @dataclass
 class _Experiment:
+    task: str
     data: str
+    graph: str
     model: str
+    lr: float
+    weight_decay: float
     arguments: dict[str, bool | str | float | None]
     protocol: _Protocol
+    k: int | None = None
+    share: float | None = None
+    decoder: str | None = None
 
 
 @dataclass
 class _Budget:
     epochs: int
+    threads: int
     name: str = ""
-    threads: int | None = None
 
 
 @dataclass
