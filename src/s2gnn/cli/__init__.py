@@ -38,7 +38,7 @@ def main() -> None:
         if len(arguments) < len(sys.argv) - 1:
             traceback.print_exc()
         code, text = _outcome(error)
-        print(f"s2gnn: {text}", file=sys.stderr)
+        print(f"s2gnn: {_one_line(text)}", file=sys.stderr)
         sys.exit(code)
 
 
@@ -57,13 +57,18 @@ def _outcome(error: Exception) -> tuple[int, str]:
     )
 
 
+def _one_line(text: str) -> str:
+    """Text without line breaks and control characters, which names and values in a file may have."""
+    return " ".join("".join(one if one.isprintable() else " " for one in text).split())
+
+
 @contextmanager
 def _warnings_in_a_line() -> Iterator[None]:
     """Print a warning as one line of standard error, and each text once."""
     printed: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        text = " ".join(str(message).split())
+        text = _one_line(str(message))
         if text not in printed:
             printed.add(text)
             print(f"warning: {text}", file=sys.stderr)

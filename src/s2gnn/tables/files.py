@@ -4,6 +4,7 @@ import csv
 import gzip
 import itertools
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from io import TextIOWrapper
 from pathlib import Path
@@ -108,8 +109,10 @@ def _columns(
 
 
 def _check_header(path: Path, header: Sequence[str]) -> None:
-    if len(set(header)) < len(header) or "" in header[1:]:
-        raise InputError(f"{path} is not a table: its header names a column twice or not at all ({', '.join(header)})")
+    counts = Counter(header)
+    bad = next((name for name in header if counts[name] > 1), None if "" not in header[1:] else "")
+    if bad is not None:
+        raise InputError(f"{path} is not a table: its header names a column twice or not at all ({bad!r})")
     if all(as_numbers(as_text([name])) is not None for name in header):
         raise InputError(f"{path} has numbers in its first line, which must name the columns: add a header line")
 
