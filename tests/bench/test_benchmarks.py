@@ -14,7 +14,8 @@ from s2gnn.bench.benchmarks import (
     train_large,
 )
 from s2gnn.bench.networks import BASELINES, PRODUCTS
-from s2gnn.bench.report import make_record, tables
+from s2gnn.bench.record import make_record
+from s2gnn.bench.report import tables
 from s2gnn.bench.tasks import TASKS, Task, workload
 from s2gnn.nn import S2Conv
 from tests.random_graphs import random_graph

@@ -3,7 +3,8 @@ import pytest
 pytest.importorskip("triton")
 
 from s2gnn.bench.compiled import TARGETS, compile_kernels
-from s2gnn.bench.report import make_record, tables
+from s2gnn.bench.record import make_record
+from s2gnn.bench.report import tables
 
 
 @pytest.mark.parametrize("target", TARGETS)

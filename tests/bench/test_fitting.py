@@ -1,5 +1,6 @@
 from s2gnn.bench import fitting
-from s2gnn.bench.report import make_record, tables
+from s2gnn.bench.record import make_record
+from s2gnn.bench.report import tables
 
 
 def test_a_fit_is_measured_next_to_what_is_expected(monkeypatch):

@@ -1,7 +1,8 @@
 import pytest
 
 from s2gnn.bench.gpu_model import ALPHA, DEVICES, WIDTH, calculated_rows
-from s2gnn.bench.report import make_record, tables
+from s2gnn.bench.record import make_record
+from s2gnn.bench.report import tables
 from s2gnn.bench.tasks import TASKS
 
 

@@ -24,7 +24,8 @@ from s2gnn.bench.networks import (
     make_network,
     network_needs,
 )
-from s2gnn.bench.report import ALLOWANCE, Row
+from s2gnn.bench.record import Row
+from s2gnn.bench.report import ALLOWANCE
 from s2gnn.bench.tasks import Task, Workload, random_graph, stored_graph, workload
 from s2gnn.bench.timing import Way, fastest, race
 from s2gnn.data import CATALOGUE, data_file, dataset_graph, load_dataset

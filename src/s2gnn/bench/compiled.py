@@ -12,7 +12,7 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.nvidia.compiler import get_ptxas
 from triton.compiler import ASTSource
 
-from s2gnn.bench.report import Row
+from s2gnn.bench.record import Row
 from s2gnn.operators import gpu, gpu_kernels
 from s2gnn.operators.chunks import SPLIT
 

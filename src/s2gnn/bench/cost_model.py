@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from s2gnn.bench.cost import CACHED_SIGNAL, dense_flops, fetched, fetched_in_epoch, training_bytes
-from s2gnn.bench.report import GIB, Row, epoch_seconds, origin_text, read_record, records_of, table_of, titled_markdown
+from s2gnn.bench.record import GIB, Row, origin_text, read_record, records_of
+from s2gnn.bench.report import epoch_seconds, table_of, titled_markdown
 from s2gnn.bench.tasks import Task
 from s2gnn.errors import InputError
 from s2gnn.nn.plan import LARGEST_PREPARED_INPUT

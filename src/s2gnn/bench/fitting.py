@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from sklearn.datasets import make_classification
 
-from s2gnn.bench.report import Row
+from s2gnn.bench.record import Row
 from s2gnn.estimator import S2GNNClassifier
 from s2gnn.estimator.evaluation import number_of_folds
 from s2gnn.estimator.expected import training_bytes, training_seconds

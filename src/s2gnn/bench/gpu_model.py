@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from s2gnn.bench.report import Row
+from s2gnn.bench.record import Row
 from s2gnn.bench.tasks import TASKS, Task
 
 WIDTH, ALPHA = 64, 6

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from s2gnn.bench.networks import BASELINES
-from s2gnn.bench.report import Row
+from s2gnn.bench.record import Row
 from s2gnn.bench.tasks import Workload, random_graph
 from s2gnn.bench.timing import Way, race
 from s2gnn.graphs import DisjointUnion, Graph

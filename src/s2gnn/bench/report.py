@@ -1,30 +1,19 @@
-"""The record of a benchmark, and the tables that show it on the terminal and in the documentation."""
+"""The tables of benchmarks for the terminal and the documentation."""
 
-import json
-import os
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
-import torch
-
-from s2gnn import provenance
 from s2gnn.bench.cost import dense_flops
+from s2gnn.bench.record import GIB, Row, benchmark_of, command_for, origin_text, read_record, records_of
 from s2gnn.bench.tasks import Task
 from s2gnn.errors import InputError
-from s2gnn.files import write_atomically
-from s2gnn.operators import kernel
-from s2gnn.reading import parse_record, read_bytes
 from s2gnn.render import Block, Cell, Table, as_markdown
 
-MIB, GIB = 2**20, 2**30
-ALLOWANCE = 1.3  # on the bytes that the operator must hold
-# Titles of the ways, in the order of the columns.
+MIB = 2**20
+ALLOWANCE = 1.3  # bound on the operator's bytes, relative to the minimum
+# Titles of the alternatives, in the order of the columns.
 TITLES = {
     "ours": "ours",
     "one_csr": "one CSR",
@@ -35,59 +24,17 @@ TITLES = {
     "pyg": "PyG",
 }
 
-# Settings with which glibc keeps freed memory instead of returning it to the system.
-_KEPT = dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), 16 * GIB)
-
 EPOCH = "One epoch (step and evaluation)"
+_MACHINE = "This machine, measured in the same run"
 
-Row = dict[str, Any]
 Column = Callable[[Row], str]
 Columns = dict[str, Column]
 
 
-def make_record(
-    command: str, machine: Mapping[str, float] | None, device: torch.device | None = None, **measurements: Iterable[Row]
-) -> Row:
-    """The JSON record of a benchmark: lists of rows by name, and what made them, settings of the allocator included."""
-    return {
-        **provenance.origin(command),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "cpu": provenance.cpu(),
-        **({"gpu": torch.cuda.get_device_name(device)} if device is not None and device.type == "cuda" else {}),
-        "kernel": kernel.chosen(device.type if device is not None else "cpu"),
-        "threads": torch.get_num_threads(),
-        "environment": {name: os.environ[name] for name in _KEPT if name in os.environ},
-        **({"machine": machine} if machine else {}),
-        **{name: list(rows) for name, rows in measurements.items()},
-    }
-
-
-def keep_record(record: Row, folder: Path) -> Path:
-    """Store a record in the file of its benchmark and processor, in place of the previous one; returns the path.
-
-    A benchmark that ran with settings of the allocator has the suffix "-kept".
-    """
-    kept = "-kept" if record.get("environment") else ""
-    processor = re.sub(r"[^a-z0-9]+", "-", str(record.get("gpu") or record["cpu"]).lower()).strip("-")
-    path = folder / f"bench-{_benchmark(record)}{kept}.{processor}.json"
-    write_atomically(path, (json.dumps(record, indent=2) + "\n").encode())
-    return path
-
-
-def _benchmark(record: Row) -> str:
-    return str(record["command"].split()[2])
-
-
-def records_of(path: Path) -> list[Path]:
-    """The records of a benchmark, `path` and one for each processor with its name before the suffix; latest first."""
-    paths = [*path.parent.glob(path.name), *sorted(path.parent.glob(f"{path.stem}.*.json"))]
-    return sorted(paths, key=lambda one: str(read_record(one).get("date", "")), reverse=True)
-
-
 def render_benchmark(path: Path) -> str:
-    """The tables of the records of a benchmark as Markdown: the latest, then those of other processors, folded."""
+    """The tables of a benchmark as Markdown: the latest record, then those of other processors, folded."""
     if not (paths := records_of(path)):
-        return f"No record yet: run `{_command_for(path)}`.\n"
+        return f"No record yet: run `{command_for(path)}`.\n"
     latest, *others = map(_render_record, paths)
     folded = (
         f"<details><summary>{_processor(read_record(one))}</summary>\n\n{text}\n</details>\n"
@@ -101,86 +48,65 @@ def _render_record(path: Path) -> str:
     try:
         found = tables(record)
     except KeyError as error:
-        return f"The record lacks {error}, it was made by an older version: run `{_command_for(path)}`.\n"
+        return f"The record was made by an older version and has no {error}: run `{command_for(path)}`.\n"
     except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as error:
-        raise InputError(f"{path} is damaged ({error!r}): recreate it with {_command_for(path)}") from error
-    made = f"{origin_text(record)}, torch {record['versions']['torch']}.\n"
-    return "\n".join([*map(titled_markdown, found), made])
+        raise InputError(f"{path} is damaged ({error!r}): recreate it with {command_for(path)}") from error
+    measured = [table for table in found if table.title != _MACHINE]
+    made = f"{origin_text(record)}, torch {record['versions']['torch']}{_machine_text(record)}.\n"
+    return "\n".join([*map(titled_markdown, measured), made])
+
+
+def _machine_text(record: Row) -> str:
+    """The processor and its rates, as the end of a sentence; "" in records without rates."""
+    rates = _machine_rates(record)
+    return f"; {', '.join(f'{name} {rate}' for name, rate in rates)}" if rates else ""
 
 
 def _processor(record: Row) -> str:
     return (
-        record.get("gpu") or record.get("cpu") or f"Not named, kernel {record['kernel']}, {record['threads']} threads"
+        record.get("gpu")
+        or record.get("cpu")
+        or f"Unnamed processor, kernel {record['kernel']}, {record['threads']} threads"
     )
 
 
-def origin_text(record: Row) -> str:
-    """The command that made a record, with settings of the allocator, and the commit."""
-    environment = "".join(f"{name}={value} " for name, value in record.get("environment", {}).items())
-    return f"`{environment}{record['command']}` at commit {record['commit']}"
-
-
-@dataclass
-class _Stored:
-    """What every record has besides the lists of its benchmark."""
-
-    command: str
-    kernel: str
-    threads: int
-    versions: dict[str, str]
-    commit: str | None = None
-    date: str = ""
-    environment: dict[str, str] = field(default_factory=dict)
-    machine: dict[str, float] = field(default_factory=dict)
-
-
-def read_record(path: Path) -> Row:
-    """A stored record."""
-    try:
-        return parse_record(read_bytes(path), _Stored)
-    except FileNotFoundError as error:
-        raise InputError(f"there is no record {path}: create it with {_command_for(path)}") from error
-    except InputError as error:
-        raise InputError(f"{path} is damaged ({error}): recreate it with {_command_for(path)}") from error
-
-
-def _command_for(path: Path) -> str:
-    _, name, *rest = re.split("[-.]", path.name)
-    environment = "".join(f"{variable}={value} " for variable, value in _KEPT.items()) if rest[0] == "kept" else ""
-    training = " --train --epochs 4" if name == "cost" else ""
-    return f"{environment}s2gnn bench {name}{training} --record {path.parent.name}"
-
-
 def titled_markdown(table: Table) -> str:
-    """The table below its title."""
+    """A table in Markdown, below its title."""
     return f"**{table.title}**\n\n{as_markdown(table)}"
 
 
 def table_of(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table of one block."""
+    """A table with a single block."""
     return Table(title, tuple(header), (Block("", tuple(tuple(map(Cell, row)) for row in rows)),))
 
 
 def _titled(title: str, columns: Columns, rows: Sequence[Row]) -> list[Table]:
-    """One table of consecutive rows with the same title."""
+    """One table for each run of consecutive rows with the same title."""
     return [
         table_of(name, tuple(columns), [[text(row) for text in columns.values()] for row in group])
         for name, group in groupby(rows, key=title.format_map)
     ]
 
 
+def _machine_rates(record: Row) -> list[tuple[str, str]]:
+    """The names and values of the machine's properties; empty if the benchmark does not measure them."""
+    if not (machine := record.get("machine")):
+        return []
+    return [
+        ("processor", record.get("gpu") or record.get("cpu", "not recorded")),
+        ("kernel", record["kernel"]),
+        ("threads", str(record["threads"])),
+        ("memory bandwidth", f"{machine['bandwidth'] / 1e9:.1f} GB/s"),
+        ("float32 matrix product", f"{machine['gemm'] / 1e9:.0f} GFLOP/s"),
+    ]
+
+
 def tables(record: Row) -> list[Table]:
     """The tables of a record, by the benchmark in its command."""
     machine, found = record.get("machine", {}), []
-    if machine:
-        rates = [
-            ("memory bandwidth", f"{machine['bandwidth'] / 1e9:.1f} GB/s"),
-            ("float32 matrix product", f"{machine['gemm'] / 1e9:.0f} GFLOP/s"),
-            ("kernel, threads", f"{record['kernel']}, {record['threads']}"),
-            ("processor", record.get("gpu") or record.get("cpu", "not recorded")),
-        ]
-        found.append(table_of("This machine, in the same run", ("", "measured"), rates))
-    for part, make in _TABLES[_benchmark(record)].items():
+    if rates := _machine_rates(record):
+        found.append(table_of(_MACHINE, ("", "measured"), rates))
+    for part, make in _TABLES[benchmark_of(record)].items():
         rows = [{**row, **machine, "task": record.get("task")} for row in record.get(part, ())]
         for row in rows:
             row["layers"] = " → ".join(map(str, row.get("widths", ())))
@@ -189,7 +115,7 @@ def tables(record: Row) -> list[Table]:
 
 
 def _timings(title: str, facts: Columns, rows: Sequence[Row]) -> list[Table]:
-    """Ours in milliseconds, the others relative to ours, and the rates of the machine if rows have bytes or flops."""
+    """Milliseconds of ours, ratios of the alternatives, and shares of the machine's rates if rows have them."""
     columns = {**facts, "ours (ms)": _milliseconds("ours")}
     for way in (way for way in TITLES if way in rows[0]["ways"]):
         if way == "one_csr":
@@ -210,7 +136,7 @@ def _timings(title: str, facts: Columns, rows: Sequence[Row]) -> list[Table]:
 
 
 def _memory(rows: Sequence[Row]) -> list[Table]:
-    """The bytes at the largest α, and those of the operator relative to its bound at every α."""
+    """Memory at the largest α, and memory of the operator relative to its bound at every α."""
     parts = {
         "operator": "operator",
         "bound": "bound",
@@ -240,7 +166,7 @@ def _memory(rows: Sequence[Row]) -> list[Table]:
 
 
 def _compiled(rows: Sequence[Row]) -> list[Table]:
-    """The registers of every kernel and α, and the bytes spilled if there are any; a table for each target."""
+    """A table for each target: registers of every kernel and α, and spilled bytes if there are any."""
     alphas = sorted({row["alpha"] for row in rows if row["alpha"]})
     found = []
     for target in dict.fromkeys(row["target"] for row in rows):
@@ -280,7 +206,7 @@ def _training(rows: Sequence[Row]) -> list[Table]:
 
 
 def epoch_seconds(run: Row) -> float:
-    """The fastest epoch of a large training."""
+    """The time of the fastest epoch."""
     return float(min(stage["seconds"] for stage in run["stages"] if stage["name"].startswith("epoch")))
 
 
@@ -331,7 +257,7 @@ _FITS: Columns = {
     "accuracy (%)": lambda row: f"{100 * row['accuracy']:.1f}",
 }
 _ON_TASK = " on {workload}: {nonzeros:,} nonzeros, layers {layers}, heads: {heads}"
-# By benchmark, the tables of each part of its record.
+# For each benchmark, the tables of each list of its record.
 _TABLES: dict[str, dict[str, Callable[[Sequence[Row]], list[Table]]]] = {
     "fit": {"timings": partial(_titled, "S2GNNClassifier().fit, evaluation on hidden labels included", _FITS)},
     "operator": {"timings": partial(_timings, "Forward propagation, α = {alpha}", _PROPAGATION)},
@@ -366,7 +292,7 @@ def _mebibytes(part: str) -> Column:
 
 
 def outcome_text(outcome: Row) -> str:
-    """The milliseconds of a way, or why it was not run."""
+    """The milliseconds of an alternative, or the reason why it was not run."""
     return _refusal(outcome) or _three_digits(outcome["milliseconds"])
 
 
@@ -375,7 +301,7 @@ def _milliseconds(way: str) -> Column:
 
 
 def _ratio(way: str, other: str, digits: int = 1) -> Column:
-    """The ratio of the times of two ways, or why one was not run."""
+    """The ratio of the times of two alternatives, or the reason why one was not run."""
 
     def column(row: Row) -> str:
         one, two = row["ways"][way], row["ways"][other]
@@ -385,7 +311,7 @@ def _ratio(way: str, other: str, digits: int = 1) -> Column:
 
 
 def _share(row: Row, seconds: float) -> str:
-    """Of the time of ours."""
+    """`seconds` relative to the time of ours, in %."""
     ours = row["ways"]["ours"]["milliseconds"]
     return f"{1e5 * seconds / ours:.0f} %" if ours else "–"
 
@@ -395,7 +321,7 @@ def _three_digits(milliseconds: float) -> str:
 
 
 def _refusal(outcome: Row) -> str:
-    """Why a way was not run, or ""."""
+    """The reason why an alternative was not run, or ""."""
     if outcome["not_run"] == "memory":
         return f"not run: needs {outcome['needs'] / GIB:.1f} GiB"
     return str(outcome["not_run"] or "")

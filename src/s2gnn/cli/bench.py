@@ -19,7 +19,8 @@ from s2gnn.bench.fitting import SIZES, time_fits
 from s2gnn.bench.gpu_model import calculated_rows
 from s2gnn.bench.layers import time_layers
 from s2gnn.bench.networks import BASELINES, NETWORKS
-from s2gnn.bench.report import Row, keep_record, make_record, outcome_text, tables
+from s2gnn.bench.record import Row, keep_record, make_record
+from s2gnn.bench.report import outcome_text, tables
 from s2gnn.bench.tasks import REAL, TASKS, Task, workload
 from s2gnn.bench.timing import measure_machine
 from s2gnn.cli.memory import size_text

@@ -12,6 +12,7 @@ import typer
 from s2gnn.bench.cost_model import render_cost_model
 from s2gnn.bench.headline import three_numbers
 from s2gnn.bench.report import render_benchmark
+from s2gnn.bench.summary import benchmark_summary
 from s2gnn.cli.options import refuse
 from s2gnn.cli.output import names
 from s2gnn.cli.study_options import Data, Models, Results
@@ -100,6 +101,7 @@ def check_folder(results: Path) -> None:
 def render_section(results: Path, name: str) -> str:
     """What a document shows of a study, of a file of records, or of a stored benchmark."""
     special: Mapping[str, Any] = {
+        "benchmark-summary": benchmark_summary,
         "cost-model": render_cost_model,
         "overview": overview_text,
         "headline": headline,
