@@ -85,10 +85,11 @@ def test_a_learned_epsilon_starts_at_four_values_next_to_seven_fixed_ones():
 
 def test_a_model_without_a_head_is_one_line_and_the_cell_of_the_table():
     labels = {name: [line.label for line in find_study(name).lines] for name in SWEEPS}
-    assert labels["epsilon"] == labels["alpha"] == ["s2gnn"]
-    assert labels["neighbours"] == ["s2gnn", "gcn, released", "gcn, fair", "mlp, released", "mlp, fair"]
-    assert labels["reach"] == ["s2gnn", "regular-sobolev", "sign", "cheby, released", "cheby, fair"]
-    assert labels["label-efficiency"] == ["s2gnn", "gcn", "mlp", "label-spreading"]
+    assert labels["epsilon"] == labels["alpha"] == ["S2-GNN"]
+    assert labels["neighbours"] == ["S2-GNN", "GCN, released", "GCN, fair", "MLP, released", "MLP, fair"]
+    assert labels["reach"] == ["S2-GNN", "matrix powers", "SIGN", "Cheby, released", "Cheby, fair"]
+    assert labels["label-efficiency"] == ["S2-GNN", "GCN", "MLP", "label spreading"]
+    assert labels["learned-epsilon"] == ["ε fixed", "ε learned from this initial value"]
     table = load_table("table2-knn")
     (cell,) = table.select(Selection(["har"], ["s2gnn"])).cells
     theirs = table.experiment(cell, table.protocols[1], QUICK)
@@ -159,12 +160,12 @@ def test_one_line_has_a_column_for_each_data_set(tmp_path):
     write(tmp_path, "epsilon", "har", "s2gnn", {0: [93.0, 94.0], 1.5: [93.5, 94.5], 2: [93.0, 93.0]})
     text = markdown(tmp_path, "epsilon")
     for row in (
-        "| ε | cancer-m | har |",
+        "| ε | Cancer-M | HAR |",
         "| 0 | 61.00 ± 1.41 | 93.50 ± 0.71 |",
         "| 1.5 | **69.00 ± 1.41** | **94.00 ± 0.71** |",
         "| 2 | – | 93.00 ± 0.00 |",
         "relatively important effect on Cancer-M",
-        "S2-GNN, with searched hyperparameters, at cancer-m 68.48, har 93.92.",
+        "S2-GNN, with searched hyperparameters, at Cancer-M 68.48, HAR 93.92.",
         "10 runs, 0.1 hours of training: s2gnn study run epsilon --budget quick (2 seeds). Commit abc.",
     ):
         assert row in text
@@ -175,7 +176,7 @@ def test_several_lines_have_a_block_for_each_data_set_and_their_hops(tmp_path):
         scores = {order: [80.0 + shift, 81.5 + shift, 82.2 + shift] for order in (1, 2)}
         write(tmp_path, "reach", "cancer-m", model, scores)
     text = markdown(tmp_path, "reach")
-    assert "**Accuracy on cancer-m (%), quick, 3 seeds**" in text
+    assert "**Accuracy on Cancer-M (%), quick, 3 seeds**" in text
     # three layers of S2-GNN, two of Cheby
     assert "| 2 | **83.23 ± 1.12 [3]** | 81.23 ± 1.12 [6] | – | – | 82.23 ± 1.12 [2] |" in text
 

@@ -13,9 +13,9 @@ def test_where_epsilon_matters_most(tmp_path):
     write(tmp_path, "epsilon", "har", "s2gnn", {0: [93.0, 94.0], 1.5: [93.5, 94.5], 2: [93.0, 93.0]})
     text = finding(tmp_path, "epsilon")
     assert text == (
-        "The mean accuracies at the best and the worst ε differ by 8.00 points on cancer-m (best at 1.5, worst at 0, "
-        "standard deviation over seeds 1.41); 1.00 points on har (best at 1.5, worst at 2, standard deviation over "
-        "seeds 0.47). The difference is largest on cancer-m, as in the paper."
+        "The mean accuracies at the best and the worst ε differ by 8.00 points on Cancer-M (best at 1.5, worst at 0, "
+        "standard deviation over seeds 1.41); 1.00 points on HAR (best at 1.5, worst at 2, standard deviation over "
+        "seeds 0.47). The difference is largest on Cancer-M, as in the paper."
     )
     assert text in markdown(tmp_path, "epsilon")
 
@@ -24,11 +24,11 @@ def test_a_finding_that_differs_from_the_papers_and_one_seed_that_is_none(tmp_pa
     write(tmp_path, "epsilon", "har", "s2gnn", {0: [80.0, 80.0], 1.5: [90.0, 90.0]})
     write(tmp_path, "epsilon", "cancer-m", "s2gnn", {0: [60.0], 1.5: [80.0]})
     text = finding(tmp_path, "epsilon")
-    assert "20.00 points on cancer-m (best at 1.5, worst at 0, one seed)" in text
+    assert "20.00 points on Cancer-M (best at 1.5, worst at 0, one seed)" in text
     assert "largest" not in text
     write(tmp_path, "epsilon", "cancer-m", "s2gnn", {0: [60.0, 60.5], 1.5: [80.0, 61.5]})
     write(tmp_path, "epsilon", "har", "s2gnn", {2: [10.0, 10.0]})
-    assert "The difference is largest on har, in the paper on cancer-m." in finding(tmp_path, "epsilon")
+    assert "The difference is largest on HAR, in the paper on Cancer-M." in finding(tmp_path, "epsilon")
 
 
 def test_changes_and_paired_tests_are_counted(tmp_path):
@@ -37,14 +37,14 @@ def test_changes_and_paired_tests_are_counted(tmp_path):
     write(tmp_path, "neighbours", "har", "mlp", {10: [95.0, 96.1, 97.0]})
     text = finding(tmp_path, "neighbours")
     assert (
-        "From 10 to 40 the mean accuracy changes by +2.03 points (s2gnn, 1 data set), +7.03 points (gcn, fair" in text
+        "From 10 to 40 the mean accuracy changes by +2.03 points (S2-GNN, 1 data set), +7.03 points (GCN, fair" in text
     )
     assert "ahead / level / undecided / behind (p < 0.05 after Holm's correction)" in text
-    assert "against gcn, fair 1 / 1 / 0 / 0, against mlp, fair 0 / 0 / 0 / 2." in text
+    assert "against GCN, fair 1 / 1 / 0 / 0, against MLP, fair 0 / 0 / 0 / 2." in text
     write(tmp_path, "alpha", "har", "s2gnn", {1: [90.0, 91.0, 92.0], 6: [92.0, 93.2, 94.1]})
     write(tmp_path, "alpha", "isolet", "s2gnn", {1: [90.0, 91.0, 92.0], 2: [92.0, 93.2, 84.1]})
     assert finding(tmp_path, "alpha") == (
-        "The published α against α = 1: ahead on har (α = 6) +2.10; undecided on isolet (α = 2) -1.23 (points; p < "
+        "The published α against α = 1: ahead on HAR (α = 6) +2.10; undecided on Isolet (α = 2) -1.23 (points; p < "
         "0.05 after Holm's correction)."
     )
 
@@ -60,9 +60,9 @@ def test_the_largest_share_at_which_a_graph_leads_the_mlp(tmp_path):
     write(tmp_path, name, "har", "s2gnn", {30: [91.0, 90.0, 92.5]})
     test = "leads the MLP (p < 0.05 after Holm's correction)"
     assert finding(tmp_path, name) == (
-        f"The largest share of labelled nodes at which S2-GNN {test}: har none, isolet 10 % (ahead at 3 of 4 shares). "
-        f"The largest share of labelled nodes at which label spreading {test}: har not run, isolet none. "
-        "Every class has at least one label, so more nodes have one: isolet 27 at 0.5 %."
+        f"The largest share of labelled nodes at which S2-GNN {test}: HAR none, Isolet 10 % (ahead at 3 of 4 shares). "
+        f"The largest share of labelled nodes at which label spreading {test}: HAR not run, Isolet none. "
+        "Every class has at least one label, so more nodes have one: Isolet 27 at 0.5 %."
     )
 
 
@@ -85,7 +85,7 @@ def test_the_table_shows_where_epsilon_ends(tmp_path):
     learned(tmp_path, [86.5, 87.2, 87.9])
     write(tmp_path, "learned-epsilon", "isolet", "learned", {0.5: [1.0] * 3}, epsilon=0.1)  # the first record counts
     text = markdown(tmp_path, "learned-epsilon")
-    assert "| ε, or its initial value | s2gnn | learned |" in text
+    assert "| ε, or its initial value | ε fixed | ε learned from this initial value |" in text
     assert "| 0.8 | **87.00 ± 1.00** | – |" in text
     assert "| 2 | 87.00 ± 1.00 | **87.20 ± 0.70 [ε 0.70]** |" in text
     assert "in brackets the smallest and the largest learned ε" in text
@@ -100,7 +100,7 @@ def test_learning_epsilon_replaces_the_search_where_nothing_matters(tmp_path):
     assert "ε = 0.8 (test 87.00 %)" in text
     assert "has +0.07 (undecided), ending at 0.70; 1 has +0.07 (undecided), ending at 0.70" in text
     assert (
-        "isolet: learning ε replaces the search, to within 1 point: no initial value is behind (nor is a fixed value); "
+        "Isolet: learning ε replaces the search, to within 1 point: no initial value is behind (nor is a fixed value); "
         "0.5 reaches the lowest, -0.8" in text
     )
 
@@ -130,6 +130,6 @@ def test_few_noisy_seeds_do_not_show_it(tmp_path):
 
 def test_one_seed_or_one_line_does_not_show_it(tmp_path):
     fixed(tmp_path, [86.0])
-    assert "isolet: not run." in finding(tmp_path)
+    assert "Isolet: not run." in finding(tmp_path)
     learned(tmp_path, [86.0])
     assert "one seed does not show whether learning ε replaces the search." in finding(tmp_path)

@@ -15,7 +15,7 @@ from sklearn.manifold import TSNE
 from s2gnn.estimator import S2GNNClassifier
 from s2gnn.experiments.figures.leaderboard import CLASSIFIERS, Draw, answer, draw_known
 from s2gnn.experiments.user_tables import load_encoded
-from s2gnn.pictures import PALETTE, bare, save_png
+from s2gnn.pictures import PALETTE, QUIET, WIDTH, bare, name_rows, save_figure
 from s2gnn.render import Block, Cell, Table
 
 # On this table of the leaderboard, the lead over other methods is close to the median of all its tables.
@@ -104,12 +104,17 @@ def compare(n_seeds: int, on_start: Callable[[str, int], None], on_done: Callabl
 
 def draw(comparison: Comparison, path: Path, footnote: str) -> None:
     """Write the picture to `path` as PNG."""
-    figure = Figure(figsize=(12, 5.6), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=[1.35, 1])
+    save_figure(lambda: _draw(comparison, footnote), path)
+
+
+def _draw(comparison: Comparison, footnote: str) -> Figure:
+    """The table as a graph with predictions; the number of wrong predictions of every method."""
+    figure = Figure(figsize=(WIDTH, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=[1.15, 1])
     _draw_graph(left, comparison)
-    _draw_scores(right, comparison)
-    figure.supxlabel(footnote, x=0.995, ha="right", fontsize=7, color="0.45")
-    save_png(figure, path)
+    _draw_errors(right, comparison)
+    figure.supxlabel(footnote, x=0.995, ha="right", fontsize=5.5, color=QUIET)
+    return figure
 
 
 def _draw_graph(axes: Axes, comparison: Comparison) -> None:
@@ -117,42 +122,42 @@ def _draw_graph(axes: Axes, comparison: Comparison) -> None:
     position = TSNE(init="pca", random_state=0).fit_transform(X)  # (N, 2)
     across, up = position.T
     pairs, _ = graph.to_edge_list()
-    axes.add_collection(LineCollection(list(position[pairs]), colors="0.85", linewidths=0.5, zorder=1))
+    axes.add_collection(LineCollection(list(position[pairs]), colors="0.85", linewidths=0.4, zorder=1))
     predicted, labelled = comparison.classifier.transduction_, np.arange(len(y)) < n_known
-    for label, (name, colour) in enumerate(zip(CLASSES, PALETTE[2:], strict=False)):
+    looks = zip(CLASSES, (PALETTE[2], PALETTE[3], PALETTE[4]), "o^s", strict=True)
+    for label, (name, colour, marker) in enumerate(looks):
         rows = predicted == label
-        axes.scatter(across[rows], up[rows], s=26, color=colour, linewidths=0, zorder=2, label=name)
+        axes.scatter(across[rows], up[rows], s=14, color=colour, marker=marker, linewidths=0, zorder=2, label=name)
     axes.scatter(
-        across[labelled], up[labelled], s=70, facecolors="none", edgecolors="black", linewidths=1.1, zorder=3,
-        label=f"labelled: {n_known}",
+        across[labelled], up[labelled], s=42, facecolors="none", edgecolors="black", linewidths=0.8, zorder=3,
+        label=f"labelled ({n_known})",
     )  # fmt: skip
     wrong: NDArray[np.bool_] = ~labelled & (predicted != y)
     axes.scatter(
-        across[wrong], up[wrong], s=48, marker="x", color="black", linewidths=1.3, zorder=4,
-        label=f"wrong: {wrong.sum()} of {(~labelled).sum()} unlabelled",
+        across[wrong], up[wrong], s=30, marker="x", color="black", linewidths=1.1, zorder=4,
+        label=f"wrong ({wrong.sum()} of {(~labelled).sum()})",
     )  # fmt: skip
-    axes.legend(loc="best", frameon=False, fontsize=9)
-    axes.set_title(
-        f"{len(y)} wines and their graph ({graph.n_edges:,} edges), coloured by the prediction of\n"
-        f"{OURS} from {n_known} labels, first draw (positions by t-SNE of 13 columns)",
-        fontsize=10,
-    )
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, handletextpad=0.3, columnspacing=1.2)
+    axes.set_title(f"{len(y)} wines, {graph.n_edges:,} edges, {n_known} labels:\npredictions of {OURS}")
     axes.set_axis_off()
 
 
-def _draw_scores(axes: Axes, comparison: Comparison) -> None:
-    ranked = comparison.ranked()[::-1]
+def _draw_errors(axes: Axes, comparison: Comparison) -> None:
+    """A bar for the mean over draws, a point for each draw."""
+    n_unlabelled = len(comparison.drawn.y) - comparison.drawn.known
+    ranked = comparison.ranked()
+    name_rows(axes, [method for method, _ in ranked])
     for place, (method, score) in enumerate(ranked):
-        colour = PALETTE[0] if method == OURS else "0.55"
-        shift = np.linspace(-0.22, 0.22, len(score.accuracy)) if len(score.accuracy) > 1 else 0.0
-        accuracy, mean = 100 * np.array(score.accuracy), 100 * np.mean(score.accuracy)
-        axes.scatter(accuracy, place + shift, s=14, color=colour, alpha=0.45, linewidths=0)
-        axes.plot([mean, mean], [place - 0.32, place + 0.32], color=colour, linewidth=2.5)
-    labels = [f"{method}  {100 * np.mean(score.accuracy):.1f}" for method, score in ranked]
-    axes.set_yticks(range(len(ranked)), labels)
-    axes.set_xlabel("accuracy on unlabelled rows (%)")
+        errors = n_unlabelled * (1 - np.array(score.accuracy))
+        mean = float(errors.mean())
+        axes.barh(place, mean, 0.66, color=PALETTE[0] if method == OURS else "0.75")
+        shift = np.linspace(-0.2, 0.2, len(errors)) if len(errors) > 1 else np.zeros(1)
+        axes.scatter(errors, place + shift, s=5, color=QUIET, linewidths=0, zorder=3)
+        axes.text(1.01, place, f"{mean:.1f}", transform=axes.get_yaxis_transform(), va="center", fontsize=7)
+    axes.set_xlim(left=0)
+    axes.set_xlabel(f"wrong predictions for {n_unlabelled} unlabelled wines")
     n_draws = len(ranked[0][1].accuracy)
-    axes.set_title(
-        f"{LABELS_PER_CLASS} labels per class: a point for each of {n_draws} draws, a line at the mean", fontsize=10
-    )
+    points = f"\n(bars: mean; points: {n_draws} draws of the labels)" if n_draws > 1 else "\n(one draw of the labels)"
+    axes.set_title(f"{LABELS_PER_CLASS} labels per class{points}")
     bare(axes)
+    axes.spines["left"].set_visible(False)

@@ -17,7 +17,7 @@ from s2gnn.errors import InputError
 from s2gnn.experiments.protocols import BUDGETS, Budget
 from s2gnn.experiments.study import ALL, Selection, Study, check_names
 from s2gnn.files import write_atomically
-from s2gnn.pictures import FORMS, picture
+from s2gnn.pictures import save_figure
 from s2gnn.provenance import commit, origin
 from s2gnn.reading import parse_record, read_bytes
 from s2gnn.render import Block, Cell, Table
@@ -199,6 +199,15 @@ class MeasuredStudy(Study):
             ) from error
         return record
 
+    def redraw(self, folder: Path) -> tuple[str, ...]:
+        """Draw the picture of the stored record again."""
+        draw = self.draw
+        record = None if draw is None else self.read(folder)
+        if draw is None or record is None:
+            return ()
+        save_figure(lambda: draw(record["content"]), folder / self.name)
+        return (self.name,)
+
     def table(self, folder: Path, selection: Selection = ALL) -> Table:
         """The stored numbers, all of them, as a table that names the command and the commit behind them."""
         del selection
@@ -265,12 +274,10 @@ def write_record(
     draw: Callable[[Content], Figure] | None = None,
 ) -> None:
     """Write a record as NAME.json, its table as NAME.csv and its figure, if any, as NAME.png and NAME.svg."""
-    files = {"csv": _csv(tabulate(record["content"]))}
-    if draw is not None:
-        files |= {form: picture(draw(record["content"]), form) for form in FORMS}
-    for suffix, written in files.items():
-        write_atomically(folder / f"{name}.{suffix}", written)
     write_atomically(folder / f"{name}.json", f"{json.dumps(record, indent=1)}\n".encode())
+    write_atomically(folder / f"{name}.csv", _csv(tabulate(record["content"])))
+    if draw is not None:
+        save_figure(lambda: draw(record["content"]), folder / name)
 
 
 def _csv(table: Table) -> bytes:

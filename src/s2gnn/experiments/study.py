@@ -88,6 +88,11 @@ class Study(ABC):
     def json(self, folder: Path, selection: Selection = ALL) -> dict[str, Any]:
         """All figures of the stored results, for programs."""
 
+    def redraw(self, folder: Path) -> tuple[str, ...]:
+        """Draw the pictures of the stored results in `folder` again, if there are any; their names."""
+        del folder
+        return ()
+
 
 class Result(ABC):
     """The stored runs of a study."""

@@ -2,21 +2,22 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from s2gnn.experiments.appearance import display_name
 from s2gnn.experiments.compare import DASH, Runs, counted, made_by, span
 from s2gnn.experiments.hyperparameters import PUBLISHED, Value
-from s2gnn.experiments.protocols import FAIR, PROTOCOLS, Budget, Protocol, named_protocol
+from s2gnn.experiments.protocols import BUDGETS, FAIR, PROTOCOLS, Budget, Protocol, named_protocol
 from s2gnn.experiments.records import RecordsFolder
 from s2gnn.experiments.study import ALL, Result, Selection, StudyCell, TrainedStudy, same_training
 from s2gnn.experiments.table import chosen_values, paper_scores
 from s2gnn.files import write_atomically
-from s2gnn.pictures import FORMS, picture
+from s2gnn.pictures import FORMS, save_figure
 from s2gnn.render import Block, Cell, Table
 
 
@@ -51,6 +52,9 @@ class SweepStudy(TrainedStudy):
         conclude: summarizes the results in a few sentences, see `sweep_findings`.
         logarithmic: whether the axis is.
         hops: whether to show how far a network sees.
+        labels: by model or variant, where its line is not called by the name of the model.
+        close_up: the picture has a second panel where lines are further apart than this number of points, which shows
+            those that are as close to the first model's; `None` for none.
     """
 
     axis: str
@@ -60,6 +64,8 @@ class SweepStudy(TrainedStudy):
     conclude: Callable[["SweepResult"], str]
     logarithmic: bool = False
     hops: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+    close_up: float | None = None
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -69,7 +75,8 @@ class SweepStudy(TrainedStudy):
             first = {self.trained_as(model, protocol): protocol for protocol in reversed(self.protocols)}
             different = [protocol for protocol in self.protocols if protocol in first.values()]
             for protocol in different:
-                label = f"{name}, {protocol.name}" if len(different) > 1 else name
+                title = self.labels.get(name, display_name(name))
+                label = f"{title}, {protocol.name}" if len(different) > 1 else title
                 lines.append(Line(name, model, protocol, label, not self.takes[name]))
         return tuple(lines)
 
@@ -119,13 +126,14 @@ class SweepStudy(TrainedStudy):
         result = next((found for found in results if found.panels), None)
         if result is None:
             return ()
-        figure = draw_curves(result)
         rows = pd.DataFrame([row for row, _ in result.points()])
-        files: dict[str, bytes] = {"csv": rows.to_csv(index=False).encode()}
-        files |= {form: picture(figure, form) for form in FORMS}
-        for suffix, content in files.items():
-            write_atomically(folder / f"{self.name}.{suffix}", content)
-        return tuple(files)
+        write_atomically(folder / f"{self.name}.csv", rows.to_csv(index=False).encode())
+        save_figure(lambda: draw_curves(result), folder / self.name)
+        return ("csv", *FORMS)
+
+    def redraw(self, folder: Path) -> tuple[str, ...]:
+        """Write the files of all runs that are shown again."""
+        return (self.name,) if self.draw(folder, BUDGETS["quick"]) else ()
 
 
 @dataclass(frozen=True)
@@ -187,6 +195,10 @@ class SweepResult(Result):
         counts = [len(runs) for panel in shown for runs in panel.points.values() if runs.records]
         return f"{' and '.join(budgets)}, {counted(counts)}"
 
+    def seeds(self, panel: Panel) -> str:
+        """The number of seeds behind the points of a panel, in words."""
+        return counted([len(runs) for runs in panel.points.values() if runs.records])
+
     def table(self) -> Table:
         """One row for each value: a column for each data set where there is one line, else a block for each."""
         study, lines = self.study, self.study.lines
@@ -194,14 +206,14 @@ class SweepResult(Result):
         if not self.panels:
             return Table(title, ("",), (), (f"No records yet: s2gnn study run {command}",))
         if len(lines) == 1:
-            names = [panel.data for panel in self.panels]
+            names = [display_name(panel.data) for panel in self.panels]
             heading = f"Accuracy of {lines[0].label} (%), {self.runs_title()}"
             blocks = [Block(heading, self._rows([(panel, lines[0]) for panel in self.panels], axis=0))]
         else:
             names = [line.label for line in lines]
             blocks = [
                 Block(
-                    f"Accuracy on {panel.data} (%), {self.runs_title([panel])}",
+                    f"Accuracy on {display_name(panel.data)} (%), {self.runs_title([panel])}",
                     self._rows([(panel, line) for line in lines], axis=1),
                 )
                 for panel in self.panels
@@ -288,7 +300,7 @@ class SweepResult(Result):
 
     def _table2(self) -> str:
         paper = ((panel.data, paper_scores().get((panel.data, "knn", "s2gnn"))) for panel in self.panels)
-        scores = ", ".join(f"{data} {score[0]:.2f}" for data, score in paper if score)
+        scores = ", ".join(f"{display_name(data)} {score[0]:.2f}" for data, score in paper if score)
         return f"Its Table II has S2-GNN, with searched hyperparameters, at {scores}."
 
 

@@ -7,6 +7,7 @@ from typing import get_args
 import numpy as np
 
 from s2gnn.data.catalogue import dataset_info
+from s2gnn.experiments.appearance import display_name
 from s2gnn.experiments.compare import CORRECTED, MARGIN, RULE, Tally, Verdict, span
 from s2gnn.experiments.hyperparameters import PUBLISHED
 from s2gnn.experiments.sweep import Line, Panel, SweepResult
@@ -26,12 +27,12 @@ def epsilon(result: SweepResult) -> str:
     for data in order:
         points, best, worst, deviations = spreads[data]
         noise = f"standard deviation over seeds {np.mean(deviations):.2f}" if deviations else "one seed"
-        parts.append(f"{points:.2f} points on {data} (best at {best:g}, worst at {worst:g}, {noise})")
+        parts.append(f"{points:.2f} points on {display_name(data)} (best at {best:g}, worst at {worst:g}, {noise})")
     text = f"The mean accuracies at the best and the worst ε differ by {'; '.join(parts)}."
     known = [data for data in order if spreads[data][3]]  # a single seed may be an accident
     if len(known) > 1 and "cancer-m" in known:
-        where = "as in the paper" if known[0] == "cancer-m" else "in the paper on cancer-m"
-        text += f" The difference is largest on {known[0]}, {where}."
+        where = "as in the paper" if known[0] == "cancer-m" else "in the paper on Cancer-M"
+        text += f" The difference is largest on {display_name(known[0])}, {where}."
     return text
 
 
@@ -41,7 +42,7 @@ def published_alpha(result: SweepResult) -> str:
     leads = {}
     for panel in result.panels:
         alpha = int(PUBLISHED[panel.data].model["alpha"])
-        leads[f"{panel.data} (α = {alpha})"] = panel.runs(line, alpha).lead(panel.runs(line, 1))
+        leads[f"{display_name(panel.data)} (α = {alpha})"] = panel.runs(line, alpha).lead(panel.runs(line, 1))
     tally = Tally.of(leads)
     parts = [
         f"{verdict} on {', '.join(f'{where} {tally.leads[where].mean_difference:+.2f}' for where in places)}"
@@ -83,7 +84,7 @@ def _standings(result: SweepResult, model: str = "s2gnn") -> str:
         if tally.leads:
             parts.append(f"against {theirs.label} {tally.counts}")
     found = ", ".join(parts) or "none run"
-    return f"Points where {model} is ahead / level / undecided / behind ({CORRECTED}): {found}."
+    return f"Points where {display_name(model)} is ahead / level / undecided / behind ({CORRECTED}): {found}."
 
 
 def label_efficiency(result: SweepResult) -> str:
@@ -107,7 +108,7 @@ def _largest(result: SweepResult, model: str) -> str:
         tally = Tally.of({v: panel.runs(line, v).lead(panel.runs(mlp, v)) for v in result.study.values})
         ahead = tally.where("ahead")
         largest = f"{max(ahead):g} % (ahead at {len(ahead)} of {len(tally.leads)} shares)" if ahead else "none"
-        found.append(f"{panel.data} {largest if tally.leads else 'not run'}")
+        found.append(f"{display_name(panel.data)} {largest if tally.leads else 'not run'}")
     return ", ".join(found)
 
 
@@ -117,7 +118,7 @@ def _more_than_the_share(panel: Panel) -> Iterable[str]:
     for value in dict.fromkeys(value for _, value in panel.points):
         counts = [n for (_, v), runs in panel.points.items() if v == value for n in runs.values("train_nodes")]
         if counts and np.mean(counts) > int(value / 100 * rows):
-            yield f"{panel.data} {np.mean(counts):.0f} at {value:g} %"
+            yield f"{display_name(panel.data)} {np.mean(counts):.0f} at {value:g} %"
 
 
 def learned_epsilon(result: SweepResult) -> str:
@@ -136,14 +137,14 @@ def _learned_finding(panel: Panel, fixed: Line, learned: Line) -> str:
         for of in (fixed, learned)
     )
     if not tried or not from_starts:
-        return f"{panel.data}: not run."
+        return f"{display_name(panel.data)}: not run."
     best = max(tried, key=lambda value: tried[value].validation or 0.0)
     leads = Tally.of({start: runs.lead(tried[best]) for start, runs in from_starts.items()})
     same = {start: tried[start] for start in from_starts if start in tried and start != best}
     without_search = Tally.of({value: runs.lead(tried[best]) for value, runs in same.items()})
     ends = {start: f", ending at {span(runs.values('epsilon'), '.2f')}" for start, runs in from_starts.items()}
     sentences = [
-        f"{panel.data}: {_learned_verdict(leads, without_search)}",
+        f"{display_name(panel.data)}: {_learned_verdict(leads, without_search)}",
         f"Of {len(tried)} fixed values validation chooses ε = {best:g} (test {tried[best].mean:.2f} %).",
         f"Compared with it, ε learned from {_listed(leads, ends)}.",
         f"Fixed at {_listed(without_search)}." if without_search.leads else "",

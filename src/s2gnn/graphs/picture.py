@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from s2gnn.graphs.graph import Graph
-from s2gnn.pictures import PALETTE, bare, save_png
+from s2gnn.pictures import PALETTE, WIDTH, bare, save_figure
 
 COLOUR = PALETTE[0]
 WIDE = 100.0
@@ -15,12 +15,17 @@ BINS = 40
 
 
 def draw_histograms(graph: Graph, path: str | Path, title: str) -> None:
-    """Write histograms of the number of neighbours and of the edge weights to `path` as PNG.
+    """Write histograms of the number of neighbours and of the edge weights to `path` as PNG."""
+    save_figure(lambda: _draw(graph, title), path)
+
+
+def _draw(graph: Graph, title: str) -> Figure:
+    """Draw them.
 
     Axes are logarithmic where a few hubs have many times the usual number of neighbours, and for weights that span more
     than two decades.
     """
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 2.8), layout="constrained")
     left, right = figure.subplots(1, 2)
     counts = np.diff(graph.indptr)
     width = int(np.ceil((counts.max() + 1) / BINS))
@@ -39,5 +44,5 @@ def draw_histograms(graph: Graph, path: str | Path, title: str) -> None:
     right.set(xlabel="weight of an edge", ylabel="number of edges")
     for axes in (left, right):
         bare(axes)
-    figure.suptitle(f"{title}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges", fontsize=11)
-    save_png(figure, path)
+    figure.suptitle(f"{title}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges")
+    return figure

@@ -40,11 +40,14 @@ def test_shares_and_weights_are_shown_by_layer():
     assert "5 epochs, 2 seeds; test accuracy cancer-b 85.0 %, 20news 70.0 %." in text
 
 
-def test_the_picture_has_a_panel_for_each_data_set_and_one_for_the_legend():
+def test_the_picture_has_a_panel_for_each_data_set_and_a_legend():
     figure = STUDY.draw(CONTENT)
-    assert [axes.get_title() for axes in figure.axes] == ["cancer-b (mlp fusion)", "20news (linear fusion)", ""]
-    (legend,) = [axes.get_legend() for axes in figure.axes if axes.get_legend()]
-    assert [text.get_text() for text in legend.get_texts()] == ["equal shares", "layer 1", "layer 2"]
+    titles = [axes.get_title() for axes in figure.axes if axes.axison]
+    assert titles == ["Cancer-B, MLP fusion", "20News, linear fusion"]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["layer 1", "layer 2", "equal shares"]
+    first, *_ = figure.axes[0].get_lines()
+    np.testing.assert_allclose(first.get_ydata(), [0.75, 0.75, 1.5])  # shares of 25, 25 and 50 % in three branches
 
 
 def test_the_study_trains_weighs_and_draws(tmp_path, monkeypatch, data_folder):

@@ -9,12 +9,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from s2gnn.analysis.branches import branch_weights, shares
+from s2gnn.experiments.appearance import display_name
 from s2gnn.experiments.experiment import make_experiment
 from s2gnn.experiments.hyperparameters import PUBLISHED
 from s2gnn.experiments.measured import Content, MeasuredStudy, Measurement, Row, block
 from s2gnn.experiments.protocols import RELEASED
 from s2gnn.experiments.tasks import Classification
-from s2gnn.pictures import PALETTE, bare
+from s2gnn.pictures import PALETTE, QUIET, add_legend, panel_grid
 from s2gnn.render import Cell, Table
 
 SEEDS = 3
@@ -98,45 +99,32 @@ def summarize(rows: Sequence[Row]) -> str:
 
 
 def _draw(content: Content) -> Figure:
-    """One panel for each data set: the shares of the orders by layer, with their range over seeds."""
+    """One panel for each data set: the weights of the branches by layer, relative to an equal share."""
     rows = content["rows"]
-    height = -(-(len(rows) + 1) // _PANELS_PER_ROW)
-    figure = Figure(figsize=(7.2, 2.3 * height), layout="constrained")
-    panels = figure.subplots(height, _PANELS_PER_ROW, squeeze=False).flat
-    for axes, row in zip(panels, rows, strict=False):
+    figure, panels, spare = panel_grid(len(rows), _PANELS_PER_ROW, 1.8, sharey=True)
+    for axes, row in zip(panels, rows, strict=True):
         _draw_panel(axes, row)
-    for axes in panels[len(rows) :]:
-        axes.set_axis_off()
-    deepest = max(panels[: len(rows)], key=lambda axes: len(axes.get_lines()))
-    panels[len(rows)].legend(
-        *deepest.get_legend_handles_labels(), title="mean and range over seeds", frameon=False, loc="center", fontsize=9
-    )
+    panels[0].set_ylim(bottom=0)
+    figure.supxlabel("branch: identity (I), then power ρ", fontsize="medium")
+    figure.supylabel("weight / equal share", fontsize="medium")
+    deepest = max(panels, key=lambda axes: len(axes.get_lines()))
+    add_legend(figure, spare, deepest.get_legend_handles_labels()[0], title="mean and range over seeds")
     return figure
 
 
 def _draw_panel(axes: Axes, row: Row) -> None:
-    found = 100 * _shares(row)  # (seeds, layers, alpha + 1)
+    found = _shares(row) * np.shape(row["weights"])[-1]  # (seeds, layers, alpha + 1)
     _, layers, orders = found.shape
-    axes.axhline(100 / orders, color="0.5", linestyle=":", linewidth=1, label="equal shares")
     for layer in range(layers):
-        positions = np.arange(orders) + 0.22 * (layer - (layers - 1) / 2)
+        positions = np.arange(orders) + 0.24 * (layer - (layers - 1) / 2)
         colour, values = PALETTE[(0, 4, 2, 3, 5)[layer % 5]], found[:, layer]
-        axes.vlines(positions, values.min(axis=0), values.max(axis=0), color=colour, linewidth=1.5)
+        axes.vlines(positions, values.min(axis=0), values.max(axis=0), color=colour, linewidth=1.3)
         axes.plot(
-            positions,
-            values.mean(axis=0),
-            linestyle="none",
-            marker=_MARKERS[layer % len(_MARKERS)],
-            markersize=4.5,
-            color=colour,
-            label=f"layer {layer + 1}",
+            positions, values.mean(axis=0), _MARKERS[layer % len(_MARKERS)], color=colour, label=f"layer {layer + 1}"
         )
-    axes.set_xticks(range(orders), ["id.", *map(str, range(1, orders))])
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("order ρ")
-    axes.set_ylabel("share of weight (%)")
-    axes.set_title(f"{row['data']} ({row['fusion']} fusion)", fontsize=10)
-    bare(axes)
+    axes.axhline(1, color=QUIET, linestyle=":", linewidth=0.9, label="equal shares")
+    axes.set_xticks(range(orders), ["I", *map(str, range(1, orders))])
+    axes.set_title(f"{display_name(row['data'])}, {display_name(row['fusion'])} fusion")
 
 
 STUDY = MeasuredStudy(

@@ -13,13 +13,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from s2gnn.errors import InputError
+from s2gnn.experiments.appearance import display_name, line_style
 from s2gnn.experiments.figures.inference import CLASSES, FEATURES, PATIENCE, REPETITIONS, measure_model
 from s2gnn.experiments.measured import Content, MeasuredStudy, Measurement, Row, block
 from s2gnn.experiments.protocols import Budget
 from s2gnn.graphs import erdos_renyi, save_graph
 from s2gnn.nn import MODELS, hyperparameters
 from s2gnn.operators import kernel
-from s2gnn.pictures import PALETTE, bare
+from s2gnn.pictures import label_ends, panel_grid
 from s2gnn.render import Table
 from s2gnn.resources import LimitError, Limits, available_bytes, forget_peak, in_own_process
 
@@ -205,50 +206,31 @@ def _gaps(content: Content) -> tuple[str, ...]:
     return tuple(f"{reason} ({'; '.join(where)})." for reason, where in reasons.items())
 
 
-_MARKERS = ("o", "s", "^", "v", "D", "P", "X", "<", ">")
-_GREY = "#888888"
-
-
 def _draw(content: Content) -> Figure:
-    """One panel for each quantity over the number of edges, both axes logarithmic."""
+    """One panel for each quantity over the number of edges, both axes logarithmic, with a label at every line.
+
+    Lines join graphs of the same number of nodes only.
+    """
     frame = _frame(content).dropna()
-    figure = Figure(figsize=(7.2, 6.6), layout="constrained")
-    panels = figure.subplots(2, 2, sharex=True, sharey="row")
-    for axes, quantity in zip(panels.flat, QUANTITIES, strict=True):
-        for model, style in _styles(list(content["models"])).items():
-            curve = frame[frame.index.get_level_values("model") == model]
-            axes.plot(curve["edges"], curve[quantity.name], label=model, **style)
-        if not frame.empty:
-            axes.set(xscale="log", yscale="log")
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.margins(y=0.12)  # for the numbers of nodes above the curves
-        axes.set_title(quantity.title, fontsize=10)
-        bare(axes)
-        _mark_nodes(axes, content["rows"])
-    for axes, quantity in zip(panels[:, 0], QUANTITIES[::2], strict=True):
-        axes.set_ylabel(quantity.unit)
-    for axes in panels[-1]:
+    figure, panels, _ = panel_grid(len(QUANTITIES), 2, 2.75)
+    for axes, quantity in zip(panels, QUANTITIES, strict=True):
+        axes.set_title(f"{quantity.title} ({quantity.unit})")
         axes.set_xlabel("edges")
-    handles, labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, fontsize=8)
+        if frame.empty:
+            continue
+        axes.set(xscale="log", yscale="log")
+        ends = []
+        for model in [model for model in content["models"] if model in frame.index.unique("model")]:
+            style = line_style(model)
+            curve = pd.concat([part.reindex([*part.index, None]) for _, part in frame.loc[model].groupby("nodes")])
+            axes.plot(curve["edges"], curve[quantity.name], label=display_name(model), **style)
+            last = frame.loc[model].iloc[-1]
+            ends.append((last["edges"], last[quantity.name], display_name(model), style["color"]))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.margins(y=0.16)  # for the numbers of nodes above the curves
+        _mark_nodes(axes, content["rows"])
+        label_ends(axes, ends)
     return figure
-
-
-def _styles(models: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """S2-GNN thick and black, the ablations and the MLP grey, a colour and a marker for every other one."""
-    others = iter(zip(PALETTE, _MARKERS, strict=True))
-    greys = iter(((":", "."), ("--", "1"), ("-.", "2")))
-    styles = {}
-    for model in models:
-        if model == OURS:
-            styles[model] = {"color": "black", "linewidth": 2.2, "marker": "*", "markersize": 7, "zorder": 3}
-        elif model in (NO_GRAPH, "no-hadamard", "regular-sobolev"):
-            line, marker = next(greys)
-            styles[model] = {"color": _GREY, "linestyle": line, "marker": marker, "markersize": 5, "linewidth": 1}
-        else:
-            colour, marker = next(others)
-            styles[model] = {"color": colour, "marker": marker, "markersize": 3.5, "linewidth": 1}
-    return styles
 
 
 def _mark_nodes(axes: Axes, rows: Sequence[Row]) -> None:
@@ -256,9 +238,9 @@ def _mark_nodes(axes: Axes, rows: Sequence[Row]) -> None:
     for nodes in {row["nodes"]: None for row in rows if row["measured"]}:
         edges = [one["edges"] for row in rows if row["nodes"] == nodes for one in row["measured"]]
         low, high = min(edges), max(edges)
-        axes.axvspan(low / 1.1, high * 1.1, color="#f2f2f2", zorder=0)
+        axes.axvspan(low / 1.15, high * 1.15, color="0.95", zorder=0)
         middle, above = (low * high) ** 0.5, axes.get_xaxis_transform()
-        axes.text(middle, 0.99, f"N = {nodes:,}", transform=above, fontsize=7, ha="center", va="top")
+        axes.text(middle, 0.99, f"N =\n{nodes:,}", transform=above, fontsize=6.5, ha="center", va="top")
 
 
 STUDY = MeasuredStudy(

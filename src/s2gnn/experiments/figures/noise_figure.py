@@ -1,11 +1,11 @@
 """The figure of the study of noisy edges: points lost by every model, and what S2-GNN's branches contribute."""
 
 import numpy as np
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
 from s2gnn.analysis import EdgeNoise
+from s2gnn.experiments.appearance import display_name
 from s2gnn.experiments.figures.noise_findings import (
     ADDED,
     MODELS,
@@ -16,10 +16,15 @@ from s2gnn.experiments.figures.noise_findings import (
     strongest,
 )
 from s2gnn.experiments.measured import Content, Row
-from s2gnn.pictures import PALETTE, bare
+from s2gnn.pictures import PALETTE, QUIET, WIDTH, bare, graded, name_rows
 
 _MARKERS = "osD^v"
-_STATES = (("no noise", None, False), (ADDED.label, ADDED, False), ("trained with it", ADDED, True))
+_TITLES = {
+    "weights": "noise on weights, {0:g} dB",
+    "dropped": "{1:g} % of edges dropped",
+    "added": "{1:g} % spurious edges",
+}
+_STATES = (("no noise", None, False), ("spurious edges", ADDED, False), ("trained with these", ADDED, True))
 
 
 def draw_robustness(content: Content) -> Figure:
@@ -27,75 +32,64 @@ def draw_robustness(content: Content) -> Figure:
     rows = measured_rows(content)
     data = list(dict.fromkeys(name for name, _ in rows))
     models = [model for model in MODELS if any((name, model) in rows for name in data)]
-    figure = Figure(figsize=(7.2, 0.27 * len(models) + 4.0), layout="constrained")
-    above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=(0.27 * len(models) + 1.2, 2.8))[:, 0]
-    panels = above.subplots(1, len(strongest(content)), sharex=True, sharey=True, squeeze=False)[0]
+    published = {name: rows[name, PUBLISHED] for name in data if (name, PUBLISHED) in rows}
+    heights = [0.19 * len(models) + 1.0, *([0.5 * len(published) + 0.8] if published else [])]
+    figure = Figure(figsize=(WIDTH, sum(heights)), layout="constrained")
+    above, *below = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+    panels = above.subplots(1, len(strongest(content)), sharey=True, squeeze=False)[0]
     for axes, noise in zip(panels, strongest(content), strict=True):
         _draw_losses(axes, rows, data, models, noise)
-    panels[0].set_yticks(range(len(models)), [MODELS[model] for model in models], fontsize=8)
-    panels[0].invert_yaxis()
-    above.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False, fontsize=8)
-    published = {name: rows[name, PUBLISHED] for name in data if (name, PUBLISHED) in rows}
-    if published:
-        _draw_branches(below, published)
+    text = "points of accuracy lost, mean ± standard deviation over networks (the scales differ)"
+    above.supxlabel(text, fontsize="medium")
+    above.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=6)
+    for part in below:
+        _draw_branches(part, published)
     return figure
 
 
 def _draw_losses(
     axes: Axes, rows: dict[tuple[str, str], Row], data: list[str], models: list[str], noise: EdgeNoise
 ) -> None:
-    axes.axvline(0, color="0.6", linewidth=0.8)
+    bare(axes)
+    name_rows(axes, [MODELS[model] for model in models])
+    axes.axvline(0, color=QUIET, linewidth=0.8)
     for place, name in enumerate(data):
-        found = [
-            (points_lost(rows[name, model], noise).mean(), y) for y, model in enumerate(models) if (name, model) in rows
-        ]
-        axes.plot(
-            *zip(*found, strict=True),
+        shift = 0.5 * ((place + 0.5) / len(data) - 0.5)
+        known = [(y, rows[name, model]) for y, model in enumerate(models) if (name, model) in rows]
+        found = [(y + shift, points_lost(row, noise)) for y, row in known]
+        axes.errorbar(
+            [lost.mean() for _, lost in found],
+            [y for y, _ in found],
+            xerr=[lost.std() for _, lost in found],
             linestyle="none",
             marker=_MARKERS[place % len(_MARKERS)],
             color=PALETTE[(0, 4, 2, 3, 5)[place % 5]],
-            markersize=4.5,
-            alpha=0.85,
-            label=name,
+            elinewidth=0.8,
+            label=display_name(name),
         )
-    axes.set_title(noise.label, fontsize=9)
-    axes.set_xlabel("points of accuracy lost", fontsize=8)
-    axes.tick_params(axis="x", labelsize=8)
-    axes.grid(axis="y", color="0.92")
-    axes.set_axisbelow(True)
-    bare(axes)
+    axes.set_title(_TITLES[noise.kind].format(noise.level, 100 * noise.level))
 
 
 def _draw_branches(figure: SubFigure, rows: dict[str, Row]) -> None:
     """Stacked shares of what the branches contribute: without noise, with edges added, and trained with these."""
     axes: Axes = figure.subplots()
-    highest = max((len(row["branches"][0]["contributions"][0][0]) - 1 for row in rows.values()), default=1)
-    colours = ["0.75", *colormaps["viridis"](np.linspace(0.95, 0.1, highest))]
-    ticks: list[tuple[float, str]] = []
-    for place, row in enumerate(rows.values()):
+    highest = max(len(row["branches"][0]["contributions"][0][0]) - 1 for row in rows.values())
+    colours = ["0.75", *graded(highest)]
+    names = []
+    for place, (name, row) in enumerate(rows.items()):
         for offset, (state, noise, trained) in enumerate(_STATES):
-            shares = contribution_shares(row, noise, trained)
-            x, bottom = 4 * place + offset, 0.0
-            for rho, share in enumerate(100 * shares):
+            shares = 100 * contribution_shares(row, noise, trained)
+            y = 3.5 * place + offset
+            for rho, (share, start) in enumerate(zip(shares, np.cumsum(shares) - shares, strict=True)):
                 label = "identity" if rho == 0 else f"ρ = {rho}"
-                axes.bar(x, share, 0.85, bottom, color=colours[rho], label=label)
-                bottom += share
-            ticks.append((x, state))
-    axes.set_xticks([x for x, _ in ticks], [text for _, text in ticks], fontsize=7, rotation=30, ha="right")
-    for place, name in enumerate(rows):
-        axes.text(4 * place + 1, 103, name, ha="center", fontsize=8)
-    axes.set_ylabel("contribution (%)", fontsize=8)
-    axes.set_ylim(0, 112)
-    axes.set_yticks((0, 25, 50, 75, 100))
-    axes.tick_params(axis="y", labelsize=8)
+                axes.barh(y, share, 0.85, start, color=colours[rho], label=label)
+            names.append((y, f"{display_name(name)}, {state}"))
+    axes.set_yticks(*zip(*names, strict=True))
+    axes.tick_params(axis="y", length=0)
+    axes.invert_yaxis()
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("what the branches of S2-GNN contribute (%)")
     handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    figure.legend(
-        handles.values(),
-        handles.keys(),
-        loc="outside right center",
-        frameon=False,
-        fontsize=8,
-        title="S2-GNN",
-        title_fontsize=8,
-    )
+    axes.legend(handles.values(), handles.keys(), loc="center left", bbox_to_anchor=(1.0, 0.5))
     bare(axes)
+    axes.spines["left"].set_visible(False)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from s2gnn.analysis import EdgeNoise
 from s2gnn.analysis.branches import shares
+from s2gnn.experiments.appearance import display_name
 from s2gnn.experiments.compare import counted, span
 from s2gnn.experiments.measured import Content, Row
 from s2gnn.experiments.table_scores import OURS
@@ -16,23 +17,16 @@ from s2gnn.experiments.table_scores import OURS
 REFERENCE = "mlp"
 # S2-GNN with published hyperparameters, which have several powers; the search may find that one is enough.
 PUBLISHED = "s2gnn-published"
-# Titles of the models by name.
+# The models of the study, with their names for people.
 MODELS: Mapping[str, str] = MappingProxyType(
     {
-        OURS: "S2-GNN",
-        PUBLISHED: "S2-GNN, published",
-        "gcn": "GCN",
-        "cheby": "Cheby",
-        "sgc": "SGC",
-        "sign": "SIGN",
-        "clustergcn": "ClusterGCN",
-        "gat": "GAT",
-        "supergat": "SuperGAT",
-        "transformer": "Transformer",
-        "gatv2": "GATv2",
-        REFERENCE: "MLP",
+        model: display_name(model)
+        for model in (
+            OURS, PUBLISHED, "gcn", "cheby", "sgc", "sign", "clustergcn", "gat", "supergat", "transformer", "gatv2",
+            REFERENCE,
+        )
     }
-)
+)  # fmt: skip
 # Of the levels of noise, the one with the most edges that are wrong.
 ADDED = EdgeNoise("added", 0.5)
 

@@ -7,72 +7,86 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from s2gnn.experiments.appearance import display_name
 from s2gnn.experiments.table_scores import OURS
-from s2gnn.pictures import PALETTE, bare
+from s2gnn.pictures import PALETTE, QUIET, WIDTH, bare, name_rows
 
 if TYPE_CHECKING:
     from s2gnn.experiments.figures.overview import MeanLead, Ranks, Where
 
+_STYLES = {
+    "paper": ("in the paper", "0.55", "D"),
+    "released": ("released protocol", PALETTE[4], "s"),
+    "fair": ("fair protocol", PALETTE[0], "o"),
+}
+
 
 def draw_leads(leads: Mapping["Where", Mapping[str, "MeanLead | None"]]) -> Figure:
-    """A forest plot: mean lead of S2-GNN over each model with its interval, in the paper and under each protocol."""
-    models = list(dict.fromkeys(model for of in leads.values() for model in of))
-    figure = Figure(figsize=(7.2, 0.42 * len(models) + 1.2), layout="constrained")
+    """A forest plot: mean lead of S2-GNN over each model with its interval, in the paper and under each protocol.
+
+    The models are in the order of the fair leads; a marker is hollow where there are too few graphs for an interval.
+    """
+    fair = {model: -np.inf if lead is None else lead.mean for model, lead in leads["fair"].items()}
+    models = sorted(fair, key=lambda model: -fair[model])
+    figure = Figure(figsize=(WIDTH, 0.28 * len(models) + 0.9), layout="constrained")
     axes: Axes = figure.subplots()
-    styles = ((PALETTE[3], "D"), (PALETTE[4], "s"), (PALETTE[0], "o"))
-    for offset, ((where, of), (colour, marker)) in enumerate(zip(leads.items(), styles, strict=True)):
-        for place, model in enumerate(models):
-            lead = of[model]
-            if lead is not None:
-                axes.errorbar(
-                    lead.mean,
-                    place + 0.22 * (offset - 1),
-                    xerr=None if lead.low is None else lead.mean - lead.low,
-                    color=colour,
-                    marker=marker,
-                    markersize=4,
-                    linewidth=1.2,
-                    label=where if where not in axes.get_legend_handles_labels()[1] else None,
-                )
-    axes.axvline(0, color="0.6", linewidth=0.8)
-    axes.set_yticks(range(len(models)), models, fontsize=8)
-    axes.invert_yaxis()
-    axes.tick_params(axis="x", labelsize=8)
-    axes.set_xlabel("lead of S2-GNN (points of accuracy), mean over graphs and 95 % interval", fontsize=8)
-    axes.legend(frameon=False, fontsize=8)
     bare(axes)
+    name_rows(axes, [display_name(model) for model in models])
+    axes.axvline(0, color=QUIET, linewidth=0.8)
+    for offset, (where, of) in enumerate(leads.items()):
+        label, colour, marker = _STYLES[where]
+        rows = [(place + 0.24 * (offset - 1), lead) for place, model in enumerate(models) if (lead := of[model])]
+        for wide in (True, False):
+            known = [(y, lead) for y, lead in rows if (lead.low is not None) == wide]
+            axes.errorbar(
+                [lead.mean for _, lead in known],
+                [y for y, _ in known],
+                xerr=[lead.mean - lead.low for _, lead in known if lead.low is not None] or None,
+                linestyle="none",
+                color=colour,
+                marker=marker,
+                markerfacecolor=colour if wide else "white",
+                elinewidth=1.2,
+                label=label if wide else None,
+            )
+    few = axes.plot([], [], "o", color=QUIET, markerfacecolor="white", label="fewer than 3 graphs: no interval")
+    axes.set_xlabel("lead of S2-GNN in points of accuracy, mean over graphs and 95 % interval")
+    handles = [*(handle for handle in axes.get_legend_handles_labels()[0] if handle not in few), *few]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure
 
 
 def draw_ranks(ranks: "Ranks") -> Figure:
     """A critical-difference diagram: mean ranks on a line; bars join models that Nemenyi's test does not separate."""
-    models, means = list(ranks.means), list(ranks.means.values())
-    half = (len(models) + 1) // 2
+    means = list(ranks.means.values())
+    half = (len(means) + 1) // 2
     groups = _groups(means, ranks.critical)
-    height = 0.25 * (half + len(groups)) + 1.1
-    figure = Figure(figsize=(7.2, height), layout="constrained")
+    lowest = -0.55 * len(groups) - half - 0.4
+    figure = Figure(figsize=(WIDTH, 0.2 * (2.6 - lowest)), layout="constrained")
     axes: Axes = figure.subplots()
     low, high = int(np.floor(means[0])), int(np.ceil(means[-1]))
-    axes.set_xlim(low - 1.6, high + 1.6)
-    axes.set_ylim(-(half + len(groups)) - 1, 2.2)
+    margin = 0.35 * (high - low)
+    axes.set(xlim=(low - margin, high + margin), ylim=(lowest, 2.6))
     axes.set_axis_off()
     axes.hlines(0, low, high, color="black", linewidth=1)
     for rank in range(low, high + 1):
         axes.vlines(rank, 0, 0.25, color="black", linewidth=1)
-        axes.text(rank, 0.35, str(rank), ha="center", va="bottom", fontsize=8)
-    axes.hlines(1.6, low, low + ranks.critical, color="black", linewidth=1.5)
-    axes.text(low + ranks.critical + 0.1, 1.6, f"critical difference {ranks.critical:.1f}", va="center", fontsize=8)
+        axes.text(rank, 0.4, str(rank), ha="center", va="bottom", fontsize=7)
+    axes.errorbar(low + ranks.critical / 2, 2.0, xerr=ranks.critical / 2, color="black", capsize=3, linewidth=1)
+    gap = 0.015 * (high - low)
+    text = f"critical difference {ranks.critical:.2f}; mean rank over {ranks.graphs} graphs, 1 is best"
+    axes.text(low + ranks.critical + 2 * gap, 2.0, text, va="center", fontsize=7)
     for row, (start, end) in enumerate(groups, start=1):
-        axes.hlines(-0.6 * row, means[start] - 0.05, means[end] + 0.05, color=PALETTE[0], linewidth=3)
-    first = -0.6 * len(groups) - 1.0
+        axes.hlines(-0.55 * row, means[start] - gap, means[end] + gap, color=PALETTE[4], linewidth=3.5)
     for place, (model, mean) in enumerate(ranks.means.items()):
-        left = place < half
-        y = first - (place if left else len(models) - 1 - place)
-        edge = low - 0.2 if left else high + 0.2
-        weight = "bold" if model == OURS else "normal"
-        axes.plot([mean, mean, edge], [0, y, y], color="0.5", linewidth=0.8)
-        label = f"{model} {mean:.1f}"
-        axes.text(edge, y, label, ha="right" if left else "left", va="center", fontsize=8, weight=weight)
+        left, ours = place < half, model == OURS
+        y = -0.55 * len(groups) - 0.8 - (place if left else len(means) - 1 - place)
+        edge, side, align = (low, -1, "right") if left else (high, 1, "left")
+        colour = PALETTE[0] if ours else QUIET
+        axes.plot([mean, mean, edge], [0, y, y], color=colour, linewidth=0.8)
+        label = f"{display_name(model)}  {mean:.2f}"
+        weight = "bold" if ours else "normal"
+        axes.text(edge + side * gap, y, label, ha=align, va="center", color=colour if ours else "black", weight=weight)
     return figure
 
 

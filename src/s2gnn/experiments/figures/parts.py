@@ -9,10 +9,10 @@ from typing import Literal, NamedTuple
 import pandas as pd
 import torch
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
 from s2gnn.data.splits import TEST_SEEDS
 from s2gnn.experiments.experiment import Experiment, make_experiment
+from s2gnn.experiments.figures.parts_figure import draw_batches
 from s2gnn.experiments.hyperparameters import Value
 from s2gnn.experiments.measured import Content, MeasuredStudy, Measurement, Row, block, grouped
 from s2gnn.experiments.protocols import BUDGETS, FAIR_CITATION, Budget
@@ -24,7 +24,6 @@ from s2gnn.learning.metrics import bootstrap_confidence
 from s2gnn.nn import GraphNetwork
 from s2gnn.nn.parts import Clusters, DegreesName, EvaluateName, InParts, NodeBatches
 from s2gnn.operators import kernel
-from s2gnn.pictures import PALETTE, bare
 from s2gnn.render import Table
 from s2gnn.resources import forget_peak, in_own_process, peak_bytes, settled_bytes
 
@@ -204,6 +203,7 @@ def _rows(content: Content) -> list[Row]:
             {
                 "data": row["data"],
                 "network": row["network"],
+                "model": row["model"],
                 "division": Division(**{name: value for name, value in row["division"].items() if name in names}),
                 "score": bootstrap_confidence(100 * runs["test_accuracy"]),
                 "cut": 100 * runs["cut"].mean(),
@@ -279,37 +279,8 @@ def _cost(row: Row) -> str:
     return f"{_accuracy(row):.2f} % with {row['mib']:,.0f} MiB"
 
 
-_MARKERS = {"whole": "*", "metis": "o", "random": "x", "sampled": "^"}
-
-
 def _draw(content: Content) -> Figure:
-    """Accuracy over memory, a panel for each data set; colours for networks, markers for the kind of batch."""
-    data = grouped(_rows(content), "data")
-    figure = Figure(figsize=(7.2, 3.8 * len(data)), layout="constrained")
-    networks = dict.fromkeys(row["network"] for row in content["rows"])
-    colours = dict(zip(networks, ("black", PALETTE[0], PALETTE[4], PALETTE[2]), strict=False))
-    for axes, (name, rows) in zip(figure.subplots(len(data), 1, squeeze=False)[:, 0], data.items(), strict=True):
-        for number, row in enumerate(rows, 1):
-            division, point, colour = row["division"], (row["mib"], _accuracy(row)), colours[row["network"]]
-            filled = division.degrees == "whole" or division.batches == "random"
-            axes.plot(
-                *point,
-                _MARKERS[division.batches],
-                color=colour,
-                markerfacecolor=colour if filled else "white",
-                markersize=11 if division.batches == "whole" else 7,
-                linestyle="none",
-                label=f"{number}  {row['network']}, {division.full_title}",
-            )
-            axes.annotate(str(number), point, xytext=(5, 4), textcoords="offset points", fontsize=8)
-        axes.set(xlabel="peak memory of training (MiB)", ylabel="test accuracy (%)", title=name, xscale="log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.margins(0.12)
-        axes.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
-        bare(axes)
-    return figure
+    return draw_batches(grouped(_rows(content), "data"))
 
 
 STUDY = MeasuredStudy(

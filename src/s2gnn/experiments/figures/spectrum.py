@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 from s2gnn.analysis import conditioning, kronecker_form, penalisation
 from s2gnn.analysis.spectrum import EXACT_NODES
 from s2gnn.data import dataset_graph, load_dataset
+from s2gnn.experiments.appearance import display_name
 from s2gnn.experiments.measured import Content, MeasuredStudy, Measurement, Row, block
 from s2gnn.graphs import Graph
-from s2gnn.pictures import PALETTE, bare
+from s2gnn.pictures import add_legend, graded, panel_grid
 from s2gnn.render import Table
 
 ORDERS = (1, 2, 3, 4, 5)
@@ -125,19 +126,17 @@ def _definite(decomposed: list[Row], epsilons: list[float]) -> str:
 def draw_spectrum(content: Content, kind: str | None = "k-NN") -> Figure:
     """The curves of the first graph: regular powers left, Hadamard powers right."""
     row = content["rows"][0]
-    figure = Figure(figsize=(7.2, 3.0), layout="constrained")
-    panels = figure.subplots(1, 2, sharey=True)
+    figure, panels, _ = panel_grid(2, 2, 2.3, sharey=True)
     titles = {"regular": "matrix power $L^\\rho$", "sparse": "Hadamard power $L^{(\\rho)}$"}
     for axes, (key, title) in zip(panels, titles.items(), strict=True):
-        for colour, rho, curve in zip(PALETTE, content["orders"], row[key], strict=False):
-            axes.plot(row["shares"], curve, color=colour, label=f"$\\rho={rho}$")
-        axes.set_title(title, fontsize=10)
-        axes.set_xlabel("frequency (share of the eigenvalues)")
-        bare(axes)
+        for colour, rho, curve in zip(graded(len(row[key])), content["orders"], row[key], strict=True):
+            axes.plot(row["shares"], curve, color=colour, label=f"ρ = {rho}")
+        axes.set_title(title)
+        axes.set(xlabel="frequency (share of the eigenvalues)", xlim=(0, 1), ylim=(0, 1))
     panels[0].set_ylabel("eigenvalue / largest eigenvalue")
-    panels[0].legend(frameon=False, fontsize=8)
-    title = row["data"] if kind is None else f"{row['data']} ({kind})"
-    figure.suptitle(f"Penalisation of frequencies, {title}", fontsize=10)
+    title = display_name(row["data"]) if kind is None else f"{display_name(row['data'])}, {kind} graph"
+    add_legend(figure, None, panels[0].get_lines())
+    figure.suptitle(title)
     return figure
 
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from s2gnn.analysis import StabilityBound, laplacian_bound, noise, perturbation, stability_bound
 from s2gnn.experiments.measured import Content, MeasuredStudy, Measurement, Row, block, grouped, rows_frame
-from s2gnn.pictures import PALETTE, bare
+from s2gnn.pictures import QUIET, add_legend, graded, panel_grid
 from s2gnn.render import Table
 
 NODES, F0, F1, SEEDS = 10, 16, 2, 100
@@ -88,21 +89,25 @@ def _texts(row: Row) -> tuple[str, ...]:
 
 def _draw(content: Content) -> Figure:
     """One panel for each parameter: the distance solid, the full bound dashed, on a logarithmic axis."""
-    figure = Figure(figsize=(9.0, 3.2), layout="constrained")
-    panels = figure.subplots(1, 3, sharey=True)
+    figure, panels, _ = panel_grid(3, 3, 2.2, sharey=True)
     frame = rows_frame(content)
     titles = {"rho": "Hadamard power", "p": "edge probability", "epsilon": "Sobolev coefficient"}
     for axes, panel in zip(panels, titles, strict=True):
         curves = frame[frame["panel"] == panel].groupby("label", sort=False)
-        for colour, (label, curve) in zip(PALETTE, curves, strict=False):
-            axes.plot(curve["snr"], curve["distance"], color=colour, marker="o", markersize=3, label=label)
+        for colour, (label, curve) in zip(graded(curves.ngroups), curves, strict=True):
+            axes.plot(curve["snr"], curve["distance"], color=colour, marker="o", label=label)
             axes.plot(curve["snr"], curve["full"], color=colour, linestyle="--")
         axes.set_yscale("log")
-        axes.set_title(titles[panel], fontsize=10)
+        axes.set_title(titles[panel])
         axes.set_xlabel("signal-to-noise ratio (dB)")
-        axes.legend(frameon=False, fontsize=8)
-        bare(axes)
-    panels[0].set_ylabel(r"$\|Y-\hat Y\|$ (solid), its bound (dashed)")
+        axes.legend()
+    panels[0].set_ylabel("change of the output")
+    lines = {"-": r"measured $\|Y-\hat Y\|$", "--": "bound of Theorem 3"}
+    handles = [
+        Line2D([], [], color=QUIET, linestyle=style, marker="o" if style == "-" else None, label=label)
+        for style, label in lines.items()
+    ]
+    add_legend(figure, None, handles)
     return figure
 
 
