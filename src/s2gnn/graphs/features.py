@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms
 
 from s2gnn.errors import InputError
-from s2gnn.graphs.validation import as_array
+from s2gnn.graphs.validation import as_array, with_valid_indices
 
 VALUES_AT_ONCE = 2**21
 LARGEST = 1e150
@@ -23,6 +23,7 @@ def checked_features(X: Any, *, keep_float32: bool = False) -> Any:
     distances. The check allocates nothing of the size of the array.
     """
     dense = not sp.issparse(X)
+    X = X if dense else with_valid_indices(X)
     try:
         checked = check_array(
             as_array(X) if dense else X,

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from s2gnn.errors import InputError
 from s2gnn.operators import kernel
 
 
@@ -46,8 +47,7 @@ def custom_operator(
             if chosen == kernel.TRITON:
                 getattr(importlib.import_module("s2gnn.operators.gpu"), name)(*arguments)
             else:
-                arrays = (kernel.array(x) if isinstance(x, Tensor) else x for x in arguments)
-                getattr(kernel.native_module(), name)(chosen, torch.get_num_threads(), *arrays)
+                _call_native(name, chosen, arguments)
             return out
 
         operator = torch.library.custom_op(f"s2gnn::{name}", compute, mutates_args=())
@@ -55,6 +55,18 @@ def custom_operator(
         return operator
 
     return register
+
+
+def _call_native(name: str, variant: str, arguments: list[Any]) -> None:
+    """Fill the results; the kernel checks all types, shapes and indices."""
+    arrays = (kernel.array(x) if isinstance(x, Tensor) else x for x in arguments)
+    try:
+        getattr(kernel.native_module(), name)(variant, torch.get_num_threads(), *arrays)
+    except TypeError as error:
+        given = (f"{x.dtype} {tuple(x.shape)}" if isinstance(x, Tensor) else repr(x) for x in arguments)
+        raise InputError(f"s2gnn::{name} cannot be computed for {', '.join(given)}") from error
+    except ValueError as error:
+        raise InputError(f"s2gnn::{name}: {error}") from error
 
 
 def _ready(x: Any) -> Any:

@@ -121,7 +121,7 @@ def _plain_factors(
     weights: Tensor, pattern: EdgePattern, alpha: int, shift: Shift, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     n, (rows, columns) = pattern.indptr.shape[0] - 1, pattern.positions()
-    entries, diagonal = shift_entries(weights[pattern.pairs.long()], rows, columns, n, shift)
+    entries, diagonal = shift_entries(weights.index_select(0, pattern.pairs.long()), rows, columns, n, shift)
     b, q, largest = entry_factors(entries, rows, columns, n, alpha)
     return b.to(dtype), q, largest, diagonal
 

@@ -39,6 +39,7 @@ def by_entries(powers: HadamardPowers, grad: Tensor, h: Tensor) -> Tensor:
 def _hadamard_gradient(
     indptr: Tensor, indices: Tensor, b: Tensor, c: Tensor, sign: int, grad: Tensor, h: Tensor
 ) -> Tensor:
+    HadamardPowers(indptr, indices, b, c, c, sign).checked_csr()
     return _plain_entries(indptr, indices, b, c, sign, grad, h)
 
 

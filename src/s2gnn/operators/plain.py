@@ -15,9 +15,10 @@ def products(powers: HadamardPowers, inputs: Tensor) -> Iterator[Tensor]:
     """
     own, *others = inputs.unbind(1)
     yield own
-    n, csr, power = len(powers.c), powers.csr(), torch.ones_like(powers.b)
+    n, csr, b = len(powers.c), powers.checked_csr(), powers.b.contiguous()
+    power = torch.ones_like(b)
     for rho, h in enumerate(others, start=1):
-        power = power * powers.b
+        power = power * b
         scale = powers.c[:, rho - 1, None]  # (N, 1)
         with torch.autocast(h.device.type, enabled=False):  # torch has no sparse product in bfloat16
             hadamard = torch.sparse_csr_tensor(*csr, power, size=(n, n), check_invariants=False)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from s2gnn.errors import InputError
 from s2gnn.operators.autograd import transforming
 from s2gnn.operators.chunks import chunks, with_chunks
 
@@ -65,6 +66,22 @@ class HadamardPowers(NamedTuple):
     def csr(self) -> tuple[Tensor, Tensor]:
         """The row pointers (N + 1,) and columns (E,)."""
         return self.indptr[: self.c.shape[0] + 1], self.indices[: self.b.shape[0]]
+
+    def checked_csr(self) -> tuple[Tensor, Tensor]:
+        """The row pointers and columns, contiguous and checked, for torch's own sparse product, which trusts them."""
+        (indptr, indices), n, nnz = self.csr(), self.c.shape[0], self.b.shape[0]
+        complete = indptr.shape == (n + 1,) and indices.shape == (nnz,)
+        if not complete or not (
+            (indptr[0] == 0)
+            & (indptr[-1] == nnz)
+            & (indptr[1:] >= indptr[:-1]).all()
+            & ((indices >= 0) & (indices < n)).all()
+        ):
+            raise InputError(
+                f"not a CSR pattern: indptr must ascend from 0 to the number of edges, {nnz}, "
+                f"and indices lie in 0..{n - 1}"
+            )
+        return indptr.contiguous(), indices.contiguous()
 
     def chunks(self) -> Tensor:
         """The chunks that GPU kernels split rows into; made now for an operator that was built for another kernel."""

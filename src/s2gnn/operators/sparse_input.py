@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from s2gnn.errors import InputError
+from s2gnn.graphs.validation import with_valid_indices
 from s2gnn.operators.matrix import ConstantMatrix
 
 
@@ -22,7 +23,7 @@ class SparseInput:
     """
 
     def __init__(self, x: sp.sparray | sp.spmatrix, dtype: torch.dtype = torch.float32) -> None:
-        csr = sp.csr_array(x)
+        csr = sp.csr_array(with_valid_indices(x))
         if not np.isfinite(csr.data).all():
             raise InputError("x has values that are not finite: replace or drop them before training")
         self.shape = torch.Size(csr.shape)

@@ -55,6 +55,23 @@ bool for_pairs(const std::int32_t *indptr, const std::int32_t *indices, std::int
 
 }  // namespace
 
+// The highest bit of x | (bound - 1 - x) is set exactly when x is negative or too large, whatever the other bits are:
+// one reduction without branches, which takes far less time than any product with the pattern.
+bool within(const std::int32_t *numbers, std::int64_t count, std::int64_t bound) {
+  const auto last = std::uint32_t(std::min(bound, std::int64_t(1) << 31) - 1);
+  std::uint32_t bits = 0;
+  for (std::int64_t k = 0; k < count; ++k) bits |= std::uint32_t(numbers[k]) | (last - std::uint32_t(numbers[k]));
+  return bits >> 31 == 0;
+}
+
+bool is_pattern(const std::int32_t *indptr, const std::int32_t *indices, std::int64_t n, std::int64_t nnz) {
+  if (indptr[0] != 0 || indptr[n] != nnz) return false;
+  std::uint32_t bits = 0;
+  for (std::int64_t i = 0; i < n; ++i)
+    bits |= std::uint32_t(indptr[i]) | (std::uint32_t(indptr[i + 1]) - std::uint32_t(indptr[i]));
+  return bits >> 31 == 0 && within(indices, nnz, n);
+}
+
 std::int64_t csr_of_edges(const EdgeList &list, const Csr &csr) {
   const auto weight = [&](std::int64_t e) { return list.weights ? list.weights[e] : 1.0; };
   std::vector<std::int32_t> order, start;

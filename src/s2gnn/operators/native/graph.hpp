@@ -6,6 +6,12 @@
 
 namespace s2gnn {
 
+// Whether all of `count` numbers lie in 0, ..., bound - 1.
+bool within(const std::int32_t *numbers, std::int64_t count, std::int64_t bound);
+
+// Whether a CSR pattern can be read: row pointers (n + 1) that ascend from 0 to nnz, and columns (nnz) below n.
+bool is_pattern(const std::int32_t *indptr, const std::int32_t *indices, std::int64_t n, std::int64_t nnz);
+
 struct EdgeList {
   const std::int64_t *rows, *columns;  // (count)
   const double *weights;               // (count), or null for ones

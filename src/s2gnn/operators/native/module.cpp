@@ -1,4 +1,5 @@
-// The Python face of the kernel: checks shapes, releases the interpreter lock, calls the chosen variant.
+// The Python face of the kernel: checks shapes and indices, releases the interpreter lock, calls the chosen variant.
+// Indices are checked at every call: the arrays belong to the caller, who may have changed them.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -54,6 +55,15 @@ void require(bool met, const char *what) {
   if (!met) throw std::invalid_argument(what);
 }
 
+// The number of nodes of a CSR pattern, if it can be read.
+std::int64_t checked(const In<std::int32_t, 1> &indptr, const In<std::int32_t, 1> &indices, std::size_t n,
+                     std::size_t nnz) {
+  require(indptr.shape(0) > n && indices.shape(0) >= nnz, "indptr and indices are shorter than the pattern");
+  require(s2gnn::is_pattern(indptr.data(), indices.data(), std::int64_t(n), std::int64_t(nnz)),
+          "not a CSR pattern: indptr must ascend from 0 to the number of edges, and indices lie in 0..n-1");
+  return std::int64_t(n);
+}
+
 // The allocator maps new memory for every large array, and touching it page by page costs more than the arithmetic:
 // ask for large pages.
 template <typename Real>
@@ -71,17 +81,24 @@ using Diagonal = nb::ndarray<const Real, nb::c_contig, nb::device::cpu>;  // t (
 
 // Row pointers and indices may be followed by those of the transposed pattern.
 template <typename Real>
-s2gnn::Powers<Real> powers(int threads, In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<Real, 1> b,
-                           In<Real, 2> c, const Diagonal<Real> &t, int sign, std::int64_t tile) {
-  require(indptr.shape(0) >= c.shape(0) + 1 && t.ndim() >= 1 && t.shape(0) == c.shape(0) &&
-              (t.ndim() == 1 || (t.ndim() == 2 && t.shape(1) == c.shape(1))),
-          "indptr, c and t disagree on the nodes or the powers");
+s2gnn::Powers<Real> powers(int threads, const In<std::int32_t, 1> &indptr, const In<std::int32_t, 1> &indices,
+                           const In<Real, 1> &b, const In<Real, 2> &c, const Diagonal<Real> &t, int sign,
+                           std::int64_t tile) {
+  require(t.ndim() >= 1 && t.shape(0) == c.shape(0) &&
+              (t.ndim() == 1 || (t.ndim() == 2 && t.shape(1) == c.shape(1))) && c.shape(1) < (1u << 31),
+          "c and t disagree on the nodes or the powers");
   const bool given = t.ndim() == 2;
-  require(indices.shape(0) >= b.shape(0), "indices and b disagree on the edges");
-  require(indptr(0) == 0 && std::size_t(indptr(c.shape(0))) == b.shape(0), "indptr and b disagree on the edges");
   require(threads >= 1 && tile >= 1, "threads and tile must be at least 1");
+  const std::int64_t n = checked(indptr, indices, c.shape(0), b.shape(0));
   return {indptr.data(), indices.data(), b.data(), c.data(), given ? nullptr : t.data(), given ? t.data() : nullptr,
-          std::int64_t(c.shape(0)), int(c.shape(1)), sign, threads, tile};
+          n, int(c.shape(1)), sign, threads, tile};
+}
+
+// Whether an array is a signal (n, f), or one for each branch (n, alpha + 1, f).
+template <typename Array, typename Real>
+bool is_signal(const Array &x, const s2gnn::Powers<Real> &p, bool many, std::size_t columns) {
+  return x.ndim() == (many ? 3u : 2u) && x.shape(0) == std::size_t(p.n) &&
+         (!many || x.shape(1) == std::size_t(p.alpha) + 1) && x.shape(x.ndim() - 1) == columns;
 }
 
 template <typename Real>
@@ -93,13 +110,12 @@ void product(const std::string &variant, int threads, In<std::int32_t, 1> indptr
              In<Real, 1> b, In<Real, 2> c, Diagonal<Real> t, int sign,
              nb::ndarray<const Real, nb::c_contig, nb::device::cpu> in,
              nb::ndarray<Real, nb::c_contig, nb::device::cpu> out, std::int64_t tile) {
-  const auto p = powers(threads, indptr, indices, b, c, t, sign, tile);
-  const std::size_t columns = in.ndim() ? in.shape(in.ndim() - 1) : 0;
-  const std::size_t one = c.shape(0) * columns, many = (c.shape(1) + 1) * one;
-  require(in.size() == (many_in ? many : one) && out.size() == (many_out ? many : one),
-          "the signals are not of the sizes (n, f) or (n, alpha + 1, f) that this map takes and gives");
   const auto kernel = find(variant).*map;
   nb::gil_scoped_release unlocked;
+  const auto p = powers(threads, indptr, indices, b, c, t, sign, tile);
+  const std::size_t columns = in.ndim() ? in.shape(in.ndim() - 1) : 0;
+  require(is_signal(in, p, many_in, columns) && is_signal(out, p, many_out, columns),
+          "the signals are not of the shapes (n, f) or (n, alpha + 1, f) that this map takes and gives");
   expect_large_pages(out.data(), out.size());
   kernel(p, in.data(), out.data(), std::int64_t(columns));
 }
@@ -183,10 +199,12 @@ const s2gnn::PairKernels<double> &pair_kernels(const std::string &variant) { ret
 
 s2gnn::Pairs pairs(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, In<std::int32_t, 1> reverse,
                    std::size_t heads, int threads) {
-  require(indptr.shape(0) >= 1 && indices.shape(0) == reverse.shape(0), "indices and reverse disagree on the pairs");
+  const std::size_t nnz = indices.shape(0);
+  require(indptr.shape(0) >= 1 && nnz == reverse.shape(0), "indices and reverse disagree on the pairs");
   require(threads >= 1, "threads must be at least 1");
-  return {indptr.data(), indices.data(), reverse.data(), std::int64_t(indptr.shape(0)) - 1,
-          std::int64_t(indices.shape(0)), std::int64_t(heads), threads};
+  const std::int64_t n = checked(indptr, indices, indptr.shape(0) - 1, nnz);
+  require(s2gnn::within(reverse.data(), std::int64_t(nnz), std::int64_t(nnz)), "reverse has a pair that does not exist");
+  return {indptr.data(), indices.data(), reverse.data(), n, std::int64_t(nnz), std::int64_t(heads), threads};
 }
 
 // Whether an array holds signals (n, heads, channels) or values (heads, nnz) of the pairs.
@@ -210,7 +228,7 @@ void dot(const std::string &variant, In<std::int32_t, 1> indptr, In<std::int32_t
 template <typename Real>
 void row_products(const std::string &variant, int threads, In<Real, 3> x, In<Real, 3> y, Out<Real, 2> out) {
   const std::size_t n = x.shape(0), branches = x.shape(1);
-  require(same_shape(x, y) && out.shape(0) == n && out.shape(1) + 1 == branches && threads >= 1,
+  require(same_shape(x, y) && out.shape(0) == n && out.shape(1) + 1 == branches && threads >= 1 && n < (1u << 31),
           "row_products wants x and y (n, alpha + 1, channels), out (n, alpha)");
   const auto &kernel = pair_kernels<Real>(variant);
   nb::gil_scoped_release unlocked;
@@ -295,13 +313,13 @@ template <typename Real>
 void hadamard_gradient(const std::string &variant, int threads, In<std::int32_t, 1> indptr,
                        In<std::int32_t, 1> indices, In<Real, 1> b, In<Real, 2> c, int sign, In<Real, 3> g,
                        In<Real, 3> h, Out<Real, 1> out) {
-  require(indptr.shape(0) >= c.shape(0) + 1 && indices.shape(0) >= b.shape(0) && out.shape(0) == b.shape(0) &&
-              c.shape(0) == h.shape(0) && c.shape(1) + 1 == h.shape(1) && same_shape(g, h) && threads >= 1,
+  require(out.shape(0) == b.shape(0) && c.shape(0) == h.shape(0) && c.shape(1) + 1 == h.shape(1) && same_shape(g, h) && threads >= 1,
           "hadamard_gradient wants b and out (pairs), c (n, alpha), g and h (n, alpha + 1, channels)");
-  const s2gnn::Pairs p = {indptr.data(), indices.data(), nullptr, std::int64_t(c.shape(0)), std::int64_t(b.shape(0)),
-                          std::int64_t(h.shape(1)), threads};
   const auto &kernel = pair_kernels<Real>(variant);
   nb::gil_scoped_release unlocked;
+  const std::int64_t n = checked(indptr, indices, c.shape(0), b.shape(0));
+  const s2gnn::Pairs p = {indptr.data(), indices.data(), nullptr, n, std::int64_t(b.shape(0)),
+                          std::int64_t(h.shape(1)), threads};
   kernel.hadamard_gradient(p, h.shape(2), sign, b.data(), c.data(), g.data(), h.data(), out.data());
 }
 
@@ -310,7 +328,7 @@ std::int64_t csr_of_edges(In<std::int64_t, 1> rows, In<std::int64_t, 1> columns,
                           Out<double, 1> values, Out<std::int32_t, 1> pairs) {
   const std::size_t count = rows.shape(0);
   require(columns.shape(0) == count && (!weights || weights->shape(0) == count) && indices.shape(0) == count &&
-              values.shape(0) == count && pairs.shape(0) == count && indptr.shape(0) >= 1 && count < (1u << 31),
+              values.shape(0) == count && pairs.shape(0) == count && indptr.shape(0) >= 1 && count < (1u << 31) && indptr.shape(0) <= (1u << 31),
           "csr_of_edges wants rows, columns, weights, indices, values and pairs of one length");
   const s2gnn::EdgeList list = {rows.data(), columns.data(), weights ? weights->data() : nullptr, std::int64_t(count),
                                 std::int64_t(indptr.shape(0)) - 1, rounding};
@@ -322,7 +340,7 @@ std::int64_t pattern_of_edges(In<std::int64_t, 1> rows, In<std::int64_t, 1> colu
                               Out<std::int32_t, 1> indices, Out<std::int32_t, 1> place) {
   const std::size_t count = rows.shape(0), n = indptr.shape(0) / 2 - 1;
   require(columns.shape(0) == count && place.shape(0) == count && indices.shape(0) == 3 * count && count < (1u << 31) &&
-              indptr.shape(0) >= 2 && indptr.shape(0) % 2 == 0,
+              indptr.shape(0) >= 2 && indptr.shape(0) % 2 == 0 && n < (1u << 31),
           "pattern_of_edges wants rows, columns and place (count), indptr (2 n + 2), indices (3 count)");
   const s2gnn::EdgeList list = {rows.data(), columns.data(), nullptr, std::int64_t(count), std::int64_t(n), 0};
   nb::gil_scoped_release unlocked;
@@ -335,16 +353,18 @@ bool hadamard_factors(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, I
   require(indptr.shape(0) == t.shape(0) + 1 && c.shape(0) == t.shape(0) && weights.shape(0) == indices.shape(0) &&
               b.shape(0) == indices.shape(0) && 0 <= shift && shift <= 3,
           "hadamard_factors wants weights and b (nnz), c (n, alpha) and t (n)");
-  const s2gnn::WeightedGraph g = {indptr.data(), indices.data(), nullptr, weights.data(), std::int64_t(t.shape(0)),
-                                  int(c.shape(1)), s2gnn::Shift(shift)};
   nb::gil_scoped_release unlocked;
+  const std::int64_t n = checked(indptr, indices, t.shape(0), b.shape(0));
+  const s2gnn::WeightedGraph g = {indptr.data(), indices.data(), nullptr, weights.data(), n,
+                                  int(c.shape(1)), s2gnn::Shift(shift)};
   return s2gnn::hadamard_factors<Real>(g, epsilon, rounding, {b.data(), c.data(), t.data()});
 }
 
 void number_pairs(In<std::int32_t, 1> indptr, In<std::int32_t, 1> indices, Out<std::int32_t, 1> pairs) {
   require(indptr.shape(0) >= 1 && indices.shape(0) == pairs.shape(0), "number_pairs wants indices and pairs (nnz)");
   nb::gil_scoped_release unlocked;
-  require(s2gnn::number_pairs(indptr.data(), indices.data(), std::int64_t(indptr.shape(0)) - 1, pairs.data()),
+  const std::int64_t n = checked(indptr, indices, indptr.shape(0) - 1, indices.shape(0));
+  require(s2gnn::number_pairs(indptr.data(), indices.data(), n, pairs.data()),
           "number_pairs wants a symmetric pattern without a diagonal");
 }
 
@@ -354,8 +374,10 @@ s2gnn::WeightedGraph weighted_pairs(In<std::int32_t, 1> indptr, In<std::int32_t,
   require(indptr.shape(0) >= 1 && pairs.shape(0) == indices.shape(0) && 0 <= shift && shift <= 3 &&
               (directed || 2 * weights.shape(0) == indices.shape(0)),
           "indices, pairs and weights disagree on the edges");
-  return {indptr.data(), indices.data(), pairs.data(), weights.data(), std::int64_t(indptr.shape(0)) - 1, int(alpha),
-          s2gnn::Shift(shift), directed};
+  const std::int64_t n = checked(indptr, indices, indptr.shape(0) - 1, indices.shape(0));
+  require(s2gnn::within(pairs.data(), std::int64_t(pairs.shape(0)), std::int64_t(weights.shape(0))),
+          "pairs has an edge without a weight");
+  return {indptr.data(), indices.data(), pairs.data(), weights.data(), n, int(alpha), s2gnn::Shift(shift), directed};
 }
 
 template <typename Real>
