@@ -188,7 +188,7 @@ def test_without_faiss_larger_tables_are_searched_exactly(monkeypatch):
 
 
 def test_faiss_needs_dense_features_and_an_installation(monkeypatch):
-    with pytest.raises(InputError, match="faiss takes dense features only"):
+    with pytest.raises(InputError, match="faiss only supports dense features"):
         knn_graph(sp.eye_array(50, format="csr"), 3, method="faiss")
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(InputError, match=r"pip install \"s2gnn\[ann\]\""):

@@ -142,5 +142,5 @@ def test_bad_input_is_named():
     with pytest.raises(InputError, match="pooling is 'top', but it must be one of mean"):
         make_graph_model("gcn", 4, 3, pooling="top")
     sparse = GraphInput("text", UNION, None)
-    with pytest.raises(InputError, match="x is a str, of which no rows can be selected"):
+    with pytest.raises(InputError, match="x is a str, whose rows cannot be selected"):
         sparse.part(None, [0])

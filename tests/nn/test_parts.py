@@ -90,7 +90,7 @@ def test_a_model_that_has_moved_is_refused():
     model = new_model()
     parts = InParts(model, X, GRAPH, Clusters(np.arange(40) % 2))
     model.double()
-    text = r"the model is float64 on cpu, but it was float32 on cpu when InParts was made: make InParts after model.to"
+    text = r"the model is float64 on cpu, but it was float32 on cpu when InParts was created: create it after model.to"
     with pytest.raises(InputError, match=text):
         fit(model, parts, None, Y, TRAIN, config=FitConfig(epochs=1))
     with pytest.raises(InputError, match=text):
@@ -242,7 +242,10 @@ def test_all_neighbours_of_as_many_hops_as_layers_give_the_logits_of_the_whole_g
         (lambda m: InParts(m, X, GRAPH, Clusters(np.zeros(9, int))), "the batches are of 9 nodes, but"),
         (lambda m: InParts(m, X[:9], GRAPH, Clusters(np.zeros(40, int)), "part"), "x has 9 rows, but the graph has 40"),
         (lambda m: InParts(m, X[:9], GRAPH, Clusters(np.zeros(40, int))), r"x has shape \(9, 6\), expected \(40, 6\)"),
-        (lambda m: InParts(nn.ReLU(), X, GRAPH, Clusters(np.zeros(40, int))), "ReLU cannot be trained in parts: it"),
+        (
+            lambda m: InParts(nn.ReLU(), X, GRAPH, Clusters(np.zeros(40, int))),
+            "ReLU cannot be trained in mini-batches: it",
+        ),
         (lambda m: InParts(nn.Linear(6, 3), X, GRAPH, Clusters(np.zeros(40, int))), "needs parameters and a method"),
         (lambda m: InParts(m, X, GRAPH, Sampled(GRAPH, (2,)), evaluate="parts"), 'evaluate must be "whole"'),
         (lambda m: Clusters(np.zeros((2, 2), int)), r"the parts have shape \(2, 2\)"),

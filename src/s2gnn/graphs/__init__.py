@@ -1,4 +1,4 @@
-"""Weighted undirected graphs, and the ways to get one."""
+"""Weighted undirected graphs, and functions to build them."""
 
 from s2gnn.graphs import weights
 from s2gnn.graphs.diffusion import diffuse

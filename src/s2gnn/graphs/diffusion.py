@@ -36,27 +36,26 @@ def diffuse(
     tolerance: float = 1e-3,
     progress: bool = False,
 ) -> Graph:
-    r"""Join every node to the `top` nodes that personalised PageRank from it reaches most.
+    r"""Connect every node to the `top` nodes with the largest personalised PageRank.
 
-    With Ã = A + I, D̃ its degrees and H = D̃^-1/2 Ã D̃^-1/2, the columns of
+    With Ã = A + I, its degrees D̃ and H = D̃^-1/2 Ã D̃^-1/2, only the `top` largest entries in each column of
 
     .. math:: \Pi = t (I - (1 - t) H)^{-1}
 
-    keep their `top` largest entries and are divided by their sum; the result S is made symmetric as S + Sᵀ and
-    its diagonal is dropped. Weights of the input graph are used; its self-loops have weight 1.
+    are kept and divided by their sum. The resulting matrix S is symmetrised as S + Sᵀ, and its diagonal is dropped.
 
-    The graph need not be connected: a node has links into its own component only, all of them if the component
-    has at most `top` nodes, and an isolated node stays isolated. The paper first takes `largest_component`.
+    The graph need not be connected: links stay within connected components, and an isolated node stays isolated. The
+    paper first takes `largest_component`.
 
     Args:
-        graph: N nodes.
-        teleport: t in [1e-6, 1), the probability to return to the start.
-        top: entries kept in each column, the diagonal among them.
-        method: "exact" solves for all columns, in less than 1 GiB, up to an error of 1e-12: smaller entries count as
-            zero, entries as close as that as equal, and of equal ones those of the first nodes are kept; "push"
-            approximates them by work around each node; "auto" is exact up to 25,000 nodes with edges.
-        tolerance: of "push", in (0, 1): the entry (i, j) of Π is at most `tolerance`·√(d̃_i/d̃_j) too small and never
-            too large.
+        graph: a graph on N nodes; its weights are used, with self-loops of weight 1.
+        teleport: probability t of returning to the start, in [1e-6, 1).
+        top: number of entries kept in each column, including the diagonal.
+        method: "exact" solves for all columns with an error of at most 1e-12, in less than 1 GiB of memory; ties within
+            this error go to the smaller node index. "push" computes an approximation around each node. "auto" is exact
+            up to 25,000 nodes with edges.
+        tolerance: error bound of "push", in (0, 1): the entry (i, j) of Π is at most `tolerance`·√(d̃_i/d̃_j) too small
+            and never too large.
         progress: show a bar.
     """
     for what, share in (("teleport", teleport), ("tolerance", tolerance)):
@@ -93,7 +92,7 @@ def diffuse(
 def _exact_columns(graph: Graph, teleport: float, top: int, show: Callable[[float], None]) -> Iterator[Column]:
     """The columns of Π = t M⁻¹, M = I − (1−t)H, by elimination of an independent set E of nodes.
 
-    As no two nodes of E are joined, M_EE is diagonal. With C the other nodes and the order E, C,
+    No two nodes of E are adjacent, so M_EE is diagonal. With the other nodes C, and in the order E, C,
 
         M⁻¹ = | M_EE⁻¹  0 |  +  P S⁻¹ Pᵀ,    P = | −M_EE⁻¹ M_EC |,    S = M_CC − M_CE M_EE⁻¹ M_EC.
               |   0     0 |                      |       I      |
@@ -133,7 +132,7 @@ def _exact_columns(graph: Graph, teleport: float, top: int, show: Callable[[floa
 
 
 def _independent_nodes(graph: Graph) -> NDArray[np.bool_]:
-    """A mask (N,) of nodes no two of which are joined, to which no node can be added; few neighbours go first."""
+    """A mask (N,) of a maximal independent set of nodes, chosen greedily by increasing degree."""
     chosen, excluded = np.zeros(graph.n_nodes, dtype=bool), np.zeros(graph.n_nodes, dtype=bool)
     for node in np.argsort(np.diff(graph.indptr), kind="stable"):
         if not excluded[node]:

@@ -11,10 +11,10 @@ from s2gnn.graphs.graph import Graph
 
 
 def erdos_renyi(n_nodes: int, p: float, seed: int) -> Graph:
-    """A random graph on `n_nodes` nodes whose pairs are edges with probability `p`, with weights uniform in (0, 1].
+    """Generate a random graph whose pairs of nodes are edges with probability `p`, with weights uniform in (0, 1].
 
-    Time and memory grow with the edges, not with the pairs: the pairs between two edges are skipped at once, their
-    number being geometrically distributed (Batagelj and Brandes, 2005).
+    Time and memory are linear in the number of edges: the number of pairs skipped between two edges is drawn from a
+    geometric distribution (Batagelj and Brandes, 2005).
     """
     if not 0 <= p <= 1:
         raise InputError(f"p is {p}, but a probability is between 0 and 1")

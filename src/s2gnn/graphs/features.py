@@ -17,10 +17,10 @@ LARGEST = 1e150
 
 
 def checked_features(X: Any, *, keep_float32: bool = False) -> Any:
-    """`X` as a float64 array or CSR matrix (N, M) with finite values only.
+    """Return `X` as a float64 array or CSR matrix (N, M), after checking that all values are finite.
 
-    An array of that type is returned without a copy; with `keep_float32` a float32 array too, for what computes no
-    distances. The check allocates nothing of the size of the array.
+    A float64 array is returned without a copy, and a float32 array too with `keep_float32`, for callers that compute no
+    distances. The check allocates no array of this size.
     """
     dense = not sp.issparse(X)
     X = X if dense else with_valid_indices(X)

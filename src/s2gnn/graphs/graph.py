@@ -1,4 +1,4 @@
-"""Graph: a weighted undirected graph as CSR arrays, validated once and immutable from then on."""
+"""Graph: an immutable weighted undirected graph as validated CSR arrays."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ LARGEST_INT32_POINTER = np.iinfo(np.int32).max - 64
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Graph:
-    """A weighted undirected graph G with adjacency matrix A (N, N), symmetric, non-negative, zero diagonal.
+    """A weighted undirected graph with adjacency matrix A (N, N), symmetric, non-negative, zero diagonal.
 
-    Both directions of an edge are stored, in read-only CSR arrays. Isolated nodes and graphs without edges are legal; a
-    stored weight of zero is no edge. All constructors validate their input and name an offending entry.
+    Both directions of an edge are stored in read-only CSR arrays. Isolated nodes and graphs without edges are allowed;
+    entries with weight zero are not edges. All constructors validate their input; errors name an invalid entry.
 
     Args:
         adjacency: SciPy sparse matrix or array A (N, N).
-        sum_duplicates: add up the weights of duplicate entries; otherwise they are an error.
-        drop_self_loops: ignore the diagonal; otherwise a self-loop is an error.
+        sum_duplicates: sum the weights of duplicate entries instead of raising an error.
+        drop_self_loops: ignore the diagonal instead of raising an error.
 
     Attributes:
         indptr: row pointers (N + 1,).
@@ -66,7 +66,7 @@ class Graph:
 
     @classmethod
     def from_scipy(cls, adjacency: Any, *, sum_duplicates: bool = False, drop_self_loops: bool = False) -> Graph:
-        """The graph of a SciPy sparse adjacency matrix (N, N); the same as calling `Graph`."""
+        """Create a graph from a SciPy sparse adjacency matrix (N, N), like `Graph`."""
         return cls(adjacency, sum_duplicates=sum_duplicates, drop_self_loops=drop_self_loops)
 
     @classmethod
@@ -79,7 +79,7 @@ class Graph:
         sum_duplicates: bool = False,
         drop_self_loops: bool = False,
     ) -> Graph:
-        """The graph of PyG's `edge_index` (2, E), which lists both directions of every edge.
+        """Create a graph from PyG's `edge_index` (2, E), which lists both directions of every edge.
 
         Args:
             edge_index: integer array or tensor (2, E).
@@ -105,7 +105,7 @@ class Graph:
         sum_duplicates: bool = False,
         drop_self_loops: bool = False,
     ) -> Graph:
-        """The graph of a list of edges (E, 2) with every undirected edge once, in either direction.
+        """Create a graph from a list of edges (E, 2) with every undirected edge once, in either direction.
 
         Args:
             edges: integer pairs (E, 2).
@@ -128,7 +128,7 @@ class Graph:
 
     @classmethod
     def from_pyg(cls, data: Data, *, sum_duplicates: bool = False, drop_self_loops: bool = False) -> Graph:
-        """The graph of a PyG `Data`: weights from `edge_weight`, else a one-channel `edge_attr`, else 1."""
+        """Create a graph from a PyG `Data`, with weights from `edge_weight`, a one-channel `edge_attr`, or 1."""
         weight = getattr(data, "edge_weight", None)
         if weight is None and getattr(data, "edge_attr", None) is not None:
             weight = as_array(data.edge_attr)
@@ -151,12 +151,12 @@ class Graph:
         sum_duplicates: bool = False,
         drop_self_loops: bool = False,
     ) -> Graph:
-        """The graph of an undirected NetworkX graph or multigraph; node i is the i-th of `list(graph.nodes)`.
+        """Create a graph from an undirected NetworkX graph or multigraph; node i is the i-th of `list(graph.nodes)`.
 
         Args:
-            graph: undirected.
-            weight: the edge attribute that holds the weight; an edge without it has weight 1.
-            sum_duplicates: see `Graph`; for the parallel edges of a multigraph.
+            graph: an undirected graph.
+            weight: name of the edge attribute of weights; edges without it have weight 1.
+            sum_duplicates: see `Graph`; applies to parallel edges of a multigraph.
             drop_self_loops: see `Graph`.
         """
         if graph.is_directed():
@@ -177,7 +177,7 @@ class Graph:
 
     @property
     def n_edges(self) -> int:
-        """The number of undirected edges: each pair of joined nodes counts once."""
+        """The number of undirected edges: each pair of adjacent nodes counts once."""
         return len(self.indices) // 2
 
     @property
@@ -216,8 +216,8 @@ class Graph:
         """A PyG `Data` with `edge_index` (2, 2 n_edges), `edge_weight` and `num_nodes`.
 
         Args:
-            dtype: of `edge_weight`; default: float64, which `from_pyg` reads back exactly. PyG layers on
-                float32 features need `dtype=torch.float32`.
+            dtype: type of `edge_weight`; default: float64, which is exact. PyG layers with float32 features need
+                `dtype=torch.float32`.
         """
         import torch
 

@@ -19,12 +19,12 @@ Width = float | Literal["mean"]
 
 @dataclass(frozen=True)
 class KNNInfo:
-    """How a k-NN graph was made.
+    """Information on the construction of a k-NN graph.
 
     Attributes:
-        sigma: the width of the Gaussian.
-        method: of the search, "exact" or "faiss".
-        recall: the share of true neighbours found, see `Neighbours`.
+        sigma: width of the Gaussian.
+        method: search method, "exact" or "faiss".
+        recall: share of true neighbours found, see `Neighbours`.
     """
 
     sigma: float
@@ -42,15 +42,14 @@ def knn_graph(
     progress: bool = False,
     report: Callable[[KNNInfo], object] | None = None,
 ) -> Graph:
-    """Join every row of `X` to its `k` nearest others, with weights exp(−d²/σ²).
+    """Connect every row of `X` to its `k` nearest neighbours, with weights exp(−d²/σ²).
 
-    Two rows are joined when either lists the other among its `k` nearest. With `sigma="mean"` the width σ is
-    the mean over the N×(k+1) distances to the neighbours and to the row itself (which are zero), as in the
-    published code of the paper's first author.
+    Two rows are connected if either is among the `k` nearest neighbours of the other. With `sigma="mean"` the width σ
+    is the mean of the N×(k+1) distances to the neighbours and to the row itself (which are zero), as in the code
+    published by the paper's first author.
 
-    A weight that would underflow is kept at the smallest normal float64, so that no listed neighbour is
-    lost. Copies of a row are at distance zero and have weight 1; if every row has `k` copies, σ is zero and
-    all weights are 1.
+    Weights that would underflow are set to the smallest normal float64, so no neighbour is lost. Duplicate rows have
+    distance zero and weight 1; if every row has `k` duplicates, σ is zero and all weights are 1.
 
     Args:
         X: features (N, M), a dense array or a SciPy sparse matrix; all values finite.
@@ -59,7 +58,7 @@ def knn_graph(
         sigma: width of the Gaussian, or "mean".
         method: "exact", "faiss" (approximate; the extra `ann`) or "auto": faiss beyond 50,000 dense rows.
         progress: show a bar.
-        report: called with a `KNNInfo`, which has the recall of the search, for example `print`.
+        report: function called with a `KNNInfo`, which contains the recall of the search, e.g. `print`.
 
     Example:
         >>> knn_graph([[0.0], [1.0], [3.0]], k=1)
@@ -77,7 +76,7 @@ def knn_graph(
 
 
 def gaussian_weights(distances: NDArray[np.float64], width: float) -> NDArray[np.float64]:
-    """exp(−d²/σ²), never below the smallest normal number; a distance of zero gives 1 even for σ = 0."""
+    """exp(−d²/σ²), at least the smallest normal number; 1 for a distance of zero, even if σ = 0."""
     scaled = np.divide(distances, width, out=np.zeros_like(distances), where=distances > 0)
     weights: NDArray[np.float64] = np.maximum(np.exp(-(scaled**2)), np.finfo(np.float64).tiny)
     return weights

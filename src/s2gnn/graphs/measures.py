@@ -1,4 +1,4 @@
-"""Numbers that describe a graph."""
+"""Measures of graphs: homophily, components, sparsity."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,14 +12,13 @@ from s2gnn.graphs.validation import as_array
 
 
 def node_homophily(graph: Graph, y: ArrayLike) -> float:
-    """The mean over nodes of the share of a node's neighbours that have its label.
+    """The share of a node's neighbours that have its label, averaged over nodes.
 
-    H is the mean of |{j ∈ N(i): y_j = y_i}| / |N(i)| over the nodes i that have neighbours; `nan` if there are
-    none. On a graph without isolated nodes this is PyG's `homophily(method="node")`, which takes the share of an
-    isolated node to be zero.
+    This is the mean of |{j ∈ N(i): y_j = y_i}| / |N(i)| over the nodes i with neighbours, or `nan` if there are none.
+    On a graph without isolated nodes it equals PyG's `homophily(method="node")`, which counts isolated nodes as zero.
 
     Args:
-        graph: N nodes; its weights are ignored.
+        graph: a graph on N nodes; its weights are ignored.
         y: labels (N,).
     """
     agree = _same_label(graph, y)
@@ -31,10 +30,10 @@ def node_homophily(graph: Graph, y: ArrayLike) -> float:
 
 
 def edge_homophily(graph: Graph, y: ArrayLike) -> float:
-    """The share of edges that join two nodes of the same label; `nan` for a graph without edges.
+    """The share of edges between nodes of the same label; `nan` for a graph without edges.
 
     Args:
-        graph: N nodes; its weights are ignored.
+        graph: a graph on N nodes; its weights are ignored.
         y: labels (N,).
     """
     agree = _same_label(graph, y)
@@ -42,7 +41,7 @@ def edge_homophily(graph: Graph, y: ArrayLike) -> float:
 
 
 def largest_component(graph: Graph) -> tuple[Graph, NDArray[np.int64]]:
-    """The largest connected component as a graph, and its nodes (n,) in `graph`.
+    """Return the largest connected component as a graph, and its node indices (n,) in `graph`.
 
     Ties go to the smallest node index.
     """
@@ -59,10 +58,10 @@ def closed_neighbourhoods(graph: Graph) -> sp.csr_array:
 
 
 def sparsity(graph: Graph, rho: int = 1) -> float:
-    """The share of zeros, in %, of the regular power (L + εI)^ρ for ε > 0, by its pattern.
+    """The share of zeros, in %, in the sparsity pattern of the matrix power (L + εI)^ρ for ε > 0.
 
-    An entry (i, j) is zero when j is more than ρ hops away from i. Its Hadamard counterpart (L + εI)^(ρ) has the
-    sparsity of ρ = 1 for every ρ. Counted column block by column block; no N×N array is made.
+    An entry (i, j) is zero if j is more than ρ hops away from i. The Hadamard power (L + εI)^(ρ) has the sparsity of
+    ρ = 1 for every ρ. Columns are counted in blocks, without an N×N array.
     """
     if not isinstance(rho, int | np.integer) or rho < 1:
         raise InputError(f"rho is {rho!r}, but the power must be an integer >= 1")
@@ -81,7 +80,7 @@ def sparsity(graph: Graph, rho: int = 1) -> float:
 
 
 def _same_label(graph: Graph, y: ArrayLike) -> NDArray[np.float64]:
-    """1 for every stored direction whose ends have the same label, else 0."""
+    """1 for every stored direction between nodes of the same label, 0 for the others."""
     labels = as_array(y)
     if labels.shape != (graph.n_nodes,):
         raise InputError(f"y has shape {labels.shape}, but the graph has {graph.n_nodes} nodes")

@@ -37,7 +37,7 @@ class Neighbours:
         indices: (N, k), nearest first.
         distances: (N, k), in the requested metric.
         method: "exact" or "faiss".
-        recall: the share of true neighbours found: 1 if exact, else measured on `ROWS_SAMPLED` rows.
+        recall: share of true neighbours found: 1 if exact, otherwise estimated on `ROWS_SAMPLED` rows.
     """
 
     indices: NDArray[np.int64]
@@ -49,19 +49,17 @@ class Neighbours:
 def nearest_neighbours(
     X: Any, k: int, metric: Metric = "euclidean", method: Method = "auto", *, progress: bool = False
 ) -> Neighbours:
-    """Search the `k` nearest other rows of every row of `X`.
+    """Find the `k` nearest other rows of every row of `X`.
 
-    The exact search is deterministic for any number of threads: ties go to the smaller index.
-    (Among more than 4,096 equally far rows the choice may depend on the number of threads.) faiss gives the same
-    result for the same number of threads.
+    The exact search does not depend on the number of threads: ties go to the smaller index (except for ties among more
+    than 4,096 rows). Results of faiss are reproducible for the same number of threads.
 
     Args:
         X: features (N, M), dense or SciPy sparse.
         k: 1 ≤ k ≤ N − 1.
         metric: "euclidean", or "cosine" for 1 − cos of the angle between rows.
-        method: "exact", "faiss" (an inverted file, approximate, for dense features; needs the extra `ann`),
-            or "auto": exact for sparse features and up to 50,000 rows, or 200,000 if faiss is not installed; faiss
-            beyond.
+        method: "exact", "faiss" (approximate inverted-file search on dense features; requires the extra `ann`), or
+            "auto": exact for sparse features and up to 50,000 rows (200,000 if faiss is not installed), faiss for more.
         progress: show a bar.
     """
     X = checked_features(X)
@@ -96,8 +94,8 @@ def nearest_neighbours(
 def nearest_rows(X: Any, queries: Any, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Indices and Euclidean distances (Q, k) of the `k` rows of `X` (N, M) nearest to each row of `queries` (Q, M).
 
-    The search is exact; ties go to the smaller index. Both tables are results of `checked_features`, both dense or both
-    sparse; a row of `X` that equals a query is found, at distance zero.
+    The search is exact; ties go to the smaller index. Both arguments are results of `checked_features`, both dense or
+    both sparse. A row of `X` that equals a query is included, at distance zero.
     """
     if not 1 <= k <= X.shape[0]:
         raise InputError(f"k is {k}, but X has {X.shape[0]} rows: choose 1 <= k <= {X.shape[0]}")
@@ -112,9 +110,9 @@ def _search_exactly(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Indices and distances (N, k), sorted by distance and, where these are equal, by index.
 
-    The neighbours of the rows of `queries` among those of `X`; by default, of each row of `X` among the others. The
-    search rounds, and breaks ties in the order of its threads: more rows than k are fetched, twice as many again for
-    rows whose ties reach beyond them, and sorted here. `show` is called with the share of finished rows.
+    Searches neighbours of `queries` in `X`; by default, of each row of `X` among the other rows. The underlying search
+    rounds distances and breaks ties arbitrarily, so more than k rows are fetched (doubled for rows with more ties) and
+    sorted here. `show` is called with the share of finished rows.
     """
     own = queries is None
     starts = X if own else queries
@@ -167,7 +165,7 @@ def _search_with_faiss(
             'or choose method="exact"'
         ) from error
     if sp.issparse(X):
-        raise InputError('faiss takes dense features only: choose method="exact" for sparse ones')
+        raise InputError('faiss only supports dense features: choose method="exact" for sparse ones')
     vectors = np.ascontiguousarray(X, dtype=np.float32)
     n, width = vectors.shape
     cells = max(1, min(int(4 * np.sqrt(n)), n // 40))
@@ -201,7 +199,7 @@ def _search_with_faiss(
 
 
 def _without_self(indices: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Drop each row's own index from its list (rows, k + 1), or the last entry where copies crowd it out."""
+    """Drop each row's own index from its list (rows, k + 1), or the last entry if duplicates displaced it."""
     own = indices == rows[:, None]
     own[~own.any(axis=1), -1] = True
     others: NDArray[np.int64] = indices[~own].reshape(len(rows), -1)

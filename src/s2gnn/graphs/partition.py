@@ -1,4 +1,4 @@
-"""Partition the nodes of a graph into parts that few edges join."""
+"""Partition the nodes of a graph into clusters with few edges between them."""
 
 from typing import Literal, get_args
 
@@ -15,13 +15,13 @@ _WEIGHT_LEVELS = 1000  # METIS takes integers only
 
 
 def partition(graph: Graph, n_parts: int, method: PartitionMethod = "metis", seed: int = 0) -> NDArray[np.int64]:
-    """The part 0..n_parts − 1 of every node, (N,); parts are of nearly the same size and none is empty.
+    """Return the cluster 0..n_parts − 1 of every node, (N,); clusters have similar sizes, and none is empty.
 
     Args:
-        graph: N nodes.
-        n_parts: at most N.
-        method: "metis" cuts edges of little weight, by METIS (Karypis and Kumar 1998; the extra `parts`); "random"
-            distributes the nodes at random, as a baseline.
+        graph: a graph on N nodes.
+        n_parts: number of clusters, at most N.
+        method: "metis" minimises the weight of the edges cut (Karypis and Kumar 1998; requires the extra `parts`);
+            "random" assigns nodes at random, as a baseline.
         seed: random seed.
 
     Example:
@@ -42,7 +42,7 @@ def partition(graph: Graph, n_parts: int, method: PartitionMethod = "metis", see
 
 
 def cut_share(graph: Graph, parts: ArrayLike) -> float:
-    """The share of the edges' weight that joins two parts (N,); 0 for a graph without edges."""
+    """The share of the edge weight between different clusters, given as (N,); 0 for a graph without edges."""
     of_node = as_array(parts)
     if of_node.shape != (graph.n_nodes,):
         raise InputError(f"the parts have shape {of_node.shape}, expected one for each node, ({graph.n_nodes},)")
@@ -70,7 +70,7 @@ def _metis(graph: Graph, n_parts: int, seed: int) -> NDArray[np.int64]:
 
 
 def _without_empty(of_node: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
-    """The same parts, but each that METIS left empty has one node of the then largest part."""
+    """Move one node of the largest cluster to each cluster that METIS left empty."""
     sizes = np.bincount(of_node, minlength=n_parts)
     for empty in np.flatnonzero(sizes == 0):
         largest = sizes.argmax()

@@ -1,4 +1,4 @@
-"""Some nodes of a graph: what of its arrays, and of the arrays of operators on it, belongs to them."""
+"""Selection of nodes: induced subgraphs, and the corresponding blocks of operators."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,12 +14,12 @@ from s2gnn.graphs.validation import ValidCSR, as_indices
 
 @dataclass(frozen=True, eq=False)
 class StoredEntries:
-    """The entries of a CSR matrix (N, N) in the rows and columns of n chosen nodes.
+    """The entries of a CSR matrix (N, N) in the rows and columns of n selected nodes.
 
     Attributes:
-        entries: where they are in the arrays of the matrix, (e,) int64.
-        indptr: their row pointers in the matrix (n, n) of the chosen nodes, (n + 1,) int64.
-        columns: their columns in it, (e,) int64.
+        entries: positions in the arrays of the matrix, (e,) int64.
+        indptr: row pointers of the submatrix (n, n), (n + 1,) int64.
+        columns: columns of the submatrix, (e,) int64.
     """
 
     entries: NDArray[np.int64]
@@ -27,7 +27,7 @@ class StoredEntries:
     columns: NDArray[np.int64]
 
     def of_graph(self, graph: Graph) -> Graph:
-        """The graph of the chosen nodes, where these are the entries of `graph`."""
+        """The subgraph of the selected nodes, given their entries in `graph`."""
         return Graph(ValidCSR(self.indptr, self.columns, graph.weights[self.entries]))
 
 
@@ -54,13 +54,13 @@ class Selection:
 
     @cached_property
     def _places(self) -> NDArray[np.int64]:
-        """The place of every node of the whole graph among the chosen ones, −1 for the others, (N,)."""
+        """The position of every node among the selected ones, −1 if it is not selected, (N,)."""
         places = np.full(self.n_nodes, -1)
         places[self.nodes] = np.arange(len(self.nodes))
         return places
 
     def stored(self, indptr: NDArray[Any], indices: NDArray[Any]) -> StoredEntries:
-        """The entries of a CSR matrix (N, N) between chosen nodes, by its row pointers and columns, in their order."""
+        """The entries of a CSR matrix (N, N), given by row pointers and columns, between selected nodes, in order."""
         first, last = indptr[self.nodes].astype(np.int64), indptr[self.nodes + 1].astype(np.int64)
         entries = ranges(first, last)
         columns = self._places[indices[entries]]
@@ -74,7 +74,7 @@ class Selection:
 
 
 def induced_subgraph(graph: Graph, nodes: ArrayLike) -> Graph:
-    """The graph of some nodes (n,) of `graph`, numbered anew in ascending order, with all edges between them.
+    """The subgraph induced by the given nodes (n,), renumbered in ascending order.
 
     Example:
         >>> path = Graph.from_edge_list([(0, 1), (1, 2), (2, 3)], weights=[0.5, 2.0, 1.0])

@@ -27,15 +27,15 @@ THREADS = 2
 
 @dataclass(frozen=True)
 class SmoothInfo:
-    """How a learned graph was found.
+    """Information on the learning of a graph.
 
     Attributes:
-        theta: the factor of the squared distances that makes about k neighbours.
-        n_candidates: number of pairs that were allowed to become edges.
-        iterations: steps taken.
-        residual: the larger of the relative changes of the primal and the dual variable in the last step.
+        theta: factor of the squared distances, chosen to give about k neighbours.
+        n_candidates: number of candidate pairs.
+        iterations: number of iterations.
+        residual: larger relative change of the primal and dual variables in the last iteration.
         converged: whether `residual` fell below the tolerance.
-        recall: of the search for candidates, see `Neighbours`.
+        recall: recall of the search for candidates, see `Neighbours`.
     """
 
     theta: float
@@ -60,36 +60,35 @@ def smooth_graph(
     progress: bool = False,
     report: Callable[[SmoothInfo], object] | None = None,
 ) -> Graph:
-    r"""Learn the weighted graph on which the rows of `X` vary least, with about `k` neighbours for each row.
+    r"""Learn the weighted graph on which the rows of `X` are smoothest, with about `k` neighbours for each row.
 
     .. math::
         \min_{W \ge 0,\, W = W^T,\, \mathrm{diag}\, W = 0}
             \|W \circ \theta Z\|_{1,1} - 1^T \log(W 1) + \tfrac12 \|W\|_F^2,
         \qquad Z_{ij} = \|x_i - x_j\|^2,
 
-    solved by a forward–backward–forward primal–dual method; θ is set from `k`, from the rows' own nearest
-    distances. The logarithm gives every row a positive degree, so a solution has no isolated nodes.
+    which is solved by a forward–backward–forward primal–dual method; θ is computed from `k` and the distances to the
+    nearest neighbours. The logarithm ensures positive degrees, so a solution has no isolated nodes.
 
-    **Scale of the weights.** The objective fixes the weights, whatever the units of `X`: a typical row has a
-    weighted degree between 0.5 and 4 (it grows with `k`) and its weights lie below 1. An ε of 1 in
-    `SobolevOperator` is thus of the order of a row's whole degree; `scale` multiplies the weights to make
-    them larger or smaller against ε.
+    **Scale of the weights.** The scale does not depend on the units of `X`: a typical degree is between 0.5 and 4 (it
+    grows with `k`), and weights are below 1. ε = 1 in `SobolevOperator` is thus of the order of a degree; `scale`
+    multiplies the weights to change them relative to ε.
 
     Args:
         X: features (N, M), a dense array or a SciPy sparse matrix; all values finite.
-        k: wanted number of neighbours, 1 ≤ k ≤ N − 2.
-        candidates: only pairs of each row and this number of nearest rows may become edges; default: 4k, which gives
-            the edges of the problem on all pairs; or "all".
-        step: the step size is 0.5/(2 + ‖S‖) with S the incidence of nodes and candidate pairs. With
-            "all-pairs" ‖S‖ is that of the complete graph, whatever the candidates: the smaller steps of the
-            published results, which on some data were stopped before they converged.
-        tolerance: stop when the primal and the dual variable change by less than this, relatively.
-        max_iter: maximum number of iterations; reaching it is a warning.
+        k: desired number of neighbours, 1 ≤ k ≤ N − 2.
+        candidates: only pairs of a row and this number of its nearest rows can become edges; the default, 4k, gives the
+            same edges as "all".
+        step: the step size is 0.5/(2 + ‖S‖) with the incidence matrix S of nodes and candidate pairs. "all-pairs" uses
+            ‖S‖ of the complete graph instead, which gives the smaller steps of the published results, some of which had
+            not converged.
+        tolerance: stop when the relative changes of the primal and dual variables are below this value.
+        max_iter: maximum number of iterations; a warning is issued if it is reached.
         threshold: smaller weights are dropped.
         scale: "learned" keeps the weights, "max" divides them by the largest, a number multiplies them.
-        method: of the search for candidates, see `knn_graph`.
+        method: method of the search for candidates, see `knn_graph`.
         progress: show a bar.
-        report: called with a `SmoothInfo` at the end, for example `print`.
+        report: function called with a `SmoothInfo` at the end, e.g. `print`.
     """
     X = checked_features(X)
     n = X.shape[0]
@@ -141,7 +140,7 @@ def _theta(z: NDArray[np.float64], k: int) -> float:
         if not distinct.any():
             raise InputError(
                 f"the {k} nearest neighbours of every row are all at the same distance, so no scale can be learned: "
-                "leave out duplicate rows or constant features, or choose a larger k"
+                "remove duplicate rows or constant features, or choose a larger k"
             )
         return float(np.mean(1 / np.sqrt(spread[distinct])))
 

@@ -1,4 +1,4 @@
-"""Save a graph to an .npz file and load it again."""
+"""Save and load graphs as .npz files."""
 
 import io
 from pathlib import Path
@@ -22,10 +22,10 @@ def save_graph(graph: Graph, path: str | Path) -> None:
 
 
 def load_graph(path: str | Path) -> Graph:
-    """The graph that `save_graph` wrote to `path`, validated anew.
+    """Load and validate a graph that `save_graph` wrote to `path`.
 
     Raises:
-        InputError: if the file cannot be read, is damaged, or holds something else.
+        InputError: if the file cannot be read, is damaged, or is not a graph.
     """
     try:
         arrays = read_arrays(Path(path), {"format", *ARRAYS}.__contains__)

@@ -20,9 +20,9 @@ from s2gnn.progress import progress_bar
 
 @dataclass(frozen=True, eq=False)
 class DisjointUnion:
-    """The disjoint union of G graphs: the nodes of the first come first, and no edge joins two graphs.
+    """The disjoint union of G graphs, in order, with a block-diagonal adjacency matrix.
 
-    A network computes the same on the union as on each graph separately, because every operator of the union is also
+    A network gives the same outputs on the union as on the separate graphs, because operators of the union are also
     block-diagonal.
 
     Attributes:
@@ -83,18 +83,18 @@ class DisjointUnion:
 
     @cached_property
     def graph_of_node(self) -> NDArray[np.int64]:
-        """The graph that each node belongs to, (N,)."""
+        """The index of the graph of each node, (N,)."""
         return np.repeat(np.arange(self.n_graphs), self.sizes)
 
     def blocks(self, chosen: ArrayLike) -> Selection:
-        """The nodes of the graphs `chosen` (g,), by number and each once, in the given order."""
+        """The nodes of the graphs with the distinct indices `chosen` (g,), in the given order."""
         numbers, _ = as_indices(chosen, self.n_graphs, "graphs", of="graphs")
         if numbers.ndim != 1 or not 0 < len(np.unique(numbers)) == len(numbers):
             raise InputError(f"graphs has shape {numbers.shape}, expected numbers of one or more different graphs (g,)")
         return Selection(ranges(self.offsets[numbers], self.offsets[numbers + 1]), self.graph.n_nodes)
 
     def chosen(self, graphs: ArrayLike) -> DisjointUnion:
-        """The union of the graphs with these numbers (g,), each once, in the given order."""
+        """The union of the graphs with these distinct indices (g,), in the given order."""
         joined = self.blocks(graphs).of_graph(self.graph)
         return DisjointUnion(joined, from_zero(self.sizes[as_array(graphs)]), validated=True)
 
@@ -102,10 +102,7 @@ class DisjointUnion:
         return (self.chosen([number]).graph for number in range(self.n_graphs))
 
     def diffused(self, teleport: float = 0.05, top: int = 15, *, progress: bool = False) -> DisjointUnion:
-        """The union of the diffusions of the single graphs; see `diffuse`.
-
-        A graph with at most `top` nodes keeps all links that its components allow; one without edges stays without.
-        """
+        """Diffuse each graph separately; see `diffuse`."""
         diffusions = []
         with progress_bar("diffusing the graphs", shown=progress) as show:
             for number, graph in enumerate(self):

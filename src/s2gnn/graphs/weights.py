@@ -1,15 +1,14 @@
-"""Weights for graphs that have none: every function keeps the edges of a graph and gives them new weights.
+"""Edge weights for unweighted graphs: every function keeps the edges of a graph and computes new weights.
 
-Hadamard powers of an unweighted graph are all alike, so S2-GNN has nothing to choose from. Which weights to take:
+Hadamard powers of an unweighted graph are all the same, so the branches of S2-GNN do not differ. Which weights to use:
 
-- `jaccard`: no features needed; edges inside dense groups become strong, bridges weak. A good first choice.
-- `adamic_adar`: the same idea, but a common neighbour counts less the more neighbours it has itself: for graphs
-  with hubs.
-- `gaussian`: similar features make strong edges; for continuous features on comparable scales.
-- `cosine`: the same by direction only; for counts and bags of words.
-- `degree_normalized`: needs nothing, also refines existing weights; weakens the edges of hubs.
+- `jaccard`: large within dense groups, small for bridges; needs no features. A good first choice.
+- `adamic_adar`: similar, but common neighbours with many neighbours count less; for graphs with hubs.
+- `gaussian`: large for similar features; for continuous features on comparable scales.
+- `cosine`: large for features of similar direction; for counts and bags of words.
+- `degree_normalized`: small for edges of hubs; also applies to weighted graphs.
 
-`s2gnn.diffuse` is the paper's own answer: it makes weights and also new edges.
+`s2gnn.diffuse`, which the paper uses, also changes the edges.
 """
 
 from typing import Any
@@ -28,7 +27,7 @@ from s2gnn.graphs.measures import closed_neighbourhoods
 def jaccard(graph: Graph) -> Graph:
     """|N[i] ∩ N[j]| / |N[i] ∪ N[j]| of closed neighbourhoods N[i] = N(i) ∪ {i}, in (0, 1].
 
-    Closed, because an edge without a common neighbour would have weight zero and vanish.
+    With open neighbourhoods an edge without a common neighbour would have weight zero.
     """
     pairs, _ = graph.to_edge_list()
     i, j = pairs.T
@@ -57,8 +56,8 @@ def gaussian(graph: Graph, X: Any, sigma: Width = "mean") -> Graph:
 def cosine(graph: Graph, X: Any) -> Graph:
     """(1 + cos of the angle between x_i and x_j)/2 of node features X (N, M), in (0, 1].
 
-    A row of zeros has no direction; its edges have cosine 0, hence weight 1/2. Opposite rows keep the smallest
-    positive weight.
+    A row of zeros has no direction; its edges have cosine 0, i.e. weight 1/2. Opposite rows have the smallest positive
+    weight.
     """
     pairs, _ = graph.to_edge_list()
     cosines = products(normalize(_node_features(graph, X)), *pairs.T)

@@ -1,4 +1,4 @@
-"""The sparse Sobolev layer and network, and the networks they are compared with."""
+"""The sparse Sobolev layer and network, and the baselines."""
 
 from s2gnn.nn.baselines.ablations import NoHadamardGNN, RegularSobolevGNN
 from s2gnn.nn.baselines.cheby import Cheby

@@ -1,4 +1,4 @@
-"""The checks that the networks' constructors and calls share."""
+"""Argument checks shared by networks' constructors and calls."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def probability(value: Any, name: str) -> float:
 
 
 def switch(value: Any, name: str) -> bool:
-    """`value` as a Python boolean; text, of which "false" would be true, is refused."""
+    """`value` as a Python boolean; strings raise an error, because "false" would be true."""
     if not isinstance(value, bool | int | np.bool_ | np.integer) or value not in (0, 1):
         raise InputError(f"{name} is {value!r}, but it must be True or False")
     return bool(value)

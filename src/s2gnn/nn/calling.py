@@ -1,4 +1,4 @@
-"""The two ways to call a layer or a network: with an operator built before, or with the edges as PyG has them."""
+"""The two calling conventions of layers and networks: a prebuilt operator, or PyG's `edge_index` and `edge_weight`."""
 
 from typing import Any
 
@@ -36,10 +36,10 @@ def as_operator(
     *,
     directed: bool = True,
 ) -> BranchOperator:
-    """The operator of either calling convention: the one passed in, checked, or one built from the edges.
+    """Return the operator of either calling convention: the validated argument, or an operator built from edges.
 
-    A family becomes its member at the layer's ε. Edges that are not those of an undirected graph make an
-    `EdgeOperator`, or an error unless `directed`.
+    A `SobolevFamily` is evaluated at the layer's ε. Directed edges give an `EdgeOperator`, or an error if `directed` is
+    false.
     """
     if isinstance(graph, BranchOperator | SobolevFamily):
         if edge_weight is not None:
@@ -50,9 +50,9 @@ def as_operator(
         _check_operator(x, graph, alpha, epsilon, shift)
         return graph.at(_value(epsilon)) if isinstance(graph, SobolevFamily) else graph
     if isinstance(x, SparseInput):
-        raise InputError("sparse features go with a SobolevOperator: call conv(x, op)")
+        raise InputError("sparse features need a SobolevOperator: call conv(x, op)")
     if isinstance(x, PreparedInput):
-        raise InputError("a prepared input goes with the operator that made it: call conv(op.prepare(x), op)")
+        raise InputError("a prepared input needs the operator that prepared it: call conv(op.prepare(x), op)")
     if not is_dense(graph):
         raise InputError(
             f"the graph is a {type(graph).__name__}, expected a SobolevOperator or a dense edge_index (2, E)"
@@ -86,10 +86,10 @@ def edge_operator(
     directed: bool = True,
     normalize: bool = True,
 ) -> EdgeOperator:
-    """The operator of edges, built on the device of `x`, whether the graph is directed or not.
+    """Build the operator of a directed or undirected graph on the device of `x`.
 
-    The edges stay on the device: what has to be known of their values is a few numbers. Only wrong edges are copied, to
-    name one in the error.
+    Only a few numbers are copied from the device to validate the edges; invalid edges are copied to name one in the
+    error.
     """
     n_nodes, value, chosen = x.shape[0], _value(epsilon), shift or "adjacency"
     options: dict[str, Any] = {"normalize": normalize, "dtype": product_dtype(x.dtype)}
@@ -116,7 +116,7 @@ def edge_operator(
 
 
 def _check_facts(op: EdgeOperator, facts: EdgeFacts, epsilon: float | Tensor | None) -> None:
-    """Raise if degrees overflow, and warn of branches that are the same operator at a constant ε."""
+    """Raise if degrees overflow, and warn if all branches have the same operator at a constant ε."""
     if not facts.valid:
         raise InputError("the weights of the edges to a node add up to infinity: scale the weights down")
     if facts.identical and epsilon is not None and not isinstance(epsilon, Tensor):
@@ -124,7 +124,7 @@ def _check_facts(op: EdgeOperator, facts: EdgeFacts, epsilon: float | Tensor | N
 
 
 def _check_values(edge_index: Tensor, edge_weight: Tensor | None, n_nodes: int, directed: bool) -> None:
-    """Raise an error that names the edge that is wrong."""
+    """Raise an error that names an invalid edge."""
     try:
         graph_of_edge_index(edge_index, edge_weight, n_nodes)
     except AsymmetricGraphError:
@@ -133,7 +133,7 @@ def _check_values(edge_index: Tensor, edge_weight: Tensor | None, n_nodes: int, 
 
 
 def _traced(x: Tensor, edge_weight: Tensor | None) -> bool:
-    """Whether edges have no values to look at: in `torch.compile`, a transform of `torch.func`, on the meta device."""
+    """Whether edges have no concrete values: in `torch.compile`, in `torch.func` transforms, on the meta device."""
     return torch.compiler.is_compiling() or x.is_meta or (edge_weight is not None and transforming())
 
 
@@ -150,7 +150,7 @@ def _check_operator(
     epsilon: float | LearnedEpsilon | None,
     shift: Shift | None,
 ) -> None:
-    """Raise unless a layer with these settings can work on `op` with `x`."""
+    """Raise if `op` or `x` is incompatible with a layer of these settings."""
     if shift not in (None, op.shift):
         raise InputError(f"the layer has shift={shift!r}, but the operator {op.shift!r}: build both alike")
     if isinstance(op, SobolevFamily):

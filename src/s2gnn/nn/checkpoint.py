@@ -1,4 +1,4 @@
-"""Save an S2GNN and load it again: weights as safetensors, and a JSON file that rebuilds the model."""
+"""Save and load an S2GNN: weights as safetensors, architecture as JSON."""
 
 import hashlib
 import json
@@ -44,17 +44,17 @@ def save_model(model: S2GNN, folder: str | Path) -> None:
 
 
 def load_model(folder: str | Path, device: str | torch.device = "cpu") -> S2GNN:
-    """The model that `save_model` wrote into `folder`, in evaluation mode.
+    """Load the model that `save_model` wrote into `folder`, in evaluation mode.
 
-    Weights are stored without a device: a model trained on a GPU loads on a CPU, and the other way round.
+    Weights are stored without a device, so a model trained on a GPU loads on a CPU and vice versa.
 
     Args:
-        folder: of the model.
-        device: where to put it: "cpu", "cuda", "cuda:1", "mps", or "auto" for a GPU if there is one.
+        folder: the folder of the model.
+        device: the device of the model: "cpu", "cuda", "cuda:1", "mps", or "auto" for a GPU if there is one.
 
     Raises:
-        InputError: if the folder holds no such model, or its files are damaged or do not belong together, or the device
-            is not available.
+        InputError: if the folder contains no such model, if its files are damaged or do not match, or if the device is
+            not available.
     """
     place = checked_device(device)
     description = _read_description(Path(folder) / DESCRIPTION)

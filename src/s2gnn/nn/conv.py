@@ -31,46 +31,45 @@ class S2Conv(nn.Module):
         B_0 = \sigma(H W_0 + b_0), \qquad
         B_\rho = \sigma(S_\rho H W_\rho + b_\rho), \quad \rho = 1, \ldots, \alpha,
 
-    with σ the ReLU followed by dropout, merged by a learned linear combination, an MLP or attention. There is no
-    activation after the fusion; optionally its result is normalised, and the input added to it. Hadamard powers keep
-    the pattern of the graph: however large α, a layer reaches one hop; what the powers vary is the spectrum of the
-    filter.
+    where σ is ReLU followed by dropout. The branches B_ρ are fused by a learned linear combination, an MLP or
+    attention, without an activation afterwards; optionally the result is normalised and the input added to it. Hadamard
+    powers keep the sparsity pattern of the graph, so a layer aggregates over one hop for any α; the powers differ in
+    the spectrum of the filter.
 
-    The layer is called in one of two ways: `conv(x, op)` with a `SobolevOperator` built once by the caller,
-    or `conv(x, edge_index, edge_weight)` like PyG's `GCNConv`, which builds the operator at each call.
-    The second way adds up repeated edges and drops self-loops; where `edge_weight` requires a gradient it gets one.
-    Directed edges are normalised as `GCNConv` does, see `EdgeOperator`. In the first way a `SobolevFamily` takes the
-    place of the operator where ε or the edge weights are learned.
+    There are two calling conventions: `conv(x, op)` with a prebuilt `SobolevOperator` (or a `SobolevFamily` if ε or the
+    edge weights are learned), and `conv(x, edge_index, edge_weight)` like PyG's `GCNConv`, which builds the operator at
+    each call. The latter sums repeated edges, drops self-loops, backpropagates to `edge_weight`, and normalises
+    directed edges like `GCNConv`, see `EdgeOperator`.
 
-    In half precision the propagation is computed in float32. ε and α are part of the `state_dict`; loading that of a
-    layer with other values is an error.
+    In half precision the propagation is computed in float32. ε and α are part of the `state_dict`; loading it into a
+    layer with other values raises an error.
 
     Args:
         in_channels: width of the input.
         out_channels: width of the output.
         alpha: highest Hadamard power α ≥ 1.
-        epsilon: weight ε ≥ 0 of the identity in the operator; "learn" trains it, see `LearnedEpsilon`; `None` takes
-            that of the operator passed in.
+        epsilon: weight ε ≥ 0 of the identity in the operator; "learn" trains it, see `LearnedEpsilon`; `None` uses the
+            ε of the operator passed in.
         fusion: "linear", "mlp" or "attention".
         dropout: probability of dropping an element of a branch in training.
-        shift: the required shift operator; `None` takes that of the operator passed in, and "adjacency" in the
-            second way.
-        norm: "batch" normalises every channel of the output over the nodes.
-        residual: add the input to the output, as it is, or multiplied by a matrix where the widths differ.
-        initial_epsilon: where a learned ε starts; default 1.
+        shift: the required shift operator; `None` uses the shift of the operator passed in, or "adjacency" with
+            `edge_index`.
+        norm: "batch" applies batch normalisation to the output.
+        residual: add the input to the output, multiplied by a learned matrix if the widths differ.
+        initial_epsilon: initial value of a learned ε; default 1.
         bias: whether the branches have biases b_ρ.
-        directed: whether the second way accepts directed edges; `False` refuses edges that lack a reverse of the same
+        directed: whether `edge_index` may be directed; `False` raises an error for edges without a reverse of the same
             weight, for which the theory of the paper does not hold.
 
-    Which is multiplied first, S_ρ H or H W_ρ, is planned by size: `conv.plan(x, op)` returns the plan, and setting
-    `conv.order` to "aggregate" or "transform" overrides it.
+    The order of multiplication, (S_ρ H) W_ρ or S_ρ (H W_ρ), is chosen by estimated cost: `conv.plan(x, op)` returns the
+    plan, and setting `conv.order` to "aggregate" or "transform" overrides it.
 
     Shapes:
         - input: x (N, in_channels), or `op.prepare(x)`, or a `SparseInput`
         - output: (N, out_channels)
         - `weight`: (α + 1, in_channels, out_channels), branch 0 first
         - `bias`: (α + 1, out_channels), or `None`
-        - `skip`: (in_channels, out_channels), of a residual layer whose widths differ
+        - `skip`: (in_channels, out_channels), only in a residual layer with different widths
     """
 
     def __init__(
@@ -114,7 +113,7 @@ class S2Conv(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new parameters: Glorot-uniform weights for each branch, zero biases; a learned ε is reset."""
+        """Reinitialise all parameters: Glorot-uniform weights for each branch, zero biases, the initial ε."""
         for branch in self.weight:
             nn.init.xavier_uniform_(branch)
         if self.bias is not None:
@@ -128,7 +127,7 @@ class S2Conv(nn.Module):
             self.epsilon.reset_parameters()
 
     def forward(self, x: LayerInput, edge_index: GraphOperator | Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        """The output (N, out_channels) on the graph of an operator, or of `edge_index` and `edge_weight`."""
+        """Compute the output (N, out_channels), given an operator, or `edge_index` and `edge_weight`."""
         x = layer_input(x, self.weight)
         op = self.operator(x, edge_index, edge_weight)
         check_shape(x.shape, op.n_nodes, self.in_channels)
@@ -136,11 +135,11 @@ class S2Conv(nn.Module):
         return self.merge(filtered, x)  # of B_ρ = σ(S_ρ x W_ρ + b_ρ), (N, out)
 
     def operator(self, x: LayerInput, edge_index: GraphOperator | Tensor, edge_weight: Tensor | None) -> BranchOperator:
-        """The operator that the layer multiplies with: the one passed in, or that of the edges."""
+        """Return the operator passed in, or the operator of the edges."""
         return as_operator(x, edge_index, edge_weight, self.alpha, self.epsilon, self.shift, directed=self.directed)
 
     def filtered(self, x: LayerInput, op: BranchOperator) -> Tensor:
-        """S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), multiplied in the planned order."""
+        """Compute S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), in the planned order."""
         weight: Tensor = self.weight
         half = weight.dtype if weight.dtype in HALF_PRECISION else None
         if half and isinstance(x, Tensor) and not op.stores_half_precision(x):
@@ -152,14 +151,14 @@ class S2Conv(nn.Module):
         return filtered.to(half) if half else filtered
 
     def transformed(self, x: Tensor | SparseInput, weight: Tensor) -> Tensor:
-        """The products x W_ρ for ρ = 0..α, one product for all branches: x (…, in) → (…, α + 1, out)."""
+        """Compute x W_ρ for ρ = 0..α in one product: x (…, in) → (…, α + 1, out)."""
         side_by_side = weight.transpose(0, 1).flatten(1)  # (in, (alpha + 1) out)
         return (x @ side_by_side).view(*x.shape[:-1], self.alpha + 1, self.out_channels)
 
     def merge(self, filtered: Tensor, x: LayerInput) -> Tensor:
-        """The output (N, out) of S_ρ x W_ρ (N, α + 1, out): the fusion of B_ρ = σ(S_ρ x W_ρ + b_ρ).
+        """Fuse B_ρ = σ(S_ρ x W_ρ + b_ρ), given S_ρ x W_ρ (N, α + 1, out), to the output (N, out).
 
-        If so built it is normalised, and the input `x` added.
+        Depending on the settings, the output is normalised and the input `x` added.
         """
         drop = self.dropout if self.training else 0.0
         bias: Tensor | None = self.bias
@@ -184,7 +183,7 @@ class S2Conv(nn.Module):
         return features.to_dense() if isinstance(features, SparseInput) else features
 
     def plan(self, x: LayerInput, op: BranchOperator) -> LayerPlan:
-        """The order of multiplication for this input; `order` of the layer overrules the planner."""
+        """Return the order of multiplication for this input; the attribute `order` overrides the planner."""
         plan = plan_layer(x, op, self.in_channels, self.out_channels)
         if self.order not in ("auto", "aggregate", "transform"):
             raise InputError(f'order is {self.order!r}, but it must be "auto", "aggregate" or "transform"')
@@ -194,11 +193,11 @@ class S2Conv(nn.Module):
         return replace(plan, order=forced) if forced in plan.costs else plan
 
     def get_extra_state(self) -> Tensor:
-        """α and ε for the `state_dict`, (2,) float64; −1 for an ε that is learned or that of an operator."""
+        """α and ε for the `state_dict`, (2,) float64; ε is −1 if it is learned or defined by the operator."""
         return torch.tensor([self.alpha, self._fixed_epsilon], dtype=torch.float64, device="cpu")
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Raise if the α or the ε of a `state_dict` is another than that of this layer."""
+        """Raise an error if α or ε of a `state_dict` differs from this layer's."""
         alpha, epsilon = state.tolist()
         for name, stored, own in (("alpha", alpha, self.alpha), ("epsilon", epsilon, self._fixed_epsilon)):
             if stored != own and min(stored, own) >= 0:

@@ -15,13 +15,13 @@ INITIAL = 1.0
 
 
 class LearnedEpsilon(nn.Module):
-    """A positive ε = ε_0 exp(θ); θ is the parameter `log_ratio`, so that a step changes ε by a share of itself.
+    """A positive, trainable ε = ε_0 exp(θ) with the parameter θ, `log_ratio`.
 
-    Weight decay draws ε to ε_0, where it starts; the training of this package leaves it alone. In a `state_dict` it is
-    `log`, the logarithm of ε, whatever ε_0.
+    Weight decay would pull ε to its initial value ε_0; `s2gnn.learning` exempts it. The `state_dict` contains `log`,
+    the logarithm of ε, independently of ε_0.
 
     Args:
-        initial: ε_0.
+        initial: initial value ε_0.
     """
 
     decays = False  # for the optimiser
@@ -35,7 +35,7 @@ class LearnedEpsilon(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Go back to the start."""
+        """Reset ε to its initial value."""
         nn.init.zeros_(self.log_ratio)
 
     def forward(self) -> Tensor:
@@ -46,7 +46,7 @@ class LearnedEpsilon(nn.Module):
         return float(self().detach())
 
     def extra_repr(self) -> str:
-        """Where it starts, for `repr`."""
+        """The initial value, for `repr`."""
         return f"initial={self.initial:g}"
 
 
@@ -62,14 +62,14 @@ def _read_logarithm(epsilon: LearnedEpsilon, state_dict: dict[str, Any], prefix:
 
 
 def make_epsilon(epsilon: Any, initial: float | None) -> float | LearnedEpsilon:
-    """`epsilon` as a float, or as a parameter that starts at `initial`, default 1, for "learn"."""
+    """Return `epsilon` as a float or, for "learn", a `LearnedEpsilon` with initial value `initial` (default 1)."""
     if epsilon != "learn":
         if isinstance(epsilon, str):
             raise InputError(f'epsilon is {epsilon!r}, but it must be a finite number >= 0, or "learn"')
         check_epsilon(epsilon)
         if initial is not None:
             raise InputError(
-                f'initial_epsilon is {initial!r}, but epsilon is {epsilon:g}: it goes with epsilon="learn"'
+                f'initial_epsilon is {initial!r}, but epsilon is {epsilon:g}: initial_epsilon needs epsilon="learn"'
             )
         return float(epsilon)
     start = INITIAL if initial is None else initial

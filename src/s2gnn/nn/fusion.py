@@ -1,4 +1,4 @@
-"""The ways to merge the α+1 branches of a layer."""
+"""Fusions of the α+1 branches of a layer."""
 
 import math
 from collections.abc import Callable
@@ -76,7 +76,7 @@ class MLPFusion(nn.Module):
 
     @torch.no_grad()
     def branch_strengths(self) -> Tensor:
-        """‖W_ρ‖_F / √out of the block W_ρ of `weight` that reads branch ρ = 0..α, (α + 1,); |μ_ρ| for W_ρ = μ_ρ I."""
+        """‖W_ρ‖_F / √out for the block W_ρ of `weight` of each branch ρ = 0..α, (α + 1,); |μ_ρ| if W_ρ = μ_ρ I."""
         blocks = self.weight.view(self.alpha + 1, -1)
         norms: Tensor = torch.linalg.vector_norm(blocks, dim=1)
         return norms / math.sqrt(self.weight.shape[1])
@@ -85,9 +85,9 @@ class MLPFusion(nn.Module):
 class AttentionFusion(nn.Module):
     r"""H_i = (Σ_ρ a_ρ(i) B_ρ(i)) W + b with a(i) the softmax over ρ of ⟨q_ρ, B_ρ(i)⟩ + s_ρ.
 
-    Every node has its own shares of the branches, where the other fusions have the same for all nodes. The paper names
-    this kind and leaves it out for what it costs. Branches are not negative after their ReLU, and neither is a mean of
-    them: W, of the width of one branch, gives the result both signs, which logits need.
+    Every node has its own weights for the branches, whereas the other fusions share them between nodes. The paper
+    mentions attention but omits it because of its cost. The linear map W makes negative outputs possible, which logits
+    need: branches, and so their weighted means, are non-negative after the ReLU.
 
     Args:
         alpha: highest Hadamard power; α + 1 branches.
@@ -98,7 +98,7 @@ class AttentionFusion(nn.Module):
         - output: (N, out)
         - `query`: q, (α + 1, out); `offset`: s, (α + 1,)
         - `weight`: W, (out, out); `bias`: b, (out,)
-        - `shares`: the running mean of a(i) over nodes and training steps, (α + 1,), to look at
+        - `shares`: the running mean of a(i) over nodes and training steps, (α + 1,), for inspection
     """
 
     MOMENTUM = 0.1  # of the running mean, that of batch normalisation
@@ -122,7 +122,7 @@ class AttentionFusion(nn.Module):
         nn.init.constant_(self.shares, 1 / len(self.shares))
 
     def attention(self, branches: Tensor) -> Tensor:
-        """The share a_ρ(i) of every branch at every node, (N, α + 1); those of a node add up to 1."""
+        """The attention weight a_ρ(i) of every branch at every node, (N, α + 1); each row sums to 1."""
         return torch.softmax((branches * self.query).sum(dim=2) + self.offset, dim=1)
 
     def forward(self, branches: Tensor) -> Tensor:
@@ -136,7 +136,7 @@ class AttentionFusion(nn.Module):
 
     @torch.no_grad()
     def branch_strengths(self) -> Tensor:
-        """The mean share of branch ρ = 0..α at the nodes of the last training steps, (α + 1,)."""
+        """The mean attention weight of each branch ρ = 0..α over nodes and the last training steps, (α + 1,)."""
         return self.shares.clone()
 
 
@@ -149,6 +149,6 @@ FUSIONS: dict[str, Callable[[int, int], Fusion]] = {
 
 
 def make_fusion(name: FusionName, alpha: int, channels: int) -> Fusion:
-    """The fusion called `name` for α + 1 branches of width `channels`."""
+    """Create the fusion `name` for α + 1 branches of width `channels`."""
     check_choice("fusion", name, tuple(FUSIONS))
     return FUSIONS[name](alpha, channels)

@@ -1,4 +1,4 @@
-"""GraphClassifier: any network of the comparison, with its logits pooled over the nodes of each graph."""
+"""GraphClassifier: any network with its outputs pooled over the nodes of each graph."""
 
 from dataclasses import dataclass
 
@@ -17,12 +17,12 @@ from s2gnn.operators import GraphOperator, SparseInput
 
 @dataclass(frozen=True, eq=False)
 class GraphInput:
-    """The features of all nodes of a union, as a network was prepared with them; its rows are the graphs.
+    """The prepared features of all nodes of a disjoint union; indexing selects graphs.
 
     Attributes:
-        x: features (N, F) as the network takes them.
-        union: of G graphs.
-        groups: which nodes belong to which graph.
+        x: prepared features (N, F).
+        union: the disjoint union of G graphs.
+        groups: assignment of nodes to graphs.
     """
 
     x: NetworkInput
@@ -31,11 +31,11 @@ class GraphInput:
 
     @property
     def shape(self) -> torch.Size:
-        """(G, F): how many graphs, and how many features a node has."""
+        """(G, F): number of graphs, and of features per node."""
         return torch.Size((self.union.n_graphs, self.x.shape[1]))
 
     def part(self, op: GraphOperator | None, rows: ArrayLike | Tensor) -> tuple["GraphInput", GraphOperator | None]:
-        """The graphs `rows` (g,) alone, and the operator `op` of all graphs on these; nothing is normalised again."""
+        """Select the graphs `rows` (g,) and the corresponding blocks of the operator `op`, without renormalisation."""
         chosen = as_array(rows)
         x, selected = select_nodes(self.x, op, self.union.blocks(chosen))
         union = self.union.chosen(chosen)
@@ -44,18 +44,17 @@ class GraphInput:
 
 
 class GraphClassifier(GraphNetwork):
-    """A network on the nodes of many graphs, whose outputs are pooled into logits of the graphs.
+    """Pools the node outputs of a network into logits of graphs.
 
-    As in the code that the paper's authors released, the last layer has one channel for each class and nothing follows
-    the pooling.
+    As in the authors' code, the last layer has one channel per class, and no layer follows the pooling.
 
     Args:
-        network: of `MODELS`, with C output channels.
+        network: one of `MODELS`, with C output channels.
         pooling: "mean", "sum", "max" or "attention".
         out_channels: number of classes C.
 
     Shapes:
-        - input: what `prepare` gives for G graphs with N nodes in all
+        - input: the result of `prepare` for G graphs with N nodes in total
         - output: logits (G, C)
     """
 
@@ -65,7 +64,7 @@ class GraphClassifier(GraphNetwork):
         self.pooling = make_pooling(pooling, out_channels)
 
     def prepare(self, x: Features, graph: Graph | DisjointUnion) -> tuple[GraphInput, GraphOperator | None]:
-        """What the classifier is called with for node features x (N, F) on a union of graphs; made once."""
+        """Prepare node features x (N, F) on a union of graphs once; returns the arguments of `forward`."""
         if not isinstance(graph, DisjointUnion):
             raise InputError(f"the graphs are a {type(graph).__name__}: join them with DisjointUnion.of(graphs)")
         inputs, op = self.network.prepare(x, graph.graph)

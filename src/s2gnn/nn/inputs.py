@@ -1,4 +1,4 @@
-"""The forms of a network's input: where they are made, checked and selected."""
+"""Creation, validation and selection of network inputs."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
@@ -29,7 +29,7 @@ LayerInput: TypeAlias = Tensor | SparseInput | PreparedInput
 
 
 class NetworkInput(Protocol):
-    """What a network is called with: a `LayerInput`, or what wraps one, such as a `GraphInput`."""
+    """An input of a network: a `LayerInput`, or a wrapper of one, such as a `GraphInput`."""
 
     @property
     def shape(self) -> torch.Size:
@@ -38,7 +38,7 @@ class NetworkInput(Protocol):
 
 
 def layer_input(x: NetworkInput, weight: Tensor) -> LayerInput:
-    """`x` if a layer can multiply it with `weight`: of a form that layers take, and of its type, or under autocast."""
+    """Return `x` if a layer can multiply it with `weight`; raise an error for an unsupported form or dtype."""
     values = x.stacked if isinstance(x, PreparedInput) else x
     if not isinstance(values, SparseInput) and not is_dense(values):
         raise InputError(
@@ -52,7 +52,7 @@ def layer_input(x: NetworkInput, weight: Tensor) -> LayerInput:
 
 
 def check_shape(shape: Sequence[int], rows: int, in_channels: int) -> None:
-    """Raise unless features of this shape are (rows, in_channels)."""
+    """Raise an error unless the shape of the features is (rows, in_channels)."""
     if tuple(shape) != (rows, in_channels):
         raise InputError(
             f"x has shape {tuple(shape)}, expected ({rows}, {in_channels}): one row per node, in_channels columns"
@@ -67,11 +67,11 @@ def unpropagated(x: LayerInput) -> Tensor | SparseInput:
 def select_nodes(
     x: NetworkInput, op: GraphOperator | None, selection: Selection
 ) -> tuple[LayerInput, GraphOperator | None]:
-    """What a network is called with on some nodes, from what its `prepare` returned for all; degrees stay the same.
+    """Select the input of some nodes from the result of `prepare` for all nodes; degrees are not recomputed.
 
-    On the graphs of a disjoint union nothing is lost: degrees and normalisations do not cross the blocks. On some nodes
-    of one graph the degrees are those of the whole graph, and only the edges that leave the nodes are missing. Features
-    that were propagated once stay what they are: the first layer then misses no neighbour.
+    On whole graphs of a disjoint union the selection is exact, because degrees do not cross the blocks. On a subset of
+    the nodes of one graph only the edges that leave the subset are missing. Features that were propagated once are
+    selected after propagation, so the first layer misses no neighbour.
     """
     part = None if op is None else op.selected(selection)
     nodes = torch.from_numpy(selection.nodes)
@@ -81,13 +81,13 @@ def select_nodes(
         return x.index_select(0, nodes.to(x.device)), part
     if isinstance(x, SparseInput):
         return x.rows(nodes), part
-    raise InputError(f"x is a {type(x).__name__}, of which no rows can be selected: pass a dense tensor")
+    raise InputError(f"x is a {type(x).__name__}, whose rows cannot be selected: pass a dense tensor")
 
 
 def table(x: Features, graph: Graph | None, in_channels: int) -> Table:
-    """Features as an array or CSR matrix (N, in_channels) of float64, or of float32 in an array that has them.
+    """Return features as a float64 array or CSR matrix (N, in_channels); a float32 array stays float32.
 
-    An array may be the caller's own.
+    The result may share memory with the argument.
     """
     if isinstance(x, Tensor) and not is_dense(x):
         raise InputError(f"x is a tensor of layout {x.layout}: pass a dense tensor or a SciPy sparse matrix")
@@ -100,7 +100,7 @@ def table(x: Features, graph: Graph | None, in_channels: int) -> Table:
 
 
 def n_nonzero(features: Any) -> int:
-    """The number of values of an array or sparse matrix that are not zero."""
+    """The number of nonzero values of an array or sparse matrix."""
     return int(features.count_nonzero() if sp.issparse(features) else np.count_nonzero(features))
 
 
@@ -109,9 +109,8 @@ def dense(features: Any, like: Tensor, *, shared: bool = False) -> Tensor:
 
     Args:
         features: array or CSR matrix (N, M).
-        like: gives type and device.
-        shared: whether the tensor may share the memory of the array, for a use that is over before the owner of the
-            array can change it; otherwise it is a copy.
+        like: tensor with the required dtype and device.
+        shared: whether the tensor may share the memory of the array; otherwise it is a copy.
     """
     array, own = (features.toarray(), True) if sp.issparse(features) else (features, False)
     strides = array.strides
@@ -121,12 +120,13 @@ def dense(features: Any, like: Tensor, *, shared: bool = False) -> Tensor:
 
 
 def sparse_if_cheaper(features: Any, like: Tensor, propagation: float = 0) -> Tensor | SparseInput:
-    """Features X (N, M) for a first layer that computes X W at every step, as a sparse matrix if that is cheaper.
+    """Return features X (N, M) as a sparse matrix if that makes X W cheaper, otherwise dense.
 
     Args:
         features: array or CSR matrix (N, M).
-        like: gives type and device.
-        propagation: nonzeros that products S (X W) would read at every step, where a dense S X is made once.
+        like: tensor with the required dtype and device.
+        propagation: number of nonzeros that S (X W) reads in every step, if the alternative is a dense S X computed
+            once.
     """
     rows, columns = features.shape
     stored = features.nnz if sp.issparse(features) else n_nonzero(features)

@@ -1,7 +1,7 @@
-"""Neighbour sampling for PyG's loader: some neighbours of some nodes, with all edges between them.
+"""A neighbour sampler for PyG's `NodeLoader` that returns induced subgraphs.
 
-PyG's own `NeighborLoader` needs pyg-lib or torch-sparse; PyG's `NodeLoader` takes any sampler, and this is one that
-needs neither. Subgraphs are induced, because S2-GNN needs every edge in both directions.
+Unlike PyG's `NeighborLoader` it needs neither pyg-lib nor torch-sparse. Subgraphs are induced, because S2-GNN needs
+every edge in both directions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,8 +34,8 @@ class InducedNeighborSampler(BaseSampler):  # type: ignore[misc]
         indptr: row pointers of the adjacency in CSR form, every edge in both directions, (N + 1,).
         indices: its columns, (E,); neither array is copied.
         sizes: maximum number of neighbours of every node of the previous hop; −1 takes all.
-        edges: where each of the E entries stands in the data of PyG, (E,), for the attributes of edges; `None` for
-            data without any.
+        edges: position of each of the E entries in the `edge_index` of PyG's data, (E,), to select edge attributes;
+            `None` for data without them.
     """
 
     def __init__(
@@ -53,13 +53,13 @@ class InducedNeighborSampler(BaseSampler):  # type: ignore[misc]
 
     @classmethod
     def of_edge_index(cls, edge_index: Tensor, n_nodes: int, sizes: Sequence[int]) -> "InducedNeighborSampler":
-        """Of the edges (2, E) of PyG's data, in any order, each in both directions."""
+        """Create a sampler from an `edge_index` (2, E) of PyG with every edge in both directions."""
         rows, columns = edge_index.cpu().numpy()
         edges = np.argsort(rows, kind="stable")
         return cls(from_zero(np.bincount(rows, minlength=n_nodes)), columns[edges], sizes, edges)
 
     def sample_from_nodes(self, index: NodeSamplerInput, **_: Any) -> SamplerOutput:
-        """The subgraph around the given nodes, which come first in it, in PyG's form."""
+        """Sample the subgraph around the given nodes, which are its first nodes."""
         seeds = index.node.numpy()
         found = self._reached(seeds, np.random.default_rng(int(torch.randint(2**62, ()))))
         selection = Selection(found, self.n_nodes)
@@ -77,11 +77,11 @@ class InducedNeighborSampler(BaseSampler):  # type: ignore[misc]
         )
 
     def sample_from_edges(self, *_: Any, **__: Any) -> SamplerOutput:
-        """Not offered: links are trained on all edges at once, see `s2gnn.links`."""
+        """Not implemented: `s2gnn.links` trains on all edges at once."""
         raise NotImplementedError("this sampler starts from nodes")
 
     def _reached(self, seeds: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
-        """The seeds and the neighbours sampled around them, ascending."""
+        """The seed nodes and their sampled neighbours, ascending."""
         found = frontier = np.unique(seeds)
         for size in self.sizes:
             neighbours = self._neighbours(frontier, size, generator)
@@ -90,7 +90,7 @@ class InducedNeighborSampler(BaseSampler):  # type: ignore[misc]
         return found
 
     def _neighbours(self, nodes: NDArray[np.int64], size: int, generator: np.random.Generator) -> NDArray[np.int64]:
-        """At most `size` neighbours of each of `nodes`, all together."""
+        """Sample at most `size` neighbours of each of `nodes`."""
         first, last = self._indptr[nodes].astype(np.int64), self._indptr[nodes + 1].astype(np.int64)
         entries, counts = ranges(first, last), last - first
         if size == -1:
@@ -102,7 +102,7 @@ class InducedNeighborSampler(BaseSampler):  # type: ignore[misc]
 
 
 def _are_sizes(sizes: Any) -> bool:
-    """Whether there is a number of neighbours for each of one hop or more."""
+    """Whether `sizes` is a non-empty sequence of numbers of neighbours."""
     try:
         hops = list(sizes)
     except TypeError:
@@ -113,14 +113,14 @@ def _are_sizes(sizes: Any) -> bool:
 def neighbour_loader(
     data: Data | Graph, sizes: Sequence[int], *, input_nodes: Any = None, batch_size: int = 128, **options: Any
 ) -> NodeLoader:
-    """PyG's `NodeLoader` of induced subgraphs around batches of nodes, for `S2Conv` and every other layer.
+    """Create a `NodeLoader` of PyG that samples induced subgraphs around batches of nodes.
 
     Args:
-        data: PyG's `Data` with every edge in both directions; or a `Graph`, for the numbers `n_id` of the nodes.
-        sizes: neighbours sampled at each hop, see `InducedNeighborSampler`.
-        input_nodes: indices or a mask of the nodes to start from; `None` for all.
-        batch_size: nodes to start from in a batch; they come first in it, and are `batch.batch_size` many.
-        **options: of `torch.utils.data.DataLoader`, such as `shuffle=True`.
+        data: PyG's `Data` with every edge in both directions; or a `Graph`, whose batches have node indices `n_id`.
+        sizes: numbers of neighbours sampled at each hop, see `InducedNeighborSampler`.
+        input_nodes: indices or mask of the seed nodes; `None` for all.
+        batch_size: number of seed nodes per batch; they are the first `batch.batch_size` nodes of a batch.
+        **options: options of `torch.utils.data.DataLoader`, e.g. `shuffle=True`.
     """
     if isinstance(data, Graph):
         data = data.to_pyg()
@@ -133,8 +133,8 @@ class Sampled(NodeBatches):
 
     Args:
         graph: the whole graph.
-        sizes: neighbours sampled at each hop, see `InducedNeighborSampler`; as many hops as the network has layers.
-        batch_size: training nodes in a batch.
+        sizes: numbers of neighbours sampled at each hop, see `InducedNeighborSampler`; one hop per layer.
+        batch_size: number of training nodes per batch.
     """
 
     def __init__(self, graph: Graph, sizes: Sequence[int], batch_size: int = 128) -> None:
@@ -144,11 +144,11 @@ class Sampled(NodeBatches):
         self.sizes = self._sampler.sizes
 
     def count(self, train: NDArray[np.int64]) -> int:
-        """How many batches have all training nodes."""
+        """The number of batches of an epoch."""
         return ceil(len(train) / self.batch_size)
 
     def epoch(self, train: NDArray[np.int64]) -> Iterator[NodeBatch]:
-        """All training nodes once, in batches drawn at random."""
+        """All training nodes once, in random batches."""
         loader = NodeLoader(
             Data(num_nodes=self.n_nodes),
             self._sampler,

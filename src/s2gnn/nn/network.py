@@ -1,4 +1,4 @@
-"""GraphNetwork: the contract of every network."""
+"""GraphNetwork: the base class of all networks."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from s2gnn.operators import GraphOperator
 
 
 def reset(module: nn.Module) -> None:
-    """Draw new parameters for `module`, or for its submodules, in order, if it has no `reset_parameters`."""
+    """Reinitialise `module`, or its submodules in order if it has no `reset_parameters`."""
     if hasattr(module, "reset_parameters"):
         cast(Trainable, module).reset_parameters()
     else:
@@ -26,12 +26,12 @@ class Trainable(nn.Module):
     __call__: Callable[..., Tensor]
 
     def reset_parameters(self) -> None:
-        """Draw new parameters for all submodules, in order."""
+        """Reinitialise the parameters of all submodules, in order."""
         for child in self.children():
             reset(child)
 
     def auxiliary_loss(self) -> Tensor:
-        """What training adds to the loss of the last forward pass, a scalar: what the submodules add, or zero."""
+        """A scalar that training adds to the loss of the last forward pass: the sum over submodules, or zero."""
         losses = (
             cast(Trainable, child).auxiliary_loss() for child in self.children() if hasattr(child, "auxiliary_loss")
         )
@@ -39,16 +39,16 @@ class Trainable(nn.Module):
 
     @property
     def parameter(self) -> Tensor:
-        """Any parameter, for the type and device of the module."""
+        """One of the parameters, to read the module's dtype and device."""
         return next(self.parameters())
 
 
 class GraphNetwork(Trainable, ABC):
-    """A network on the nodes of a graph, called with what its `prepare` returns.
+    """Base class of networks on the nodes of a graph.
 
-    Training, prediction, mini-batches, link prediction and analysis work with every subclass, and at run time with
-    every `nn.Module` that has these methods. Your own network keeps its layers in an `nn.ModuleList` and
-    implements `prepare` and `forward`:
+    Training, prediction, mini-batches, link prediction and analysis work with every subclass, and with every
+    `nn.Module` that has these methods. A subclass implements `prepare`, which returns the arguments of `forward`, and
+    `forward`:
 
     Example:
         >>> import torch
@@ -72,8 +72,8 @@ class GraphNetwork(Trainable, ABC):
 
     @abstractmethod
     def prepare(self, x: Features, graph: Graph) -> tuple[NetworkInput, GraphOperator | None]:
-        """What the network is called with for constant features x (N, F) on `graph`, made once for all epochs."""
+        """Prepare constant features x (N, F) on `graph` once for all epochs; returns the arguments of `forward`."""
 
     @abstractmethod
     def forward(self, x: NetworkInput, op: GraphOperator | None = None) -> Tensor:
-        """The outputs, logits (N, C)."""
+        """Compute the logits (N, C)."""

@@ -1,4 +1,4 @@
-"""Mini-batch training on one graph: the batches of nodes, and the input that gives them to a network one by one."""
+"""Mini-batch training on one graph: batches of nodes, and the input that passes them to a network."""
 
 import hashlib
 import warnings
@@ -30,11 +30,11 @@ EvaluateName = Literal["whole", "parts"]
 
 @dataclass(frozen=True, eq=False)
 class NodeBatch:
-    """Nodes that a network sees at once.
+    """The nodes of one mini-batch.
 
     Attributes:
-        nodes: ascending, (n,) int64.
-        roots: whether each may count in the loss, (n,) bool; the others are there as neighbours only.
+        nodes: node indices, ascending, (n,) int64.
+        roots: whether a node may contribute to the loss, (n,) bool; the others only serve as neighbours.
     """
 
     nodes: NDArray[np.int64]
@@ -42,40 +42,40 @@ class NodeBatch:
 
 
 class NodeBatches(ABC):
-    """A way to divide the nodes of a graph into mini-batches, drawn again for every epoch."""
+    """A method to divide the nodes of a graph into mini-batches, resampled for every epoch."""
 
     n_nodes: int
 
     @property
     def is_one(self) -> bool:
-        """Whether every epoch is one and the same batch, of all nodes."""
+        """Whether every epoch consists of the same single batch of all nodes."""
         return False
 
     def settings(self) -> dict[str, Any]:
-        """What the batches depend on; a checkpoint is resumed only with the same settings."""
+        """The settings of the batches; a checkpoint only resumes with the same settings."""
         return {"batches": repr(self)}
 
     @abstractmethod
     def count(self, train: NDArray[np.int64]) -> int:
-        """How many batches of an epoch have training nodes, at most, given these."""
+        """The maximum number of batches of an epoch that contain training nodes."""
 
     @abstractmethod
     def epoch(self, train: NDArray[np.int64]) -> Iterator[NodeBatch]:
-        """The batches of one epoch, given the training nodes; what is random is drawn from torch's random numbers."""
+        """The batches of one epoch, given the training nodes; randomness comes from torch's global generator."""
 
     def cover(self) -> Iterator[NodeBatch]:
-        """Batches in which every node is a root once, for an evaluation in mini-batches."""
-        raise InputError(f'{type(self).__name__} leaves nodes out, so evaluate must be "whole"')
+        """Batches in which every node is a root exactly once, for evaluation."""
+        raise InputError(f'{type(self).__name__} does not cover all nodes, so evaluate must be "whole"')
 
 
 class Clusters(NodeBatches):
-    """The clusters of a partition, with all edges between the nodes of a batch, as in Cluster-GCN.
+    """Batches of random clusters with all edges between their nodes, as in Cluster-GCN (Chiang et al., 2019).
 
-    Chiang et al. (2019) join several random clusters in a batch, so that edges between clusters count now and then.
+    With several clusters per batch, edges between clusters are used in some of the batches.
 
     Args:
-        parts: the cluster of every node, (N,), for instance of `s2gnn.graphs.partition`.
-        per_batch: clusters in a batch.
+        parts: index of the cluster of every node, (N,), e.g. from `s2gnn.graphs.partition`.
+        per_batch: number of clusters per batch.
     """
 
     def __init__(self, parts: ArrayLike, per_batch: int = 1) -> None:
@@ -89,25 +89,25 @@ class Clusters(NodeBatches):
         self.n_nodes = len(of_node)
 
     def count(self, train: NDArray[np.int64]) -> int:
-        """How many batches all parts make, or as many as there are parts with training nodes if that is less."""
+        """The number of batches of all clusters, or the number of clusters with training nodes if it is smaller."""
         trains = np.zeros(self.n_nodes, dtype=bool)
         trains[train] = True
         return min(ceil(len(self.parts) / self.per_batch), sum(bool(trains[part].any()) for part in self.parts))
 
     @property
     def is_one(self) -> bool:
-        """Whether a batch has all parts."""
+        """Whether one batch contains all clusters."""
         return self.per_batch >= len(self.parts)
 
     def settings(self) -> dict[str, Any]:
-        """How many parts there are, and a digest of which nodes each of them has."""
+        """The number of clusters and a digest of their nodes."""
         digest = hashlib.sha256()
         for part in self.parts:
             digest.update(len(part).to_bytes(8, "little") + part.tobytes())
         return {**super().settings(), "partition": digest.hexdigest()[:16]}
 
     def epoch(self, train: NDArray[np.int64]) -> Iterator[NodeBatch]:
-        """All parts once, in batches of `per_batch` drawn at random; the order of a single batch is not drawn."""
+        """All clusters once, in random batches of `per_batch`; a single batch is not shuffled."""
         del train
         if self.is_one:
             yield self._joined(range(len(self.parts)))
@@ -116,7 +116,7 @@ class Clusters(NodeBatches):
             yield self._joined(numbers.tolist())
 
     def cover(self) -> Iterator[NodeBatch]:
-        """All parts, in batches of `per_batch`."""
+        """All clusters in order, in batches of `per_batch`."""
         for first in range(0, len(self.parts), self.per_batch):
             yield self._joined(range(first, min(first + self.per_batch, len(self.parts))))
 
@@ -129,7 +129,7 @@ class Clusters(NodeBatches):
 
 
 def _own_features(x: Features, n_nodes: int) -> Table:
-    """A checked copy of features, which the caller cannot change before they are used."""
+    """A validated copy of features, so the caller may modify the original."""
     features: Any = checked_features(x, keep_float32=True)
     if features.shape[0] != n_nodes:
         raise InputError(f"x has {features.shape[0]} rows, but the graph has {n_nodes} nodes: one row per node")
@@ -143,21 +143,20 @@ def _place(model: GraphNetwork) -> str:
 
 
 class InParts:
-    """Features on a graph that a network is trained on in mini-batches; `fit` takes it in the place of `x`.
+    """The input for mini-batch training of a network; replaces `x` in `fit`.
 
     Args:
-        model: the network that is trained, already of its final type and on its device; its `prepare` is called.
+        model: the network, already of its final dtype and on its device; its `prepare` is called.
         x: node features (N, F), an array, tensor or SciPy sparse matrix.
         graph: the whole graph, N nodes.
-        batches: of nodes: `Clusters`, or `Sampled` neighbourhoods.
-        degrees: of the "whole" graph: the network is prepared once on the whole graph, at once, and a part selects
-            its rows and columns of that; features that were propagated once are those of the whole graph, so that the
-            first layer misses no neighbour. Of the "part": the network is prepared on every batch by itself, and only
-            the graph and a copy of the features are held of the whole.
-        evaluate: on the "whole" graph at once, without gradients; or in "parts", which takes less memory.
-        batches_per_step: batches whose gradients are added up for one step of the optimiser.
+        batches: `Clusters`, or `Sampled` neighbourhoods.
+        degrees: "whole" prepares the network once on the whole graph, and every batch selects its rows and columns; if
+            features were propagated once, the first layer misses no neighbour. "part" prepares the network separately
+            on every batch, and only keeps the graph and a copy of the features.
+        evaluate: "whole" evaluates on the whole graph, without gradients; "parts" in mini-batches, with less memory.
+        batches_per_step: number of batches whose gradients are accumulated for one step of the optimiser.
 
-    With all nodes in one batch, training is that of `fit` on the whole graph, to the bit.
+    With all nodes in one batch, the result is bitwise that of `fit` on the whole graph.
 
     Attributes:
         shape: (N, F).
@@ -190,7 +189,7 @@ class InParts:
         self.batches_per_step = positive_integer(batches_per_step, "batches_per_step")
         if next(model.parameters(), None) is None or not hasattr(model, "prepare"):
             raise InputError(
-                f"{type(model).__name__} cannot be trained in parts: it needs parameters and a method prepare"
+                f"{type(model).__name__} cannot be trained in mini-batches: it needs parameters and a method prepare"
             )
         self._model = model
         self._place = _place(model)
@@ -207,7 +206,7 @@ class InParts:
         self._has_prepared = False
 
     def settings(self) -> dict[str, Any]:
-        """How the graph is divided; a checkpoint is resumed only with the same settings."""
+        """The settings of the mini-batches; a checkpoint only resumes with the same settings."""
         return {
             **self.batches.settings(),
             "degrees": self.degrees,
@@ -217,20 +216,20 @@ class InParts:
 
     @property
     def whole(self) -> tuple[NetworkInput, GraphOperator | None]:
-        """What the network is called with on the whole graph, prepared once."""
+        """The arguments of the network's `forward` on the whole graph, prepared once."""
         if self._whole is None:
             self._whole = self._model.prepare(self._features, self._graph)
         return self._whole
 
     def check_place(self, model: GraphNetwork) -> None:
-        """Refuse a network that is elsewhere, or of another type, than the one that this was made for."""
+        """Raise an error if the network's device or dtype has changed since the input was created."""
         if (now := _place(model)) != self._place:
             raise InputError(
-                f"the model is {now}, but it was {self._place} when InParts was made: make InParts after model.to(…)"
+                f"the model is {now}, but it was {self._place} when InParts was created: create it after model.to(…)"
             )
 
     def prepared_on(self, nodes: NDArray[np.int64]) -> tuple[NetworkInput, GraphOperator | None]:
-        """What the network is called with on these nodes, ascending, (n,)."""
+        """The arguments of the network's `forward` on the nodes (n,), ascending."""
         selection = Selection(nodes, self._graph.n_nodes)
         if self.degrees == "whole":
             return self.whole if len(nodes) == self._graph.n_nodes else select_nodes(*self.whole, selection)
@@ -243,7 +242,7 @@ class InParts:
         return prepared
 
     def logits(self, model: GraphNetwork) -> Tensor:
-        """The outputs (N, C) of `model` in its present mode, computed as `evaluate` specifies."""
+        """The outputs (N, C) of `model` in its current mode, on the whole graph or in batches as set by `evaluate`."""
         self.check_place(model)
         if self.evaluate == "whole":
             return model(*self.whole)

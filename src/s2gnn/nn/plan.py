@@ -1,4 +1,4 @@
-"""The planner: in which order a layer multiplies, by what each order costs."""
+"""The planner: chooses the order of multiplication of a layer by estimated cost."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ LARGEST_PREPARED_INPUT = 2**31  # bytes
 
 @dataclass(frozen=True)
 class LayerPlan:
-    """How a layer computes S_ρ H W_ρ.
+    """The order in which a layer computes S_ρ H W_ρ.
 
     Attributes:
         order: "aggregate" for (S_ρ H) W_ρ, "transform" for S_ρ (H W_ρ), "prepared" for (S_ρ H) W_ρ with S_ρ H given.
-        costs: of the orders that this input allows, forward plus backward, in floating-point operations of one large
-            dense product that would take as long.
+        costs: estimated cost of each possible order, forward plus backward, in floating-point operations of a large
+            dense product that takes the same time.
     """
 
     order: Order
@@ -34,9 +34,9 @@ class LayerPlan:
 def plan_layer(x: LayerInput, op: BranchOperator, width_in: int, width_out: int) -> LayerPlan:
     """Plan a layer `width_in` → `width_out` on the input `x`.
 
-    The backward pass needs S_ρ G_ρ behind a transformed input, Σ_ρ S_ρ G_ρ W_ρᵀ for an aggregated input that has a
-    gradient, and nothing sparse for an aggregated input that has none. An operator that is learned scales each branch
-    before it propagates, so that a layer transforms first.
+    The backward pass computes S_ρ G_ρ for "transform", Σ_ρ S_ρ G_ρ W_ρᵀ for "aggregate" if the input requires a
+    gradient, and no sparse product otherwise. A learned operator scales each branch before propagation, so it requires
+    "transform".
     """
     large, by_branch = _dense_costs(op, width_in, width_out)
     gather_one, gather_branches = op.gather_cost(width_in, branches=False), op.gather_cost(width_out, branches=True)
@@ -65,13 +65,13 @@ def plan_layer(x: LayerInput, op: BranchOperator, width_in: int, width_out: int)
 
 
 def plan_input(op: BranchOperator | SobolevFamily, width_in: int, width_out: int, nnz: int) -> InputForm:
-    """The form in which constant features (N, width_in) are the cheapest to train on.
+    """Choose the form of constant features (N, width_in) that is cheapest to train on.
 
     Args:
-        op: the operator; what a family propagates changes with ε and cannot be made once.
+        op: the operator; with a `SobolevFamily` propagation depends on ε and cannot be precomputed.
         width_in: width of the features.
         width_out: width of the first layer.
-        nnz: number of nonzero features; sparse products are made on the CPU only.
+        nnz: number of nonzero features; sparse products are only used on the CPU.
     """
     large, by_branch = _dense_costs(op, width_in, width_out)
     gather_branches = op.gather_cost(width_out, branches=True)
@@ -85,23 +85,23 @@ def plan_input(op: BranchOperator | SobolevFamily, width_in: int, width_out: int
 
 
 def _aggregations(op: BranchOperator) -> int:
-    """How often an input that has a gradient is aggregated in training: S_ρ H and the sum of all S_ρ G_ρ W_ρᵀ.
+    """The number of aggregations in a training step if the input requires a gradient: S_ρ H, and Σ_ρ S_ρ G_ρ W_ρᵀ.
 
-    The backward pass of the native kernel computes S_ρ H again, other operators keep it, see `propagation.filtered`.
+    The backward pass of the native kernel recomputes S_ρ H, other operators store it, see `propagation.filtered`.
     """
     is_native = isinstance(op, HadamardOperator) and kernel.chosen(op.device.type) != kernel.PLAIN
     return 3 if is_native else 2
 
 
 def _dense_costs(op: BranchOperator | SobolevFamily, width_in: int, width_out: int) -> tuple[float, float]:
-    """Of the product with the weights of all branches at once, and of one product for each branch.
+    """The cost of one product with the weights of all branches, and of separate products for each branch.
 
-    Products of one branch each run below the speed of a large one, the more so the narrower they are.
+    Separate products are slower per operation than a large one, especially if they are narrow.
     """
     large = 2 * op.n_nodes * width_in * width_out * (op.alpha + 1)
     return large, large * (1 + 32 / width_out)
 
 
 def _sparse_cost(op: BranchOperator | SobolevFamily, nnz: int, width_out: int) -> float:
-    """Of the product of `nnz` sparse features with the weights of all branches."""
+    """The cost of the product of `nnz` sparse features with the weights of all branches."""
     return csr_cost(nnz, op.dtype.itemsize, (op.alpha + 1) * width_out)

@@ -1,4 +1,4 @@
-"""The ways to merge the signals of a graph's nodes into one for the graph."""
+"""Pooling of node signals into one signal per graph."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -15,11 +15,11 @@ PoolingName = Literal["mean", "sum", "max", "attention"]
 
 @dataclass(frozen=True, eq=False)
 class NodeGroups:
-    """Which nodes belong to which graph of a disjoint union.
+    """The assignment of nodes to the graphs of a disjoint union.
 
     Attributes:
-        graph_of_node: (N,) int64, non-decreasing.
-        sizes: the number of nodes of every graph, (G,) int64, at least 1.
+        graph_of_node: index of the graph of every node, (N,) int64, non-decreasing.
+        sizes: number of nodes of every graph, (G,) int64, at least 1.
     """
 
     graph_of_node: Tensor
@@ -101,7 +101,7 @@ class AttentionPooling(nn.Module):
 
 
 def make_pooling(name: PoolingName, channels: int) -> nn.Module:
-    """The pooling called `name` for signals of `channels` channels."""
+    """Create the pooling `name` for signals with `channels` channels."""
     check_choice("pooling", name, get_args(PoolingName))
     if name == "attention":
         return AttentionPooling(channels)

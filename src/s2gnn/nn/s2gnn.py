@@ -48,17 +48,17 @@ class S2GNN(GraphNetwork):
         out_channels: number of classes.
         num_layers: number of layers, at least 1.
         alpha: highest Hadamard power of each layer.
-        epsilon: weight of the identity in the operator; "learn" trains it, one for all layers, which
-            `float(model.epsilon)` reads. The network is then called with a `SobolevFamily`, which `prepare` makes.
+        epsilon: weight of the identity in the operator; "learn" trains one value, `float(model.epsilon)`, for all
+            layers, and the network takes a `SobolevFamily` (see `prepare`) instead of a `SobolevOperator`.
         fusion: "linear", "mlp" or "attention".
         dropout: probability of dropping an element of a branch in training.
         shift: see `S2Conv`.
-        norm: "batch" for batch normalisation after every layer but the last.
+        norm: "batch" for batch normalisation after every layer except the last.
         residual: every layer adds its input to its output, see `S2Conv`.
-        initial_epsilon: where a learned ε starts; default 1.
+        initial_epsilon: initial value of a learned ε; default 1.
 
     Shapes:
-        - input: x (N, in_channels), or what `prepare` made of it; a `SobolevOperator` or `SobolevFamily`, or edge_index
+        - input: x (N, in_channels), or the result of `prepare`; a `SobolevOperator` or `SobolevFamily`, or edge_index
           (2, E) and edge_weight (E,)
         - output: logits (N, out_channels)
 
@@ -106,7 +106,7 @@ class S2GNN(GraphNetwork):
 
     @classmethod
     def from_config(cls, config: S2GNNConfig) -> "S2GNN":
-        """A network with new parameters from the arguments of another."""
+        """Create a network with new parameters from a configuration."""
         return cls(**asdict(config))
 
     def forward(
@@ -127,7 +127,7 @@ class S2GNN(GraphNetwork):
         return outputs
 
     def operator(self, graph: Graph) -> BranchOperator | SobolevFamily:
-        """The operator that the network propagates with on `graph`; a family if ε is learned."""
+        """Build the network's operator on `graph`; a `SobolevFamily` if ε is learned."""
         c, weight = self.config, self._first.weight
         shift, dtype = c.shift or "adjacency", product_dtype(weight.dtype)
         if isinstance(self.epsilon, LearnedEpsilon):
@@ -135,11 +135,10 @@ class S2GNN(GraphNetwork):
         return SobolevOperator(graph, c.alpha, self.epsilon, shift, dtype=dtype, device=weight.device)
 
     def prepare(self, x: Features, graph: Graph) -> tuple[LayerInput, BranchOperator | SobolevFamily]:
-        """What the network is called with for constant features x (N, in_channels) on `graph`.
+        """Prepare constant features x (N, in_channels) and the operator of `graph` once, for all epochs.
 
-        Returns the features in the form that is the cheapest to train on (as they are, sparse, or propagated once), and
-        the operator; made once, for all epochs and all networks of this shape. A dense `x` may be changed or deleted
-        afterwards.
+        Returns the features in the form that is cheapest to train on (unchanged, sparse, or propagated once), and the
+        operator. Both can be shared by all networks of this shape. A dense `x` may be modified or deleted afterwards.
         """
         first, weight = self._first, self._first.weight
         features = table(x, graph, first.in_channels)
@@ -154,7 +153,7 @@ class S2GNN(GraphNetwork):
         return dense(features, weight), op
 
     def plan(self, x: LayerInput, op: GraphOperator) -> list[LayerPlan]:
-        """The order of multiplication that each layer would take for the input `x` in its present mode."""
+        """Return the order of multiplication of each layer for the input `x`, in the current mode."""
         plans, bound = [], self._bound(x, op)
         for conv in self.layers:
             plans.append(conv.plan(x, bound))
@@ -164,7 +163,7 @@ class S2GNN(GraphNetwork):
     def _bound(
         self, x: LayerInput, graph: GraphOperator | Tensor | None, edge_weight: Tensor | None = None
     ) -> BranchOperator:
-        """The operator that all layers are called with."""
+        """The operator passed to all layers."""
         return as_operator(x, graph, edge_weight, self.config.alpha, self.epsilon, self.config.shift)
 
     @property

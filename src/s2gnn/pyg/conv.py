@@ -30,7 +30,7 @@ _REPLACED = {
 
 
 class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no types
-    r"""`s2gnn.nn.S2Conv` with everything that `GCNConv` of PyTorch Geometric can do.
+    r"""`s2gnn.nn.S2Conv` with the features of PyTorch Geometric's `GCNConv`.
 
     .. math::
         B_\rho = \sigma(S_\rho H W_\rho + b_\rho), \qquad

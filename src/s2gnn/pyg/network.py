@@ -1,4 +1,4 @@
-"""S2GNN of layers that PyTorch Geometric knows."""
+"""S2GNN as a network of PyTorch Geometric layers."""
 
 from torch import Tensor
 
@@ -12,8 +12,8 @@ from s2gnn.pyg.conv import Edges, S2Conv, edge_list, joined
 class S2GNN(PlainS2GNN):
     """`s2gnn.nn.S2GNN` whose layers are `MessagePassing` modules, so that explainers can mask its edges.
 
-    It is `s2gnn.S2GNN` where PyTorch Geometric is installed. It takes edges in every form that `S2Conv` takes, and
-    weights of `s2gnn.nn.S2GNN` by `load_state_dict`.
+    If PyTorch Geometric is installed, `s2gnn.S2GNN` is this class. It accepts edges in every form that `S2Conv`
+    accepts, and loads the `state_dict` of an `s2gnn.nn.S2GNN`.
     """
 
     LAYER = S2Conv
@@ -21,7 +21,7 @@ class S2GNN(PlainS2GNN):
     def _bound(
         self, x: LayerInput, graph: GraphOperator | Edges | None, edge_weight: Tensor | None = None
     ) -> BranchOperator:
-        """The operator that all layers are called with."""
+        """The operator passed to all layers."""
         if graph is None or isinstance(graph, GraphOperator):
             return super()._bound(x, graph, edge_weight)
         if isinstance(graph, list | tuple):

@@ -1,4 +1,4 @@
-"""Transforms of PyTorch Geometric's data: weights for the edges of unweighted graphs, diffusion, prebuilt operators."""
+"""Transforms of PyTorch Geometric's data: edge weights, diffusion, prebuilt operators."""
 
 from collections.abc import Callable
 from typing import Any, Literal, get_args
@@ -20,15 +20,14 @@ WeightName = Literal["jaccard", "adamic_adar", "cosine", "gaussian"]
 
 
 class EdgeWeights(BaseTransform):  # type: ignore[misc]  # PyG has no types
-    """Write `edge_weight` (E,), so that the branches of a layer differ on a graph that has no weights.
+    """Compute `edge_weight` (E,), so that the branches of a layer differ on an unweighted graph.
 
-    The edges stay what they are, in their order; of edges that are listed repeatedly each has its share, and self-loops
-    have weight zero. Weights that are there are replaced. The graph has to be undirected: apply PyG's `ToUndirected`
-    to a directed one first.
+    `edge_index` is unchanged and existing weights are replaced. The weight of a repeated edge is divided among its
+    copies, and self-loops get weight zero. The graph must be undirected: apply PyG's `ToUndirected` first if necessary.
 
     Args:
-        kind: "jaccard" or "adamic_adar", by common neighbours; "cosine" or "gaussian", by the features `x`. See
-            `s2gnn.graphs.weights`.
+        kind: "jaccard" or "adamic_adar", based on common neighbours; "cosine" or "gaussian", based on the features `x`.
+            See `s2gnn.graphs.weights`.
 
     Example:
         >>> data = Data(edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3)
@@ -58,11 +57,11 @@ class EdgeWeights(BaseTransform):  # type: ignore[misc]  # PyG has no types
 class Diffusion(BaseTransform):  # type: ignore[misc]
     """Replace `edge_index` and `edge_weight` by those of `s2gnn.diffuse`; `edge_attr` is dropped.
 
-    The graph has to be undirected; repeated edges are added up, and self-loops dropped.
+    The graph must be undirected; repeated edges are summed, and self-loops dropped.
 
     Args:
         teleport: see `s2gnn.diffuse`.
-        top: entries kept for each node.
+        top: number of entries kept for each node.
     """
 
     def __init__(self, teleport: float = 0.05, top: int = 128) -> None:
@@ -81,18 +80,18 @@ class Diffusion(BaseTransform):  # type: ignore[misc]
 
 
 class WithOperator(BaseTransform):  # type: ignore[misc]
-    """Attach the operator of a graph, built once, as `data.operator`: `conv(data.x, data.operator)`.
+    """Attach a prebuilt operator as `data.operator`, for `conv(data.x, data.operator)`.
 
-    PyG's `DataLoader` collects the operators of a batch in a list, which the layers of `s2gnn.pyg` take too: it stands
-    for the operator of the disjoint union. `data.to(device)` moves operators with the rest.
+    PyG's `DataLoader` collects the operators of a batch in a list, which the layers of `s2gnn.pyg` accept as the
+    operator of the disjoint union. `data.to(device)` also moves the operators.
 
-    The graph has to be undirected; repeated edges are added up, and self-loops dropped. As `transform` of a data set it
-    runs at every access, so apply it once: `[with_operator(data) for data in dataset]`.
+    The graph must be undirected; repeated edges are summed, and self-loops dropped. As `transform` of a data set it
+    would run at every access, so apply it once: `[with_operator(data) for data in dataset]`.
 
     Args:
         alpha: α of the layers.
         epsilon: ε of the layers.
-        shift: their shift operator.
+        shift: shift operator of the layers.
     """
 
     def __init__(self, alpha: int = 4, epsilon: float = 1.0, shift: Shift = "adjacency") -> None:
@@ -127,7 +126,7 @@ def _graph(data: Data) -> Graph:
 def _features(data: Data) -> Any:
     """`data.x` (N, M) as an array, or as a SciPy matrix if it is sparse."""
     if data.x is None:
-        raise InputError('data has no features x, which "cosine" and "gaussian" compare: take "jaccard"')
+        raise InputError('data has no features x, which "cosine" and "gaussian" compare: use "jaccard"')
     if not is_sparse(data.x):
         return as_array(data.x)
     index, values = to_edge_index(data.x)
@@ -135,5 +134,5 @@ def _features(data: Data) -> Any:
 
 
 def _real(data: Data) -> torch.dtype:
-    """The type of the features, or float32."""
+    """The dtype of the features, by default float32."""
     return torch.float64 if data.x is not None and data.x.dtype == torch.float64 else torch.float32

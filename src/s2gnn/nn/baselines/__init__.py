@@ -1,1 +1,1 @@
-"""The networks that S2-GNN is compared with, and the two that take its Hadamard powers away."""
+"""The baselines and the two ablations of S2-GNN."""

@@ -1,4 +1,4 @@
-"""The paper's two ablations: S2-GNN without Hadamard powers, and with matrix powers in their place."""
+"""The paper's two ablations: S2-GNN without Hadamard powers, and with matrix powers."""
 
 from s2gnn.graphs import Graph
 from s2gnn.nn.fusion import FusionName
@@ -12,7 +12,7 @@ from s2gnn.operators.sobolev import check_epsilon
 class NoHadamardGNN(S2GNN):
     r"""S2-GNN whose branches 1..α all propagate with GCN's :math:`\tilde D^{-1/2} (A + I) \tilde D^{-1/2}`.
 
-    It lacks the Hadamard powers, not the parameters. Arguments and shapes are those of `S2GNN`.
+    It has as many parameters as S2-GNN, but no Hadamard powers. Arguments and shapes: see `S2GNN`.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class NoHadamardGNN(S2GNN):
         super().__init__(in_channels, hidden_channels, out_channels, num_layers, alpha, 1.0, fusion, dropout)
 
     def operator(self, graph: Graph) -> MatrixOperator:
-        """GCN's operator, α times the same."""
+        """GCN's operator, repeated α times."""
         first_order = SobolevOperator(graph, 1, 1.0).matrix(1)
         matrix = ConstantMatrix.from_scipy(first_order, self.parameter, symmetric=True)
         return MatrixOperator([matrix] * self.config.alpha)
@@ -37,8 +37,8 @@ class NoHadamardGNN(S2GNN):
 class RegularSobolevGNN(S2GNN):
     r"""S2-GNN with the matrix power :math:`(A + \epsilon I)^\rho`, normalised by its row sums, in branch ρ.
 
-    The power joins nodes up to ρ hops apart and fills up, so that it is multiplied in ρ sparse factors. Arguments and
-    shapes are those of `S2GNN`; ε is a number.
+    The power connects nodes up to ρ hops apart and becomes dense, so it is multiplied as ρ sparse factors. Arguments
+    and shapes: see `S2GNN`; ε cannot be learned.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What the attention networks share: heads averaged, the softmax of edge scores, and no edge weights."""
+"""Base classes of the attention networks: averaged heads, softmax over edge scores, no edge weights."""
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +15,7 @@ NEGATIVE_SLOPE = 0.2
 
 
 class AttentionLayer(nn.Module):
-    """A layer of attention with `heads` heads; parameters have the names and shapes of the PyG layer it equals.
+    """An attention layer with `heads` heads, whose parameters have the names and shapes of the equivalent PyG layer.
 
     Shapes:
         - input: x (N, in_channels), dense or sparse, and the edges of N nodes as `NodePairs`
@@ -48,7 +48,7 @@ class AttentionLayer(nn.Module):
 
 
 def vectors(heads: int, channels: int) -> nn.Parameter:
-    """One attention vector for each head, (1, heads, channels) as in PyG, yet to be drawn."""
+    """One uninitialised attention vector for each head, (1, heads, channels) as in PyG."""
     return nn.Parameter(torch.empty(1, heads, channels))
 
 

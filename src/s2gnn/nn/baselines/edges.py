@@ -1,8 +1,8 @@
 """Differentiable functions on the edges of a graph: scores of pairs, and sums over neighbours weighted by a softmax.
 
-Attention computes a number for each edge and head, (heads, E), and sums the neighbours' signals with it. The native
-kernels go over the neighbours of a node at a time and never make an array of edges times channels, on which a layer by
-gather and scatter spends its time; plain torch gathers.
+Attention computes a score for each edge and head, (heads, E), and sums the neighbours' signals with it. The native
+kernels process one node at a time and allocate no array of edges times channels, unlike plain torch and message passing
+by gather and scatter.
 """
 
 import copy
@@ -28,13 +28,13 @@ class NodePairs(GraphOperator):
     Args:
         codes: i · N + j of every pair, sorted, without repetition, (E,).
         n_nodes: N.
-        graph_sizes: the number of nodes (G,) of each graph of a disjoint union, whose pairs are of nodes of one graph;
-            `None` for a single graph.
+        graph_sizes: number of nodes (G,) of each graph of a disjoint union, in which no pair crosses graphs; `None` for
+            a single graph.
 
     Attributes:
         rows: i of every pair, (E,) int64; the node that attends.
         columns: j of every pair, (E,) int64; the neighbour attended to.
-        reverse: where the pair (j, i) stands, (E,) int64.
+        reverse: position of the pair (j, i), (E,) int64.
     """
 
     def __init__(self, codes: Tensor, n_nodes: int, graph_sizes: Tensor | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Layers that multiply filtered features with weights: the filters of constant features are computed once."""
+"""Layers that multiply filtered features by weights; filters of constant features are computed once."""
 
 from abc import ABC, abstractmethod
 
@@ -14,8 +14,8 @@ from s2gnn.operators import BranchOperator, GraphOperator, PreparedInput, Sobole
 class FilterLayer(nn.Module, ABC):
     """A linear layer on features under one or several filters, which commute with the weights.
 
-    So it can filter first, once and for all where the features are constant, or transform first, which is cheaper for
-    sparse features and for wide ones.
+    It can filter first, only once if the features are constant, or transform first, which is cheaper for sparse or wide
+    features.
 
     Shapes:
         - input: x (N, in_channels), dense, sparse or prepared, and the operator of N nodes
@@ -34,11 +34,11 @@ class FilterLayer(nn.Module, ABC):
 
     @abstractmethod
     def combine(self, *signals: Tensor) -> Tensor:
-        """The output (N, out_channels) of what `filters` gives."""
+        """The output (N, out_channels), given the result of `filters`."""
 
     @abstractmethod
     def transform_first(self, x: Tensor | SparseInput, op: BranchOperator) -> Tensor:
-        """The same output (N, out_channels), the weights multiplied before the operator."""
+        """The same output (N, out_channels), multiplied by the weights before the operator."""
 
     def forward(self, x: LayerInput, op: BranchOperator) -> Tensor:
         """The output before the activation, (N, out_channels)."""
@@ -52,8 +52,8 @@ class FilterLayer(nn.Module, ABC):
 class FilterNetwork(Stack):
     r"""A stack whose operator is :math:`S_1 = D_1^{-1/2} (A + \epsilon I) D_1^{-1/2}`, and whose first layer filters.
 
-    At ε = 1 that is GCN's renormalised adjacency matrix. At ε = 0 it is the normalised adjacency matrix, with a row of
-    zeros for an isolated node. A subclass chooses ε. Arguments and shapes are those of `Stack`.
+    For ε = 1 this is GCN's renormalised adjacency matrix; for ε = 0 the normalised adjacency matrix, with zero rows for
+    isolated nodes. A subclass sets ε. Arguments and shapes: see `Stack`.
     """
 
     EPSILON: float

@@ -1,4 +1,4 @@
-"""MLP: the network that sees the features only, to measure what a graph adds."""
+"""MLP: a network without a graph, to measure the value of the graph."""
 
 from torch import Tensor
 
@@ -11,7 +11,7 @@ from s2gnn.operators import SparseInput
 class MLP(Stack):
     """A stack of linear layers with ReLU and dropout between them; arguments and shapes are those of `Stack`.
 
-    An operator is accepted, for the common calling convention, and unused.
+    `forward` accepts an operator, for the common calling convention, and ignores it.
     """
 
     LAYER = LinearLayer

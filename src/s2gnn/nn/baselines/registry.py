@@ -1,4 +1,4 @@
-"""The registry: every model of the comparison by its name."""
+"""The registry of models by name."""
 
 import inspect
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ MODELS: Mapping[str, type[GraphNetwork]] = MappingProxyType(
 
 
 def hyperparameters(name: str) -> tuple[str, ...]:
-    """The arguments of `make_model(name, …)` besides the numbers of features and classes, `head` last."""
+    """The arguments of `make_model(name, …)` except the numbers of features and classes; `head` is last."""
     if name not in MODELS:
         raise unknown_name("there is no model", name, MODELS)
     return (*(key for key in _parameters(name) if key not in ("in_channels", "out_channels", "head")), "head")
@@ -71,20 +71,20 @@ def model_defaults(name: str) -> dict[str, Any]:
 
 
 def has_head(name: str) -> bool:
-    """Whether `head` makes a difference: the released code puts ReLU and dropout on the logits of this model."""
+    """Whether the released code applies ReLU and dropout to the logits of this model, so that `head` has an effect."""
     return len(getattr(MODELS[name], "HEADS", ())) > 1
 
 
 def make_model(name: str, in_channels: int, out_channels: int, **given: Any) -> GraphNetwork:
-    """The model called `name`.
+    """Create a model by name.
 
     Args:
         name: one of `MODELS`.
         in_channels: width of the node features.
         out_channels: number of classes.
-        **given: of `hyperparameters(name)`; the defaults are those of the model's class, and 64 for `hidden_channels`.
-            `head` is accepted for every model: for S2-GNN, SIGN and the ablations, whose logits
-            the released code leaves as they are, "plain" and "released" are the same.
+        **given: arguments in `hyperparameters(name)`; defaults are those of the model's class, and 64 for
+            `hidden_channels`. `head` is accepted for every model, but has no effect on S2-GNN, SIGN and the ablations,
+            whose logits the released code leaves unchanged.
     """
     _check_names(name, given, hyperparameters(name))
     check_choice("head", given.get("head", "plain"), get_args(HeadName))
@@ -98,14 +98,14 @@ def make_model(name: str, in_channels: int, out_channels: int, **given: Any) -> 
 def make_graph_model(
     name: str, in_channels: int, out_channels: int, *, pooling: PoolingName = "mean", **given: Any
 ) -> GraphClassifier:
-    """The model called `name` for graphs.
+    """Create a model for graph classification by name.
 
     Args:
         name: one of `MODELS`.
         in_channels: width of the node features.
         out_channels: number of classes.
         pooling: "mean", "sum", "max" or "attention".
-        **given: of `hyperparameters(name)`, see `make_model`.
+        **given: arguments in `hyperparameters(name)`, see `make_model`.
     """
     _check_names(name, given, (*hyperparameters(name), "pooling"))
     return GraphClassifier(make_model(name, in_channels, out_channels, **given), pooling, out_channels)

@@ -43,9 +43,10 @@ class SGCLayer(FilterLayer):
 
 
 class SGC(FilterNetwork):
-    """One linear layer on features that were propagated K = `num_layers` times; shapes are those of `Stack`.
+    """One linear layer on features propagated K = `num_layers` times.
 
-    So are the arguments; `hidden_channels` is unused, and `dropout` acts only with the head "released".
+    Arguments and shapes: see `Stack`. `hidden_channels` is ignored, and `dropout` only has an effect with
+    `head="released"`.
     """
 
     EPSILON = 1.0

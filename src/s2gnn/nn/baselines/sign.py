@@ -1,4 +1,4 @@
-"""SIGN: several powers of the normalised adjacency matrix side by side (Frasca et al., 2020)."""
+"""SIGN: linear layers on concatenated powers of the normalised adjacency matrix (Frasca et al., 2020)."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -36,7 +36,7 @@ class SIGNLayer(FilterLayer):
         return torch.cat([linear(signal) for linear, signal in zip(self.linears, signals, strict=True)], dim=1)
 
     def transform_first(self, x: Tensor | SparseInput, op: BranchOperator) -> Tensor:
-        """A_N^k (x W_k): each product takes the powers still to come, side by side."""
+        """A_N^k (x W_k): each product is on the concatenated remaining powers."""
         remaining = x @ torch.cat([linear.get_parameter("weight") for linear in self.linears]).T
         outputs = []
         for linear in self.linears:
@@ -49,8 +49,8 @@ class SIGNLayer(FilterLayer):
 class SIGN(FilterNetwork):
     """One linear layer for each power of the normalised adjacency matrix, then linear layers on all of them.
 
-    The released code leaves the logits of SIGN, alone among its baselines, as they are; so `head` is
-    "plain". Further arguments and shapes are those of `Stack`.
+    `head` is always "plain", because SIGN is the only baseline whose logits the released code leaves unchanged. Other
+    arguments and shapes: see `Stack`.
 
     Args:
         hidden_channels: width of each power, and between further layers.
@@ -63,7 +63,7 @@ class SIGN(FilterNetwork):
     EPSILON = 0.0
 
     def new_layers(self, widths: list[int], **of_layers: Any) -> Iterable[nn.Module]:
-        """The powers, and the linear layers that read them."""
+        """The layer of powers and the linear layers after it."""
         if len(widths) < 3:
             raise InputError(
                 f"num_layers is {len(widths) - 1}, but SIGN has at least 2: the powers, and what reads them"

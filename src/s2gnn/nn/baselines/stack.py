@@ -1,4 +1,4 @@
-"""The stack of layers that the baselines share: ReLU and dropout between layers, and what is done to the logits."""
+"""Stack, the base class of the baselines: layers with ReLU and dropout between them, and the head."""
 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
@@ -18,7 +18,7 @@ HeadName = Literal["plain", "released"]
 
 
 class Stack(GraphNetwork):
-    """Layers called as `layer(x, op)`, with ReLU and dropout between them; a subclass names its layer.
+    """Layers called as `layer(x, op)`, with ReLU and dropout between them; a subclass sets the class of the layers.
 
     Args:
         in_channels: width of the node features.
@@ -26,12 +26,12 @@ class Stack(GraphNetwork):
         out_channels: number of classes C.
         num_layers: number of layers, at least 1.
         dropout: probability of dropping a hidden element in training.
-        head: "plain" gives the output of the last layer as logits; "released" applies ReLU and dropout to it, as the
-            code that the paper's authors released does.
-        **of_layers: the keyword-only arguments of the layer, such as `heads` of attention.
+        head: "plain" returns the output of the last layer as logits; "released" applies ReLU and dropout to it, as the
+            authors' code does.
+        **of_layers: keyword-only arguments of the layer, such as `heads` of attention.
 
     Shapes:
-        - input: x (N, in_channels), or what `prepare` returns, and the operator that `prepare` returns
+        - input: x (N, in_channels) or the prepared features, and the operator, both returned by `prepare`
         - output: logits (N, C)
     """
 
@@ -76,7 +76,7 @@ class Stack(GraphNetwork):
         return self._activate(logits) if self.head == "released" else logits
 
     def accepts(self, op: GraphOperator | None) -> bool:
-        """Whether `op` is one that `prepare` returns."""
+        """Whether `op` has the type that `prepare` returns."""
         del op
         return True
 
@@ -84,12 +84,12 @@ class Stack(GraphNetwork):
         return F.dropout(F.relu(h), self.dropout, self.training)
 
     def extra_repr(self) -> str:
-        """What is not among the layers, for `repr`."""
+        """The settings that are not part of the layers, for `repr`."""
         return f"dropout={self.dropout:g}, head={self.head!r}"
 
 
 class LinearLayer(nn.Linear):
-    """`torch.nn.Linear` that also takes a sparse input, and an operator which it does not use."""
+    """`torch.nn.Linear` that also accepts sparse inputs, and ignores an operator."""
 
     def forward(self, x: Tensor | SparseInput, op: GraphOperator | None = None) -> Tensor:
         """X W + b, (N, out_features)."""
@@ -101,7 +101,7 @@ class LinearLayer(nn.Linear):
 
 
 class GlorotLinear(LinearLayer):
-    """A linear layer that starts as PyG's with `weight_initializer="glorot"`."""
+    """A linear layer with the initialisation of PyG's `Linear` with `weight_initializer="glorot"`."""
 
     def reset_parameters(self) -> None:
         """Draw Glorot-uniform weights, and the bias as `torch.nn.Linear` does."""

@@ -18,8 +18,8 @@ NON_EDGES_PER_EDGE = 0.5
 class SuperGATLayer(AttentionLayer):
     """GAT with the scores (aᵀ W h_j + cᵀ W h_i) σ((W h_i)ᵀ W h_j); PyG's `SuperGATConv` of type MX.
 
-    σ(·), a guess whether (i, j) is an edge, is also trained as one: `guess_loss` is the cross-entropy of the last
-    forward pass. Arguments: see `SuperGAT`; shapes: see `AttentionLayer`.
+    σ(·) is also trained to predict whether (i, j) is an edge: `guess_loss` is the cross-entropy of the last forward
+    pass. Arguments: see `SuperGAT`; shapes: see `AttentionLayer`.
     """
 
     def __init__(self, in_channels: int, out_channels: int, *, heads: int = 1, attention_loss: float = 1.0) -> None:
@@ -35,7 +35,7 @@ class SuperGATLayer(AttentionLayer):
         self.reset_parameters()
 
     def train(self, mode: bool = True) -> "SuperGATLayer":
-        """Enter or leave training; leaving it forgets the loss of the last step."""
+        """Set the training mode; evaluation mode discards the loss of the last step."""
         self.guess_loss = self.guess_loss if mode else None
         return super().train(mode)
 
@@ -50,17 +50,17 @@ class SuperGATLayer(AttentionLayer):
 
 
 def _cross_entropy(edges: Tensor, others: Tensor) -> Tensor:
-    """The cross-entropy of edges against others, of guesses (heads, ·) averaged over the heads."""
+    """The cross-entropy of edges against non-edges, averaged over the heads."""
     guesses = torch.cat([edges, others], dim=1).mean(0)
     truth = torch.arange(len(guesses), device=guesses.device) < edges.shape[1]
     return F.binary_cross_entropy_with_logits(guesses, truth.to(guesses))
 
 
 def non_edges(edges: NodePairs) -> NodePairs:
-    """Random pairs that are no edges, both directions of each, about `NON_EDGES_PER_EDGE` for each edge.
+    """Sample about `NON_EDGES_PER_EDGE` non-edges for each edge, in both directions.
 
-    On a disjoint union both nodes of a pair are of one graph, and every graph has about `NON_EDGES_PER_EDGE` pairs for
-    each of its edges: fewer where nearly all its nodes are joined, none where all are.
+    In a disjoint union the pairs are within graphs, about `NON_EDGES_PER_EDGE` for each edge of a graph, fewer in a
+    nearly complete graph, and none in a complete one.
     """
     n = edges.n_nodes
     drawn = _of_one_graph(edges) if edges.graph_sizes is None else _of_each_graph(edges, edges.graph_sizes)
@@ -69,7 +69,7 @@ def non_edges(edges: NodePairs) -> NodePairs:
 
 
 def _of_one_graph(edges: NodePairs) -> Tensor:
-    """Codes of half the pairs: of codes drawn among all, those of no edge."""
+    """Codes of one direction of the pairs in a single graph, by rejection of edges."""
     n = edges.n_nodes
     share = 1 - len(edges) / n**2
     if share == 0:
@@ -80,10 +80,10 @@ def _of_one_graph(edges: NodePairs) -> Tensor:
 
 
 def _of_each_graph(edges: NodePairs, sizes: Tensor) -> Tensor:
-    """Codes of half the pairs, by their ranks: small graphs are often nearly complete, and rejection would take long.
+    """Codes of one direction of the pairs in each graph, by rank, because rejection is slow in nearly complete graphs.
 
-    The pairs of nodes of one graph are numbered row by row, graph after graph. The non-edge of rank r has r others and
-    all edges with at most r non-edges before them before it.
+    Pairs are numbered row by row, graph by graph. The non-edge of rank r is preceded by r other non-edges, and by all
+    edges that at most r non-edges precede.
     """
     graph_of_node = torch.repeat_interleave(sizes)
     ends = sizes.cumsum(0)
@@ -108,7 +108,7 @@ class SuperGAT(AttentionNetwork):
     """A stack of `SuperGATLayer`; further arguments and shapes are those of `AttentionNetwork`.
 
     Args:
-        attention_loss: weight of the self-supervised loss, default 1; the released code trains without, i.e. with 0.
+        attention_loss: weight of the self-supervised loss, default 1; the authors' code corresponds to 0.
     """
 
     LAYER = SuperGATLayer
