@@ -80,6 +80,14 @@ def parse_json(content: bytes | str, schema: type[T]) -> T:
         raise InputError(str(error)) from error
 
 
+def as_type(value: Any, schema: type[T]) -> T:
+    """A value of parsed JSON as the type `schema`, see `parse_json`."""
+    try:
+        return msgspec.convert(value, schema)
+    except (msgspec.ValidationError, OverflowError) as error:
+        raise InputError(str(error)) from error
+
+
 def parse_record(content: bytes, required: type) -> dict[str, Any]:
     """A JSON object with all its fields, of which those of the dataclass `required` have their types.
 
@@ -104,7 +112,7 @@ def parse_safetensors(content: bytes) -> tuple[dict[str, "Tensor"], dict[str, st
         raise InputError(f"its tensors cannot be read: {str(error).splitlines()[0]}") from error
     # The library checked the header, whose length is in the first eight bytes, but does not return the metadata.
     header = parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")], dict[str, Any])
-    return tensors, msgspec.convert(header.get("__metadata__", {}), dict[str, str])
+    return tensors, as_type(header.get("__metadata__", {}), dict[str, str])
 
 
 def read_arrays(

@@ -11,9 +11,11 @@ from s2gnn.errors import InputError
 from s2gnn.estimator.base_predictor import BasePredictor
 from s2gnn.estimator.blending import Blend, ClassBlend, ValueBlend
 from s2gnn.estimator.classifier import S2GNNClassifier
+from s2gnn.estimator.description import Blends
 from s2gnn.estimator.features import NormalScores
 from s2gnn.estimator.members import BaseMember
 from s2gnn.estimator.regressor import S2GNNRegressor
+from s2gnn.reading import as_type
 
 LEARNER = "learner."  # prefix of the arrays of the base predictor
 N_MEMBERS = 3
@@ -46,7 +48,7 @@ def blended_arrays(estimator: S2GNNClassifier | S2GNNRegressor) -> dict[str, NDA
 
 
 def restored_blended(
-    shape: tuple[int, int], n_classes: int | None, blends: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    shape: tuple[int, int], n_classes: int | None, blends: Blends, arrays: Mapping[str, NDArray[Any]]
 ) -> tuple[BaseMember, NDArray[np.float64], NDArray[np.float64], Blend]:
     """What the two functions above stored: base member, smoothed signal, predictions of all members, their blend.
 
@@ -57,7 +59,7 @@ def restored_blended(
         arrays: of `blended_arrays`.
 
     Raises:
-        InputError: if the arrays do not fit together; damaged content may also raise other errors, see `DAMAGE`.
+        InputError: if the arrays do not fit together; damaged content may also raise one of `DAMAGE`.
     """
     n, columns = shape
     outputs = n_classes or 1
@@ -79,7 +81,7 @@ def restored_blended(
             raise InputError(f"it has {name} of shape {found[name].shape}, or not finite")
     if not len(rows) or not ((np.diff(rows) > 0).all() and rows[0] >= 0 and rows[-1] < n):
         raise InputError(f"it has labelled rows outside 0..{n - 1}")
-    members, learners = (_blend(blends[name], n_classes) for name in ("members", "learners"))
+    members, learners = (_blend(blend, n_classes) for blend in (blends.members, blends.learners))
     if members is None or len(members.weights) != N_MEMBERS:
         raise InputError(f"it has a blend that is not of {N_MEMBERS} members")
     own = {name.removeprefix(LEARNER): array for name, array in arrays.items() if name.startswith(LEARNER)}
@@ -100,13 +102,9 @@ def _blend(stored: Mapping[str, Any] | None, n_classes: int | None) -> Blend | N
     """A blend with positive numbers, as many weights as temperatures, and odds for every class."""
     if stored is None:
         return None
-    numbers = {name: tuple(map(float, np.atleast_1d(value))) for name, value in stored.items()}
-    if not all(0 < number < np.inf for of_name in numbers.values() for number in of_name):
+    blend: Blend = as_type(stored, ValueBlend if n_classes is None else ClassBlend)
+    if not all(0 < number < np.inf for value in vars(blend).values() for number in np.atleast_1d(value)):
         raise InputError(f"it has a blend with numbers that are not positive: {dict(stored)}")
-    if n_classes is None:
-        return ValueBlend(**numbers)
-    (temperature,) = numbers.pop("temperature")
-    blend = ClassBlend(temperature=temperature, **numbers)
-    if len(blend.temperatures) != len(blend.weights) or len(blend.odds) != n_classes:
+    if isinstance(blend, ClassBlend) and (len(blend.temperatures), len(blend.odds)) != (len(blend.weights), n_classes):
         raise InputError(f"it has a blend of other members or classes: {dict(stored)}")
     return blend

@@ -2,56 +2,48 @@
 
 import io
 import json
-import zipfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.torch import load, save
+from safetensors.torch import save
 from sklearn.utils.validation import check_is_fitted
 
 from s2gnn.errors import InputError
 from s2gnn.estimator.blended_content import blended_arrays, described_blends, restored_blended
-from s2gnn.estimator.blending import GraphGain, Measure
 from s2gnn.estimator.card import Estimator, ModelCard
 from s2gnn.estimator.classifier import S2GNNClassifier
+from s2gnn.estimator.description import CLASSES, STORED_GRAPH, Description, Origin, Versioned, stored_parameters
 from s2gnn.estimator.evaluation import Evaluation, HiddenPredictions
 from s2gnn.estimator.features import DIGEST_SIZE, SeenRows
 from s2gnn.estimator.members import Members
 from s2gnn.estimator.outputs import ClassOutputs, Outputs, ValueOutputs
-from s2gnn.estimator.regressor import S2GNNRegressor
 from s2gnn.estimator.training import Ensemble
 from s2gnn.estimator.training_graph import Attachment, GaussianAttachment, LearnedAttachment
 from s2gnn.graphs import Graph
-from s2gnn.learning import History
 from s2gnn.nn import S2GNN, S2GNNConfig
+from s2gnn.reading import as_type, checked_csr, parse_json, parse_safetensors, read_arrays
 from s2gnn.tables import Identifiers, TableEncoder
 from s2gnn.tables.scaling import Scaling
 
-CLASSES: Mapping[str, type[Estimator]] = {"S2GNNClassifier": S2GNNClassifier, "S2GNNRegressor": S2GNNRegressor}
 ATTACHMENTS: Mapping[str, type[Attachment]] = {"gaussian": GaussianAttachment, "learned": LearnedAttachment}
 _MATRICES = tuple(f"{name}_{part}" for name in ("features", "graph") for part in ("data", "indices", "indptr", "shape"))
 ARRAYS = (
     "logits", "centre", "width", "digests", "groups", "features", "graph", *_MATRICES,
     "classes", "classes_were_objects", "target", "feature_names", "medians",
 )  # fmt: skip
-STORED_GRAPH = "stored"  # the parameter graph of an estimator that was given its graph, or a function that made it
 BLENDED = "blended."  # prefix of the arrays of base predictor, smoothing and blend
 EVIDENCE_ARRAYS = (
     "description", "labelled", "targets", "hidden", "folds", "answers", "identifiers",
     "members", "member_rows", "member_folds", "label_weights",
 )  # fmt: skip
 EVIDENCE_VERSION = 1
-DAMAGE = (
-    SafetensorError, KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, OverflowError,
-    MemoryError, OSError, EOFError, zipfile.BadZipFile,
-)  # fmt: skip
-"""What reading damaged or forged content may raise."""
+DAMAGE = (KeyError, TypeError, ValueError, IndexError, RuntimeError, OverflowError, MemoryError)
+"""What arrays and weights that do not fit together may raise; an `InputError` is a `ValueError`."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +82,7 @@ def content_of(estimator: Any, card: ModelCard) -> Content:
         "n_labelled": estimator.n_labelled_,
         "graph_gain": None if estimator.graph_gain_ is None else asdict(estimator.graph_gain_),
     }
+    stored_parameters(CLASSES[name], parameters)  # what could not be loaded is not saved
     state = {
         f"{number}.{key}": tensor.detach().cpu().contiguous()
         for number, network in enumerate(estimator.networks_)
@@ -120,17 +113,16 @@ def content_of(estimator: Any, card: ModelCard) -> Content:
 
 def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
     """The estimator that was stored, and what its evidence keeps of the card; one of `DAMAGE` if that fails."""
-    description = content.description
+    description = as_type(content.description, Description)
     arrays = _unpacked(content.training, ARRAYS, BLENDED)
-    estimator = CLASSES[description["class"]]()
-    parameters = {name: _parameter(value) for name, value in description["parameters"].items()}
+    kind = CLASSES[description.kind]
+    estimator, parameters = kind(), stored_parameters(kind, description.parameters)
     graph = Graph(_matrix("graph", arrays))
     if parameters.get("graph") == STORED_GRAPH:
         parameters["graph"] = graph
     estimator.set_params(**{"network": "s2gnn"} | parameters)  # releases before version 3 had the networks alone
     features = _matrix("features", arrays)
-    config = S2GNNConfig(**description["network"])
-    n, n_networks = graph.n_nodes, int(description["n_networks"])
+    config, n, n_networks = description.network, graph.n_nodes, description.n_networks
     seen = SeenRows(arrays["digests"].astype(np.uint8), arrays["groups"].astype(np.int64))
     logits = arrays["logits"].astype(np.float64)
     _require(logits.shape == (n_networks, n, config.out_channels), f"logits of shape {logits.shape}")
@@ -142,20 +134,21 @@ def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
     finite = all(np.isfinite(numbers).all() for numbers in (logits, scaling.centre, scaling.width))
     _require(finite and bool((scaling.width > 0).all()), "logits or scales that are not finite")
     estimator.features_, estimator.scaling_, estimator.seen_rows_ = features, scaling, seen
-    histories, kept_epochs = description["histories"], description["kept_epochs"]
+    histories, kept_epochs = tuple(description.histories), tuple(description.kept_epochs)
     _require(len(histories) == len(kept_epochs) == n_networks, "histories of other networks")
     networks = _networks(content.weights, config, n_networks)
-    trained = Ensemble(networks, logits, tuple(History(**one) for one in histories), tuple(kept_epochs))
-    estimator.n_labelled_ = int(description["n_labelled"])
+    trained = Ensemble(networks, logits, histories, kept_epochs)
+    estimator.n_labelled_ = description.n_labelled
     outputs, n_classes = _outputs(estimator, arrays, config)
-    estimator.labelled_ = estimator.targets_ = estimator.evaluation_ = estimator.graph_gain_ = None
+    estimator.labelled_ = estimator.targets_ = estimator.evaluation_ = None
     estimator.label_weights_ = None
     estimator.blend_ = estimator.normal_scores_ = estimator.hidden_ = None
-    joined = (graph, _attachment(description["attachment"]))
+    joined = (graph, _attachment(description.attachment))
     if estimator.network == "blended":
         own = {name.removeprefix(BLENDED): array for name, array in arrays.items() if name.startswith(BLENDED)}
+        _require(description.blends is not None, "no blends")
         base, signal, predictions, estimator.blend_ = restored_blended(
-            features.shape, n_classes, description["blends"], own
+            features.shape, n_classes, description.blends, own
         )
         estimator.normal_scores_ = base.normal_scores
         inputs = base.network_input(features, base.inputs)
@@ -169,27 +162,20 @@ def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
     )
     _require(len(estimator.members_.frozen) == n_networks, "networks of another graph")
     estimator.answers_ = estimator._answers(predictions)
-    if description.get("graph_gain") is not None:
-        gain = GraphGain(**description["graph_gain"])
-        _require(
-            bool(np.isfinite([gain.value, gain.low, gain.high, gain.rows]).all()), "a graph gain that is not finite"
-        )
-        _require(gain.measure in get_args(Measure), f"a graph gain in {gain.measure!r}")
-        estimator.graph_gain_ = gain
+    estimator.graph_gain_ = description.graph_gain
     return estimator, None if content.evidence is None else _restore_evidence(estimator, content.evidence)
 
 
 def _restore_columns(
-    estimator: Estimator, description: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_features: int
+    estimator: Estimator, description: Description, arrays: Mapping[str, NDArray[Any]], n_features: int
 ) -> None:
     """Give the estimator what it needs to encode X as features."""
-    stored = description.get("encoder")  # absent before frames could be encoded
-    encoder = None if stored is None else TableEncoder.from_state(stored)
+    encoder = None if description.encoder is None else TableEncoder.from_state(description.encoder)
     _require(encoder is None or encoder.n_features == n_features, "an encoder of other features")
     medians = arrays["medians"].astype(np.float64).reshape(n_features) if "medians" in arrays else None
     _require(medians is None or bool(np.isfinite(medians).all()), "medians that are not finite")
     estimator.encoder_, estimator.medians_ = encoder, medians
-    estimator.n_features_in_ = int(description.get("n_columns", n_features))
+    estimator.n_features_in_ = n_features if description.n_columns is None else description.n_columns
     _require(encoder is not None or estimator.n_features_in_ == n_features, f"{estimator.n_features_in_} columns")
     if "feature_names" in arrays:
         estimator.feature_names_in_ = arrays["feature_names"].astype(object)
@@ -210,7 +196,7 @@ def _outputs(
 
 
 def _networks(weights: bytes, config: S2GNNConfig, n_networks: int) -> tuple[S2GNN, ...]:
-    state = load(weights)
+    state, _ = parse_safetensors(weights)
     # The weights limit the size of a network, not the description: building 10^9 layers would never end.
     _require(config.num_layers <= len(state), f"a network of {config.num_layers:,} layers")
     n_branches = len(state["0.convs.0.weight"])
@@ -258,11 +244,11 @@ def _stored_evidence(estimator: Estimator, card: ModelCard) -> bytes | None:
 def _restore_evidence(estimator: Estimator, content: bytes) -> ModelCard:
     """Give the estimator its labels and evaluation; the result has the origin of the model."""
     arrays = _unpacked(content, EVIDENCE_ARRAYS)
-    origin = json.loads(str(arrays["description"]))
-    if origin["version"] != EVIDENCE_VERSION:
-        raise InputError(
-            f"its evidence has version {origin['version']!r}, but this release reads version {EVIDENCE_VERSION}"
-        )
+    text = str(arrays["description"])
+    version = parse_json(text, Versioned).version
+    if version != EVIDENCE_VERSION:
+        raise InputError(f"its evidence has version {version}, but this release reads version {EVIDENCE_VERSION}")
+    origin = parse_json(text, Origin)
     n, classes = estimator.graph_.n_nodes, getattr(estimator, "classes_", None)
     labelled = _rows(arrays["labelled"], n)
     targets = arrays["targets"].astype(np.float64 if classes is None else np.int64)
@@ -289,22 +275,21 @@ def _restore_evidence(estimator: Estimator, content: bytes) -> ModelCard:
         _require(fits and len(members) == len(estimator.predictions_), "hidden labels of another model")
         estimator.hidden_ = HiddenPredictions(rows, folds, members, targets[np.searchsorted(labelled, rows)])
     return ModelCard(
-        source=str(origin["source"]),
-        missing={str(name): int(count) for name, count in origin["missing"].items()},
-        left_out={str(name): str(reason) for name, reason in origin["left_out"].items()},
-        command=str(origin["command"]) or None,
-        commit=None if origin["commit"] is None else str(origin["commit"]),
-        versions={str(name): str(version) for name, version in origin["versions"].items()},
+        source=origin.source,
+        missing=origin.missing,
+        left_out=origin.left_out,
+        command=origin.command or None,
+        commit=origin.commit,
+        versions=origin.versions,
         identifiers=_identifiers(arrays["identifiers"], n) if "identifiers" in arrays else None,
     )
 
 
 def _identifiers(stored: NDArray[Any], n: int) -> Identifiers:
     _require(stored.ndim == 1 and stored.dtype == np.uint8, "identifiers that are not text")
-    found = json.loads(stored.tobytes())
-    values = [str(value) for value in found["values"]]
-    _require(len(values) == n, f"{len(values):,} identifiers for {n:,} rows")
-    return Identifiers(str(found["column"]), values)
+    found = parse_json(stored.tobytes(), Identifiers)
+    _require(len(found.values) == n, f"{len(found.values):,} identifiers for {n:,} rows")
+    return found
 
 
 def _rows(stored: NDArray[Any], n: int) -> NDArray[np.int64]:
@@ -322,16 +307,10 @@ def _packed(arrays: Mapping[str, Any]) -> bytes:
 
 
 def _unpacked(content: bytes, names: Collection[str], prefix: str | None = None) -> dict[str, NDArray[Any]]:
-    """The named arrays of an NPZ archive, and those whose names begin with `prefix`.
-
-    Not compressed ones, because a small file could expand to any size.
-    """
-    with zipfile.ZipFile(io.BytesIO(content)) as members:
-        if any(member.compress_type != zipfile.ZIP_STORED for member in members.infolist()):
-            raise InputError("it contains a compressed array, which is not allowed")
-    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-        wanted = [name for name in archive.files if name in names or (prefix is not None and name.startswith(prefix))]
-        return {name: archive[name] for name in wanted}
+    """The named arrays of an NPZ archive that is not compressed, and those whose names begin with `prefix`."""
+    return read_arrays(
+        io.BytesIO(content), lambda name: name in names or (prefix is not None and name.startswith(prefix)), expansion=1
+    )
 
 
 def _stored_matrix(name: str, matrix: Any) -> dict[str, Any]:
@@ -345,10 +324,8 @@ def _stored_matrix(name: str, matrix: Any) -> dict[str, Any]:
 def _matrix(name: str, arrays: Mapping[str, NDArray[Any]]) -> Any:
     if name in arrays:
         return arrays[name].astype(np.float64)
-    parts = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
-    matrix = sp.csr_array(tuple(parts), shape=tuple(arrays[f"{name}_shape"].tolist()))
-    matrix.check_format(full_check=True)
-    return matrix
+    data, indices, indptr = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
+    return checked_csr(data, indices, indptr, tuple(arrays[f"{name}_shape"].tolist()))
 
 
 def _stored_classes(classes: NDArray[Any]) -> dict[str, Any]:
@@ -372,20 +349,14 @@ def _plain(name: str, value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _parameter(stored: Any) -> Any:
-    return dict(stored["pairs"]) if isinstance(stored, dict) else stored
-
-
 def _attachment(stored: Mapping[str, Any] | None) -> Attachment | None:
     if stored is None:
         return None
-    arguments = {name: value for name, value in stored.items() if name != "kind"}
-    for name, value in arguments.items():
-        whole = name in ("k", "candidates")
-        fits = isinstance(value, int) and value >= 1 if whole else isinstance(value, int | float) and value >= 0
-        _require(fits, f"an attachment whose {name} is {value!r}")
-    make: Callable[..., Attachment] = ATTACHMENTS[stored["kind"]]
-    return make(**arguments)
+    _require(stored.get("kind") in tuple(ATTACHMENTS), f"an attachment of the kind {stored.get('kind')!r}")
+    attachment = as_type(stored, ATTACHMENTS[stored["kind"]])
+    for name, value in vars(attachment).items():
+        _require(value >= (name in ("k", "candidates")), f"an attachment whose {name} is {value!r}")
+    return attachment
 
 
 def _require(fits: bool, found: str) -> None:
