@@ -34,6 +34,12 @@ def test_a_table_without_labels_gets_rows_that_cover_it(s2gnn, tmp_path):
     assert (first["number"] <= 10) != (second["number"] <= 10)
 
 
+def test_a_labelled_table_has_no_row_left(s2gnn, tmp_path):
+    (tmp_path / "done.csv").write_text("x,kind\n1,a\n2,b\n")
+    code, out, _ = s2gnn("label", tmp_path / "done.csv", "--label", "kind", "--list", "3")
+    assert (code, out) == (0, "No row is left to label.\n")
+
+
 def test_wrong_input_is_one_sentence(s2gnn, tmp_path):
     path = tmp_path / "iris.csv"
     iris_table(path)

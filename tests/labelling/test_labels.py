@@ -44,7 +44,7 @@ def test_numbers_of_an_archive_survive_the_copy(tmp_path):
 def test_a_missing_column_is_only_added_on_request(tmp_path):
     path = tmp_path / "bare.csv"
     path.write_text("x\n1\n2\n")
-    with pytest.raises(InputError, match="has no column 'kind'"):
+    with pytest.raises(InputError, match="has no column 'kind': .*; to add the column, name its classes"):
         LabelledCopy.open(path, "kind")
     LabelledCopy.open(path, "kind", new_column=True).set(1, "a")
     assert (tmp_path / "bare.labelled.csv").read_text() == "x,kind\n1,\n2,a\n"

@@ -94,10 +94,13 @@ def _print_rows(rows: list[dict[str, Any]], column: str, *, as_json: bool) -> No
     if as_json:
         print(json.dumps({"label": column, "rows": rows}, indent=2, allow_nan=False))
         return
+    if not rows:
+        print("No row is left to label.")
+        return
     lines = []
     for row in rows:
         best = (row["prediction"] or [None])[0]
         predicted = ("–", "–") if best is None else (best["class"], f"{best['probability']:.2f}")
         lines.append((f"{row['number']:,}", *([] if row["id"] is None else [row["id"]]), *predicted))
-    header = ("row", *(["id"] if rows and rows[0]["id"] is not None else []), f"predicted {column}", "probability")
+    header = ("row", *([] if rows[0]["id"] is None else ["id"]), f"predicted {column}", "probability")
     print_table("Rows to label next", header, lines)

@@ -12,6 +12,13 @@ const isolated = (text, tag = "bdi") => {
   node.dir = "auto";
   return node;
 };
+// The same in at most three lines; pointing at it shows the rest.
+const short = (text, tag = "bdi") => {
+  const node = isolated(text, tag);
+  node.className = "short";
+  node.title = text;
+  return node;
+};
 const fill = (parent, nodes) => parent.replaceChildren(...nodes);
 const percent = (share) => `${(100 * share).toFixed(share > 0.995 && share < 1 ? 1 : 0)} %`;
 const counted = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
@@ -59,7 +66,7 @@ const showChoices = (row) => {
     const button = made("button", "", row.prediction?.[0].class === name ? "likely" : "");
     button.type = "button";
     button.dataset.class = name;
-    button.append(...keys[place].map((key) => made("kbd", key)), isolated(name));
+    button.append(...keys[place].map((key) => made("kbd", key)), short(name));
     if (likely.has(name)) {
       button.append(made("small", percent(likely.get(name))));
       button.style.setProperty("--share", likely.get(name));
@@ -69,7 +76,7 @@ const showChoices = (row) => {
   }));
   if (focused !== null) [...element("choices").children].find((one) => one.dataset.class === focused)?.focus();
   const best = row.prediction?.[0];
-  if (best) fill(element("prediction"), ["Predicted: ", isolated(best.class, "b"), `, probability ${percent(best.probability)}`]);
+  if (best) fill(element("prediction"), ["Predicted: ", short(best.class, "b"), `, probability ${percent(best.probability)}`]);
   else element("prediction").textContent = state.classes.length ? "No prediction yet" : "Press n to name the first class";
   element("new").className = state.classes.length ? "" : "likely";
 };
@@ -85,7 +92,7 @@ const showColumns = (row) => {
       image.alt = "";
       cell.append(image);
     }
-    cell.append(isolated(other.class, "b"), isolated(named(other), "small"));
+    cell.append(short(other.class, "b"), short(named(other), "small"));
     return cell;
   })];
   for (const cell of headings) cell.scope = "col";
@@ -93,8 +100,9 @@ const showColumns = (row) => {
   fill(element("columns").tHead, [heading]);
   fill(element("columns").tBodies[0], row.columns.map(([name, ...values]) => {
     const line = document.createElement("tr");
-    const first = isolated(name, "th");
+    const first = made("th", "");
     first.scope = "row";
+    first.append(short(name));
     line.append(first, ...values.map((value) => isolated(value, "td")));
     return line;
   }));
@@ -136,7 +144,9 @@ const showPanel = (panel) => {
   fill(element("counts").tBodies[0], state.classes.map((name) => {
     const line = document.createElement("tr");
     line.style.setProperty("--share", panel.counts[name] / most);
-    line.append(isolated(name, "td"), made("td", panel.counts[name].toLocaleString("en")));
+    const first = made("td", "");
+    first.append(short(name));
+    line.append(first, made("td", panel.counts[name].toLocaleString("en")));
     return line;
   }));
   element("counts").hidden = state.classes.length === 0;

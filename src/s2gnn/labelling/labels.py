@@ -46,7 +46,12 @@ class LabelledCopy:
             InputError: if either file is no table, there is no such column, or the copy has other rows.
         """
         table = read_table(path)
-        if new_column and label not in table.columns:
+        if not new_column:
+            try:
+                table.column(label)
+            except InputError as error:
+                raise InputError(f"{error}; to add the column, name its classes, such as --classes yes,no") from error
+        elif label not in table.columns:
             table = Table(table.source, {**table.columns, label: as_text([""] * table.n_rows)}, table.decimal)
         suffix = path.suffix if path.suffix.lower() in DELIMITERS else ".csv"
         copy = path.with_name(f"{path.stem}.labelled{suffix}")
