@@ -24,7 +24,9 @@ extensions = [
     "api_pages",
     "mathml",
     "repository_files",
+    "table_cells",
     "types_elsewhere",
+    "vector_images",
 ]
 exclude_patterns = ["_extensions"]
 highlight_language = "text"

@@ -72,7 +72,7 @@ def _description(package: str, name: str, found: Any, text: str) -> list[str]:
         kind = "exception" if issubclass(found, BaseException) else "class"
         inherited = _OF_ESTIMATORS if issubclass(found, BaseEstimator) else ()
         return [f".. auto{kind}:: {package}.{name}", "   :members:", *inherited]
-    return [f".. py:data:: {package}.{name}", "", f"   {text}"]
+    return [f".. py:data:: {name}", "", f"   {text}"]  # of the module that was opened above
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -14,8 +14,8 @@ from sphinx.util.inventory import InventoryFile
 from tests.documents.pages import ROOT
 
 PACKAGES = (
-    "graphs", "operators", "nn", "estimator", "report", "data", "tables", "learning", "links", "analysis",
-    "experiments",
+    "graphs", "operators", "nn", "pyg", "estimator", "labelling", "report", "data", "tables", "learning", "links",
+    "analysis", "experiments",
 )  # fmt: skip
 
 
@@ -92,3 +92,48 @@ def test_commands_in_the_text_can_be_copied(site):
     text = (out / "results.html").read_text(encoding="utf-8")
     assert "s2gnn study run table3-proteins --budget long" in text
     assert not re.search(r"–(budget|data|jobs|models|protocol|seeds|set)\b", text)
+
+
+def test_types_of_other_packages_are_links(site):
+    out, pages = site
+    links = pages[out / "api" / "nn.html"].links
+    assert "https://docs.pytorch.org/docs/stable/tensors.html#torch.Tensor" in links
+    assert "operators.html#s2gnn.operators.SobolevOperator" in links
+    text = (out / "api" / "nn.html").read_text(encoding="utf-8")
+    assert text.index('id="s2gnn.nn.S2Conv"') < text.index('id="s2gnn.nn.S2GNN"') < text.index('id="s2gnn.nn.GCN"')
+    assert "Shapes</p>" in text
+    assert " -- " not in text
+
+
+FITS = """(() => {
+  const lines = (cell) => cell.getClientRects()[0].height / parseFloat(getComputedStyle(cell).lineHeight);
+  const text = document.querySelector("article");
+  return {
+    width: document.documentElement.scrollWidth,
+    wrapped: [...text.querySelectorAll("td.number > p")].filter((cell) => lines(cell) > 1.5).length,
+    numbers: text.querySelectorAll("td.number").length,
+    wide: [...text.querySelectorAll("pre")].filter((code) => code.scrollWidth > code.clientWidth + 1).length,
+  };
+})()"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("page", ["index", "install", "results", "api/nn"])
+def test_a_page_fits_the_screen(site, browser, page, width):
+    browser.open(site[0] / f"{page}.html", width=width)
+    found = browser.run(FITS)
+    assert found["width"] == width
+    assert found["wrapped"] == 0
+    assert found["numbers"] > 100 or page != "results"
+    assert found["wide"] == 0 or width < 600
+    assert browser.complaints() == []
+
+
+def test_the_menus_of_a_phone_open(site, browser):
+    browser.open(site[0] / "results.html", width=390)
+    for menu, drawer in (("__navigation", ".sidebar-drawer"), ("__toc", ".toc-drawer")):
+        left = f"document.querySelector('{drawer}').getBoundingClientRect().left"
+        assert not 0 <= browser.run(left) < 390
+        browser.run(f"document.querySelector('label[for={menu}]').click(), new Promise(done => setTimeout(done, 400))")
+        assert 0 <= browser.run(left) < 390
+        browser.run(f"document.getElementById('{menu}').checked = false")
