@@ -166,7 +166,11 @@ def test_a_sweep_runs_resumes_and_is_drawn(s2gnn, tmp_path):
     assert code == 0, err
     assert "budget smoke: 8 runs to train" in err
     assert f"wrote {tmp_path / 'neighbours'} as csv, png, svg" in err.replace("\n", "")
-    assert "gcn, released" in out
+    assert "GCN, released" in out
+    (tmp_path / "neighbours.png").unlink()
+    code, out, _ = s2gnn("study", "draw", "--results", tmp_path)
+    assert (code, out.split()[1]) == (0, str(tmp_path / "neighbours"))
+    assert (tmp_path / "neighbours.png").is_file()
     records = Records(tmp_path / "neighbours.jsonl").read()
     found = [(record.experiment["model"], record.experiment["k"]) for record in records]
     assert sorted(found) == sorted((model, k) for model in ("s2gnn", "gcn", "gcn") for k in (10, 20, 30, 40))
@@ -240,6 +244,8 @@ def test_studies_and_budgets_are_listed_as_json(s2gnn):
         (("show", "table3", "--budget", "huge", "--results", "."), "there is no budget 'huge'"),
         (("show", "/dev/null.jsonl"), "/dev/null.jsonl has no records"),
         (("document", "missing.md"), "missing.md is not a file"),
+        (("draw", "table9", "--results", "."), "there is no study 'table9'"),
+        (("draw", "cost", "--results", "."), "has no records that cost has a picture of"),
     ],
 )
 def test_what_a_study_cannot_do_is_one_sentence(s2gnn, arguments, text, tmp_path, monkeypatch):

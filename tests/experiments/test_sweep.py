@@ -194,7 +194,7 @@ def test_the_numbers_as_csv_and_json_and_the_pictures(tmp_path):
     write(tmp_path, "reach", "isolet", "s2gnn", {1: [50.0], 2: [51.0]}, budget="smoke")
     assert study.draw(tmp_path, SMOKE) == ("csv", "png", "svg")
     svg = (tmp_path / "reach.svg").read_bytes()
-    assert b"smoke, 1 seed" in svg
+    assert b"Isolet (1 seed)" in svg  # a comment before the outlines of the letters
     assert (tmp_path / "reach.png").read_bytes().startswith(b"\x89PNG")
     study.draw(tmp_path, SMOKE)
     assert (tmp_path / "reach.svg").read_bytes() == svg

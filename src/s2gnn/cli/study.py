@@ -16,7 +16,7 @@ from s2gnn.cli.output import AsJson, check_writable, command_line, names, print_
 from s2gnn.cli.study_options import Data, Decoder, Jobs, Minutes, Models, Results
 from s2gnn.cli.study_progress import reporting
 from s2gnn.cli.study_search import search
-from s2gnn.cli.study_show import check_folder, document, show
+from s2gnn.cli.study_show import check_folder, document, draw, show
 from s2gnn.data.catalogue import dataset_info
 from s2gnn.data.splits import TEST_SEEDS
 from s2gnn.devices import checked_device
@@ -211,5 +211,5 @@ def _exit_if_any(failures: list[str]) -> None:
         raise typer.Exit(1)
 
 
-for _command in (search, show, document):
+for _command in (search, show, document, draw):
     app.command()(_command)

@@ -1,4 +1,4 @@
-"""`s2gnn study show` and `document`: stored results on a terminal or on a page."""
+"""`s2gnn study show`, `document` and `draw`: stored results on a terminal, on a page and as pictures."""
 
 import json
 from collections.abc import Mapping
@@ -22,11 +22,12 @@ from s2gnn.experiments.figures.overview import OverviewStudy, headline, overview
 from s2gnn.experiments.measured import MeasuredStudy
 from s2gnn.experiments.protocols import BUDGETS, named_budget
 from s2gnn.experiments.records import Records
-from s2gnn.experiments.registry import find_study
+from s2gnn.experiments.registry import find_study, studies
 from s2gnn.experiments.study import Selection
 from s2gnn.experiments.summary import runs_of_experiments, summary_json, summary_table
 from s2gnn.experiments.table import TableStudy
 from s2gnn.files import write_atomically
+from s2gnn.pictures import FORMS
 from s2gnn.render import FormatName, fill_sections, render
 
 
@@ -90,6 +91,25 @@ def document(
     except UnicodeDecodeError as error:
         raise InputError(f"{page} is not text ({error}): give the Markdown document of the tables") from error
     write_atomically(page, fill_sections(text, partial(render_section, results)).encode())
+
+
+def draw(
+    study: Annotated[
+        list[str] | None, typer.Argument(help="Names of studies; default: all that have records and a picture.")
+    ] = None,
+    results: Results = Path("results"),
+) -> None:
+    """Draw the pictures of studies again, from the stored results. Nothing is run.
+
+    Example: [bold]s2gnn study draw cost epsilon[/bold]
+    """
+    check_folder(results)
+    for name in study or studies():
+        drawn = find_study(name).redraw(results)
+        if study and not drawn:
+            raise InputError(f"{results} has no records that {name} has a picture of: make them with study run {name}")
+        for one in drawn:
+            print(f"wrote {results / one} as {' and '.join(FORMS)}")
 
 
 def check_folder(results: Path) -> None:

@@ -27,7 +27,7 @@ def draw_curves(result: SweepResult) -> Figure:
     columns = 2 if len(panels) == 4 else min(_COLUMNS, len(panels))
     figure, cells, spare = panel_grid(len(panels) + len(spans), columns, _HEIGHT)
     seeds = {panel.data: result.seeds(panel) for panel in panels}
-    alike = len(set(seeds.values())) == 1
+    alike = len(set(seeds.values())) == 1 and "1 seed" not in seeds.values()
     for axes, panel in zip(cells, panels, strict=False):
         _draw_panel(axes, panel, sweep)
         axes.set_title(display_name(panel.data) + ("" if alike else f" ({seeds[panel.data]})"))

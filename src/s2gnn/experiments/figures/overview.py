@@ -335,8 +335,8 @@ class OverviewStudy(Study):
         return tuple(drawings)
 
     def redraw(self, folder: Path) -> tuple[str, ...]:
-        """The same."""
-        return self.draw(folder)
+        """The same, if there are records of a table."""
+        return self.draw(folder) if any(result.records for result in Overview(folder).results) else ()
 
 
 def overview_text(folder: Path) -> str:
