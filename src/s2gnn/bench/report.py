@@ -256,10 +256,19 @@ _FITS: Columns = {
     "expected GiB": lambda row: f"{row['expected_bytes'] / GIB:.2f}",
     "accuracy (%)": lambda row: f"{100 * row['accuracy']:.1f}",
 }
+_ROUNDS: Columns = {
+    "rows × columns": "{rows:,} × {columns}".format_map,
+    "labels": "{labels:,}".format_map,
+    "seconds": "{seconds:.1f}".format_map,
+    "processor seconds": "{processor_seconds:.1f}".format_map,
+    "request, median (ms)": lambda row: f"{1e3 * row['median_request_seconds']:.0f}",
+    "request, slowest (ms)": lambda row: f"{1e3 * row['slowest_request_seconds']:.0f}",
+}
 _ON_TASK = " on {workload}: {nonzeros:,} nonzeros, layers {layers}, heads: {heads}"
 # For each benchmark, the tables of each list of its record.
 _TABLES: dict[str, dict[str, Callable[[Sequence[Row]], list[Table]]]] = {
     "fit": {"timings": partial(_titled, "S2GNNClassifier().fit, evaluation on hidden labels included", _FITS)},
+    "label": {"timings": partial(_titled, "s2gnn label: a round, from an answer to new suggestions", _ROUNDS)},
     "operator": {"timings": partial(_timings, "Forward propagation, α = {alpha}", _PROPAGATION)},
     "epoch": {"timings": partial(_timings, EPOCH, _EPOCH)},
     "baselines": {"timings": partial(_timings, EPOCH + _ON_TASK, {"model": "{model}".format_map})},

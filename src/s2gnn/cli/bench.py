@@ -17,6 +17,8 @@ from s2gnn.bench.cost import training_bytes
 from s2gnn.bench.cost_model import EDGES_PER_NODE, WIDE, CostModel, task_table
 from s2gnn.bench.fitting import SIZES, time_fits
 from s2gnn.bench.gpu_model import calculated_rows
+from s2gnn.bench.labelling import SIZES as ROUND_SIZES
+from s2gnn.bench.labelling import time_rounds
 from s2gnn.bench.layers import time_layers
 from s2gnn.bench.networks import BASELINES, NETWORKS
 from s2gnn.bench.record import Row, keep_record, make_record
@@ -80,6 +82,19 @@ def fit(
     Example: [bold]s2gnn bench fit --rows 20000[/bold]
     """
     _run(as_json, record, None, timings=time_fits(rows))
+
+
+@app.command()
+def label(
+    rows: Annotated[int, integer(Range(ROUND_SIZES[0][0], 10**7), help="Maximum number of rows.")] = 2_000,
+    as_json: AsJson = False,
+    record: Record = None,
+) -> None:
+    """Time a round of s2gnn label, from an answer to new suggestions, and the page's requests meanwhile.
+
+    Example: [bold]s2gnn bench label --rows 20000[/bold]
+    """
+    _run(as_json, record, None, timings=time_rounds(rows))
 
 
 @app.command()
