@@ -28,7 +28,7 @@ def draw_hero(accuracies: pd.DataFrame, lost: Mapping[str, float]) -> Figure:
         lost: points of accuracy that models lose with spurious edges, the least first.
     """
     figure = Figure(figsize=(WIDTH, 2.7), layout="constrained")
-    layer, labels, noise = figure.subplots(1, 3, width_ratios=(3.4, 1, 1))
+    layer, labels, noise = figure.subplots(1, 3, width_ratios=(3.2, 1, 1.05))
     _draw_layer(layer)
     _draw_accuracies(labels, accuracies)
     _draw_losses(noise, lost)
@@ -38,7 +38,7 @@ def draw_hero(accuracies: pd.DataFrame, lost: Mapping[str, float]) -> Figure:
 def _draw_layer(axes: Axes) -> None:
     """A weighted graph, its Hadamard powers, the branches, and their fusion, from left to right."""
     axes.set_axis_off()
-    axes.set(xlim=(0, 10.2), ylim=(0, 6.6))
+    axes.set(xlim=(0, 10.2), ylim=(0.2, 6.6))
     for x, title in ((0.95, "graph"), (3.55, "Hadamard\npowers $S_\\rho$"), (6.3, "branches"), (8.85, "fusion")):
         axes.text(x, 6.55, title, ha="center", va="top", weight="bold", fontsize=7.5)
     _draw_graph(axes, (0.05, 2.1), 1.8, 1)
@@ -110,7 +110,7 @@ def _draw_losses(axes: Axes, lost: Mapping[str, float]) -> None:
     for place, value in enumerate(lost.values()):
         axes.text(value, place, f" {value:.1f}", va="center", fontsize=6.5)
     axes.set_xlim(0, 1.15 * max(lost.values()))
-    axes.set_xlabel("points of accuracy lost")
-    axes.set_title("50 % spurious edges")
+    axes.set_xlabel("points of accuracy lost", loc="right")
+    axes.set_title("50 % spurious edges", loc="right")
     bare(axes)
     axes.spines["left"].set_visible(False)
