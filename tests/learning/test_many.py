@@ -149,7 +149,7 @@ def test_seeds_are_asked_for_when_there_is_a_free_place(data):
     [
         ({"jobs": 0}, "jobs is 0, but it must be an integer >= 1"),
         ({"threads": 1.5}, "threads is 1.5"),
-        ({"config": RunConfig(lambda: S2GNN(2, 8, 3), FitConfig()), "jobs": 2}, "cannot be handed to another process"),
+        ({"config": RunConfig(lambda: S2GNN(2, 8, 3), FitConfig()), "jobs": 2}, "cannot be sent to another process"),
         ({"split": {1: None}}, r"no split for seed 3: `split` has the seeds \[1\]"),
     ],
 )

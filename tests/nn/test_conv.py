@@ -208,7 +208,7 @@ def test_misuse_is_explained(op, x, graph):
         ({"epsilon": -1.0}, "epsilon is -1.0"),
         ({"epsilon": "lern"}, """epsilon is 'lern', but it must be a finite number >= 0, or "learn\""""),
         ({"epsilon": "learn", "initial_epsilon": 0}, "initial_epsilon is 0, but it must be a finite number > 0"),
-        ({"initial_epsilon": 2.0}, "initial_epsilon is 2.0, but epsilon is 1: it goes with"),
+        ({"initial_epsilon": 2.0}, "initial_epsilon is 2.0, but epsilon is 1: initial_epsilon needs"),
         ({"residual": "false"}, "residual is 'false', but it must be True or False"),
         ({"norm": "layer"}, "norm is 'layer', but it must be None or one of batch"),
         ({"shift": "foo"}, "shift is 'foo'"),

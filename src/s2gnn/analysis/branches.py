@@ -1,4 +1,4 @@
-"""What a trained network makes of its branches: the weight and the contribution of every order in each layer."""
+"""The use of branches by trained networks: weight and contribution of every order in each layer."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -30,8 +30,8 @@ def branch_weights(model: GraphNetwork | TrainedNetworks) -> NDArray[np.float64]
 
     A linear fusion has :math:`|\mu_\rho|`. An MLP fusion has :math:`\|W_\rho\|_F / \sqrt{C}` of the block
     :math:`W_\rho` (C, C) that reads branch ρ, which is :math:`|\mu_\rho|` for :math:`W_\rho = \mu_\rho I`. An
-    attention fusion has the mean share of branch ρ at the nodes it was trained on. It is the weight on a branch, not
-    what the branch contributes: that depends on the size of its output too.
+    attention fusion has the mean attention weight of branch ρ at the training nodes. The contribution of a branch also
+    depends on the size of its output, see `branch_contributions`.
 
     Args:
         model: a network of `S2Conv` layers, such as an `S2GNN`, or a fitted estimator, for the mean over its networks.
@@ -54,17 +54,16 @@ def shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def branch_contributions(network: GraphNetwork, x: NetworkInput, op: GraphOperator | None) -> NDArray[np.float64]:
-    r"""How much branch ρ = 0..α moves the fused output of each layer on an input, (layers, α + 1).
+    r"""The change of the fused output of each layer if branch ρ = 0..α is set to zero, (layers, α + 1).
 
-    It is :math:`\|F(B_0, \ldots, B_\alpha) - F(B_0, \ldots, 0, \ldots, B_\alpha)\|_F` with a zero in place of
-    :math:`B_\rho`, all of it without dropout: :math:`|\mu_\rho| \|B_\rho\|_F` for a linear fusion,
-    :math:`\|B_\rho W_\rho\|_F` for an MLP fusion. Other than the weights of `branch_weights`, it depends on the
-    features and the graph.
+    It is :math:`\|F(B_0, \ldots, B_\alpha) - F(B_0, \ldots, 0, \ldots, B_\alpha)\|_F` without dropout, i.e.
+    :math:`|\mu_\rho| \|B_\rho\|_F` for a linear fusion, and :math:`\|B_\rho W_\rho\|_F` for an MLP fusion. In contrast
+    to `branch_weights`, it depends on the features and the graph.
 
     Args:
-        network: of `S2Conv` layers, such as an `S2GNN`.
-        x: as `network.prepare` gives it.
-        op: likewise.
+        network: a network of `S2Conv` layers, such as an `S2GNN`.
+        x: prepared features, from `network.prepare`.
+        op: the operator, from `network.prepare`.
     """
     found: dict[nn.Module, NDArray[np.float64]] = {}
 
@@ -82,7 +81,7 @@ def branch_contributions(network: GraphNetwork, x: NetworkInput, op: GraphOperat
 
 @contextmanager
 def without_branch(network: GraphNetwork, rho: int) -> Iterator[None]:
-    """Let `network` compute with zeros in place of branch `rho` of every layer."""
+    """Set branch `rho` of every layer of `network` to zero inside the block."""
     layers = _layers(network)
     if not 0 <= rho <= (least := min(layer.alpha for layer in layers)):
         raise InputError(f"there is no branch {rho}: choose one from 0 to {least}")
@@ -98,7 +97,7 @@ def _zeroed(branches: Tensor, rho: int) -> Tensor:
 
 @contextmanager
 def _before_fusion(layers: Sequence[S2Conv], hook: Callable[[nn.Module, Tensor], Tensor | None]) -> Iterator[None]:
-    """Call `hook` with every fusion and its branches (N, α + 1, out); what it returns, if anything, replaces them."""
+    """Call `hook` with every fusion and its branches (N, α + 1, out), which its result replaces unless it is `None`."""
 
     def call(fusion: nn.Module, arguments: tuple[Any, ...]) -> Tensor | None:
         return hook(fusion, *arguments)

@@ -17,14 +17,14 @@ from s2gnn.operators.shifts import Shift, shift_matrix, with_diagonal
 
 @dataclass(frozen=True)
 class Conditioning:
-    """The ends of the spectrum of (M + εI)^(ρ) for orders ρ (R,) and values ε (E,), and its definiteness.
+    """Extreme eigenvalues and definiteness of (M + εI)^(ρ) for orders ρ (R,) and values ε (E,).
 
     Attributes:
-        orders: ρ.
-        epsilons: ε.
-        nodes: N.
-        smallest: eigenvalue, (R, E).
-        largest: eigenvalue, (R, E).
+        orders: the orders ρ.
+        epsilons: the values of ε.
+        nodes: number of nodes N.
+        smallest: smallest eigenvalues, (R, E).
+        largest: largest eigenvalues, (R, E).
         definite: whether the matrix is positive definite, (R, E), see `is_definite`.
     """
 
@@ -37,7 +37,7 @@ class Conditioning:
 
     @property
     def numbers(self) -> NDArray[np.float64]:
-        """κ = largest / smallest, (R, E); infinite where the smallest eigenvalue is lost in the largest's rounding."""
+        """κ = largest / smallest, (R, E); infinite if the smallest eigenvalue is below the rounding error."""
         resolved = self.smallest > _rounding(self.nodes, self.largest)
         return np.where(resolved, self.largest / np.where(resolved, self.smallest, 1.0), np.inf)
 
@@ -49,9 +49,10 @@ def conditioning(
     shift: Shift = "laplacian",
     exact_nodes: int = EXACT_NODES,
 ) -> Conditioning:
-    """The extreme eigenvalues of (M + εI)^(ρ), M being `shift`; above `exact_nodes` nodes by Lanczos.
+    """Compute the extreme eigenvalues of (M + εI)^(ρ) with M = `shift`; by Lanczos above `exact_nodes` nodes.
 
-    The paper: with the Laplacian positive definite for every ε > 0, with the normalised adjacency matrix for ε > 1.
+    According to the paper it is positive definite for ε > 0 with the Laplacian, and for ε > 1 with the normalised
+    adjacency matrix.
     """
     ends = np.array(
         [[_ends(sobolev_term(graph, order, epsilon, shift), exact_nodes) for epsilon in epsilons] for order in orders]
@@ -65,7 +66,7 @@ def conditioning(
 def is_definite(
     graph: Graph, rho: int, epsilon: float, shift: Shift = "laplacian", exact_nodes: int = EXACT_NODES
 ) -> bool:
-    r"""Whether (M + εI)^(ρ), M being `shift`, is positive definite, beyond rounding.
+    r"""Whether (M + εI)^(ρ) with M = `shift` is positive definite, beyond rounding.
 
     Hadamard powers commute with diagonal scaling: for :math:`B = M + \epsilon I` with the diagonal D,
 

@@ -1,4 +1,4 @@
-"""Noise on the edges of a graph, and how the outputs and the score of any trained model change under it."""
+"""Edge noise, and the stability of the outputs and scores of trained models under it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,13 +21,12 @@ SHARES = (0.05, 0.1, 0.2, 0.3, 0.5)
 
 @dataclass(frozen=True)
 class EdgeNoise:
-    """One kind of noise on the edges of a graph, in one strength.
+    """A kind and level of edge noise.
 
     Attributes:
-        kind: "weights" changes the weights of the edges that are there, "dropped" takes edges away, "added" joins nodes
-            that are not joined, with weights drawn from those of the graph.
-        level: the signal-to-noise ratio in dB of "weights", at least 0; the share of the number of edges of the others,
-            in (0, 1].
+        kind: "weights" perturbs the weights of edges, "dropped" removes edges, "added" adds edges with weights sampled
+            from the graph's.
+        level: signal-to-noise ratio in dB for "weights", at least 0; for the others the share of edges, in (0, 1].
     """
 
     kind: NoiseKind
@@ -45,7 +44,7 @@ class EdgeNoise:
 
     @property
     def label(self) -> str:
-        """The noise in a few words."""
+        """A short description of the noise."""
         return f"weights at {self.level:g} dB" if self.kind == "weights" else f"{100 * self.level:g} % {self.kind}"
 
     def fits(self, graph: Graph) -> bool:
@@ -54,7 +53,7 @@ class EdgeNoise:
         return joined > 0 and (self.kind != "added" or round(self.level * joined) <= pairs - joined)
 
     def applied(self, graph: Graph, generator: np.random.Generator) -> Graph:
-        """`graph` under a draw of this noise."""
+        """Apply a random draw of this noise to `graph`."""
         if graph.n_edges == 0:
             raise InputError("the graph has no edges, so there are none to put noise on")
         draw = {"weights": perturbed_weights, "dropped": dropped_edges, "added": added_edges}[self.kind]
@@ -73,8 +72,8 @@ def edge_noises(ratios: Sequence[float] = RATIOS, shares: Sequence[float] = SHAR
 def perturbed_weights(graph: Graph, snr: float, generator: np.random.Generator) -> Graph:
     r"""A + E with E in the paper's set P (symmetric, |E_ij| <= A_ij) and ‖A‖² / ‖E‖² = 10^(snr/10), Frobenius norms.
 
-    Normal noise is cut to what P allows and scaled so that it has the ratio `snr`, in dB, after the cut. An edge whose
-    weight is cut to zero is none.
+    Normal noise is clipped to P, and scaled so that the ratio is `snr`, in dB, after clipping. Edges whose weight
+    becomes zero are removed.
     """
     pairs, weights = graph.to_edge_list()
     relative = weights / weights.max()
@@ -96,17 +95,14 @@ def _scale_after_cut(sizes: NDArray[np.float64], limits: NDArray[np.float64], en
 
 
 def dropped_edges(graph: Graph, share: float, generator: np.random.Generator) -> Graph:
-    """`graph` without a random `share` of its edges."""
+    """Remove a random `share` of the edges of `graph`."""
     pairs, weights = graph.to_edge_list()
     kept = np.sort(generator.permutation(len(weights))[round(share * len(weights)) :])
     return Graph.from_edge_list(pairs[kept], weights[kept], graph.n_nodes)
 
 
 def added_edges(graph: Graph, share: float, generator: np.random.Generator) -> Graph:
-    """`graph` with `share` times the number of its edges more, between random nodes that were not joined.
-
-    The weights of the new edges are drawn from those of the graph.
-    """
+    """Add `share` · E random edges to `graph`, with weights sampled from the graph's."""
     pairs, weights = graph.to_edge_list()
     new = NonEdges(graph).draw(round(share * len(weights)), generator)
     drawn = generator.choice(weights, len(new))
@@ -115,15 +111,15 @@ def added_edges(graph: Graph, share: float, generator: np.random.Generator) -> G
 
 @dataclass(frozen=True, eq=False)
 class NoiseStability:
-    """What edge noise does to a model, for L kinds and strengths of noise and S draws of each.
+    """The effect of edge noise on a model, for L noises with S random draws each.
 
     Attributes:
-        noises: (L,).
-        seeds: of the draws, (S,).
-        changes: ‖Ŷ − Y‖ / ‖Y‖ of the outputs with and without noise, Frobenius norms, (L, S).
-        flips: the share of rows whose largest output is another one with noise, (L, S); `None` for a single output.
-        clean_score: without noise; `None` where no score was asked for.
-        scores: with noise, (L, S); `None` where no score was asked for.
+        noises: the noises, (L,).
+        seeds: random seeds of the draws, (S,).
+        changes: relative changes of the outputs, ‖Ŷ − Y‖ / ‖Y‖ in Frobenius norm, (L, S).
+        flips: shares of rows whose predicted class changes, (L, S); `None` for a single output.
+        clean_score: score without noise; `None` without a score function.
+        scores: scores with noise, (L, S); `None` without a score function.
     """
 
     noises: tuple[EdgeNoise, ...]
@@ -143,19 +139,19 @@ def edge_noise_stability(
     seeds: Sequence[int] = range(10),
     on_draw: Callable[[int], None] | None = None,
 ) -> NoiseStability:
-    """Measure a model on `graph` with noise on its edges.
+    """Measure the stability of a model under edge noise.
 
-    Models that are given the same graph, noises and seeds meet the same noisy graphs.
+    The noisy graphs only depend on the graph, the noises and the seeds, so they are the same for all models.
 
     Args:
-        outputs: the model's outputs (n, C) on a graph, for instance
+        outputs: function from a graph to the model's outputs (n, C), e.g.
             `lambda graph: predict_logits(model, *model.prepare(x, graph))`.
-        graph: without noise.
-        score: of outputs, such as the accuracy on the test nodes.
-        noises: kinds and strengths; default `edge_noises()`: weights at 5 to 40 dB, 5 to 50 % of the edges dropped
-            and added.
-        seeds: a draw of each noise for each of them.
-        on_draw: called with the number of draws measured so far, for a progress bar.
+        graph: the graph without noise.
+        score: function of the outputs, such as the accuracy on the test nodes.
+        noises: kinds and levels of noise; default `edge_noises()`: weights at 5 to 40 dB, 5 to 50 % of the edges
+            dropped and added.
+        seeds: random seeds; each noise is drawn once per seed.
+        on_draw: function called with the number of draws so far, e.g. for a progress bar.
     """
     noises = edge_noises() if noises is None else tuple(noises)
     if not noises or not seeds:

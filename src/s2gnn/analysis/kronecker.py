@@ -1,4 +1,4 @@
-r"""Theorem 2 in numbers: a Hadamard power is a principal submatrix of a Kronecker product.
+r"""Numerical verification of Theorem 2: a Hadamard power is a principal submatrix of a Kronecker product.
 
 With :math:`L = U \Lambda U^T` and :math:`L^{(\rho-1)} = V M V^T`, row (i, i) of :math:`U \otimes V` is
 :math:`u_i \otimes v_i`, so that the N selected rows K (N, N²) give :math:`L^{(\rho)} = K (\Lambda \otimes M) K^T`. The
@@ -20,13 +20,13 @@ MOST_NODES = 300  # K has the cube of that many entries
 
 @dataclass(frozen=True)
 class KroneckerForm:
-    """What Theorem 2 states about one Hadamard power of a graph's Laplacian.
+    """Both sides of Theorem 2 for a Hadamard power of a graph's Laplacian.
 
     Attributes:
         error: the largest difference between K (Λ ⊗ M) Kᵀ and L^(ρ), relative to the largest entry of L^(ρ).
-        eigenvalues: of L^(ρ), sorted, (N,).
-        lower: the k-th smallest eigenvalue of L ⊗ L^(ρ−1), which the k-th of L^(ρ) does not fall below, (N,).
-        upper: the one at N² − N places above, which it does not exceed, (N,).
+        eigenvalues: eigenvalues of L^(ρ), sorted, (N,).
+        lower: lower bounds of the eigenvalues, the N smallest eigenvalues of L ⊗ L^(ρ−1), (N,).
+        upper: upper bounds of the eigenvalues, the N largest eigenvalues of L ⊗ L^(ρ−1), (N,).
     """
 
     error: float
@@ -42,7 +42,7 @@ class KroneckerForm:
 
 
 def kronecker_form(graph: Graph, rho: int) -> KroneckerForm:
-    """Build L^(ρ) from the decompositions of L and L^(ρ−1), and compare."""
+    """Compute L^(ρ) from the eigendecompositions of L and L^(ρ−1), and compare."""
     n = graph.n_nodes
     if n > MOST_NODES:
         raise InputError(f"the graph has {n} nodes, but the Kronecker form is built for at most {MOST_NODES}")

@@ -1,4 +1,4 @@
-"""How regular and Hadamard powers of the Laplacian penalise frequencies: their normalised eigenvalues."""
+"""The normalised spectra of matrix powers and Hadamard powers of the Laplacian."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,13 +30,12 @@ class Penalisation:
 
     Attributes:
         orders: ρ, (R,).
-        shares: the share of all eigenvalues at or below a point of the curves, (P,).
-        regular: of the matrix power L^ρ, (R, P).
-        sparse: of the Hadamard power L^(ρ), (R, P).
-        distances: of both curves by order, (R,): the mean of |regular − sparse| over all frequencies, which is
-            Wasserstein's distance of the two spectra; 0 is the same.
-        correlations: of both curves by order, (R,); 1 is the same shape.
-        method: how the eigenvalues were found.
+        shares: share of eigenvalues at or below each point of the curves, (P,).
+        regular: eigenvalues of the matrix power L^ρ, (R, P).
+        sparse: eigenvalues of the Hadamard power L^(ρ), (R, P).
+        distances: Wasserstein distance of the two spectra for each order, (R,): the mean of |regular − sparse|.
+        correlations: correlation of the two curves for each order, (R,).
+        method: method that computed the eigenvalues.
     """
 
     orders: tuple[int, ...]
@@ -51,8 +50,9 @@ class Penalisation:
 def penalisation(graph: Graph, orders: Sequence[int] = (1, 2, 3, 4, 5), exact_nodes: int = EXACT_NODES) -> Penalisation:
     """The normalised eigenvalue penalisation of L^ρ and L^(ρ) (the paper's Figure 3).
 
-    Up to `exact_nodes` nodes by a full decomposition; above, as quantiles of the density of eigenvalues, by kernel
-    polynomials. The eigenvalues of L^ρ are powers of those of L; the ones of L^(ρ) are its own.
+    Up to `exact_nodes` nodes a full decomposition is computed, for larger graphs quantiles of the spectral density, by
+    the kernel polynomial method. The eigenvalues of L^ρ are powers of those of L; those of L^(ρ) are computed
+    separately.
     """
     if graph.n_edges == 0:
         raise InputError("the graph has no edges, so that all eigenvalues of its Laplacian are 0: nothing to normalise")
@@ -87,7 +87,7 @@ def _normalised(graph: Graph, order: int, shares: NDArray[np.float64], exact: bo
 
 
 def extreme_eigenvalue(matrix: sp.csr_array, which: Literal["smallest", "largest"]) -> float:
-    """One end of the spectrum of a symmetric matrix, by Lanczos."""
+    """The smallest or largest eigenvalue of a symmetric matrix, by Lanczos."""
     # A constant vector would be an eigenvector of a Laplacian, from which Lanczos gets nowhere.
     start = np.linspace(1.0, 2.0, matrix.shape[0])
     end = {"smallest": "SA", "largest": "LA"}[which]

@@ -1,7 +1,7 @@
-r"""Theorem 3: how far the output of a simplified S2-GNN moves when edges and weights are perturbed.
+r"""Theorem 3: bounds on the output of a simplified S2-GNN when edges and weights are perturbed.
 
-:math:`Y = \sigma(L^{(\rho)} X W)` with :math:`L^{(\rho)} = (L + \epsilon I)^{(\rho)}`, and the same of
-:math:`A + E` and :math:`\hat W`. Norms are spectral, σ is ReLU, whose Lipschitz constant is 1.
+The outputs compared are :math:`Y = \sigma(L^{(\rho)} X W)` with :math:`L^{(\rho)} = (L + \epsilon I)^{(\rho)}`, and the
+output for :math:`A + E` and :math:`\hat W`. Norms are spectral; σ is ReLU, with Lipschitz constant 1.
 """
 
 from dataclasses import dataclass

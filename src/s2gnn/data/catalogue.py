@@ -1,4 +1,4 @@
-"""The named data sets: their files, publishers, licences, the paper's choices and the paper's figures."""
+"""The catalogue of named data sets: files, publishers, licences, and settings and sizes in the paper."""
 
 import tomllib
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ Task = Literal["nodes", "graphs"]
 
 
 def graph_title(kind: str, k: int | None) -> str:
-    """A short description of a graph: its kind, and its k if it has one."""
+    """A short description of a graph, e.g. "knn, k = 30"."""
     return kind if k is None else f"{kind}, k = {k}"
 
 
 @dataclass(frozen=True)
 class Original:
-    """One file as its publisher ships it; `sha256` is `None` if unknown, so that a download stays unverified."""
+    """A file of the publisher; `sha256` is `None` if unknown, in which case downloads are not verified."""
 
     url: str
     sha256: str | None = None
@@ -35,9 +35,9 @@ class Published:
     """The sizes of the graphs in the paper's Table I.
 
     Attributes:
-        nodes: N.
-        edges: of the k-NN graph, of the diffusion for citation networks, of the given graph for proteins.
-        learned_edges: of the learned graph; `None` if the paper has none.
+        nodes: number of nodes N.
+        edges: number of edges of the k-NN graph, of the diffusion (citation networks) or of the given graph (proteins).
+        learned_edges: number of edges of the learned graph; `None` if the paper has none.
     """
 
     nodes: int
@@ -50,21 +50,21 @@ class DatasetInfo:
     """One named data set, a table of catalogue.toml.
 
     Attributes:
-        name: as in `load_dataset`, or `load_collection` where graphs are classified.
+        name: the name in `load_dataset`, or `load_collection` for graph classification.
         title: a short description.
-        rows: N after preprocessing, or the number of graphs.
-        features: M.
-        classes: C, or the number of labels.
-        kind: of the graph in the paper's Table I, and the default of `s2gnn data info`.
-        licence: if known.
+        rows: number of nodes N after preprocessing, or number of graphs.
+        features: number of features M.
+        classes: number of classes C, or number of labels.
+        kind: kind of the graph in the paper's Table I; the default of `s2gnn data info`.
+        licence: the licence, if known.
         citation: authors and year.
-        file: in the data folder; `None` if the data comes with scikit-learn.
-        originals: the publisher's files that `file` is made from; empty if nobody publishes it.
-        k: of the paper's k-NN and learned graphs.
-        published: the paper's figures; `None` if the paper does not have this data set.
-        otherwise: how to get `file` when there are no originals.
-        recipe: increased when the preprocessing changes, which distinguishes results before and after.
-        task: whether the "nodes" of one graph are classified or many "graphs".
+        file: file in the data folder; `None` if the data is included in scikit-learn.
+        originals: the publisher's files that `file` is converted from; empty if it is not published.
+        k: k of the paper's k-NN and learned graphs.
+        published: sizes in the paper; `None` if the paper does not use this data set.
+        otherwise: how to get `file` if there are no originals.
+        recipe: version of the preprocessing, which distinguishes results before and after a change.
+        task: "nodes" for node classification, "graphs" for graph classification.
     """
 
     name: str
@@ -85,7 +85,7 @@ class DatasetInfo:
 
     @property
     def sha256_known(self) -> bool:
-        """Whether a download is checked: there are originals, and each has a known sha256."""
+        """Whether downloads are verified, i.e. every original has a known sha256."""
         return bool(self.originals) and all(original.sha256 for original in self.originals)
 
 
@@ -102,14 +102,14 @@ CATALOGUE: dict[str, DatasetInfo] = _read_catalogue()
 
 
 def dataset_info(name: str) -> DatasetInfo:
-    """What is known about the data set called `name`."""
+    """The entry of the data set `name`."""
     if name not in CATALOGUE:
         raise unknown_name("there is no data set", name, CATALOGUE)
     return CATALOGUE[name]
 
 
 def graph_k(name: str, kind: Kind, k: int | None) -> int | None:
-    """The k of a graph of this kind on the data set called `name`, by default the paper's; `None` if it has none."""
+    """The k of a graph of this kind on the data set `name`, by default the paper's; `None` for kinds without k."""
     check_choice("the kind of graph", kind, get_args(Kind))
     if kind in ("knn", "smooth"):
         known = CATALOGUE.get(name)

@@ -1,4 +1,4 @@
-"""The two forms of a data set: `Dataset` has the rows of one graph or table, `GraphCollection` many graphs."""
+"""Data sets: `Dataset` for the rows of a table or graph, `GraphCollection` for many graphs."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,16 +12,16 @@ from s2gnn.graphs import DisjointUnion, Graph
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """One data set, preprocessed.
+    """A preprocessed data set for node classification.
 
     Attributes:
-        name: as in `load_dataset`.
+        name: the name in `load_dataset`.
         x: features (N, M), a float64 array or, for bags of words, a SciPy CSR array.
         y: classes 0..C-1 (N,), or several labels of 0 and 1 (N, L).
         class_names: the C classes or L labels in the order of `y`.
         graph: the given graph on the N rows; `None` if a graph must be built from `x`.
-        source: where the data came from.
-        labelled: (N,), false if the publisher gives no label; `y` is 0 there and has no meaning.
+        source: the source of the data.
+        labelled: (N,), false for rows without a label, where `y` is 0 and meaningless.
     """
 
     name: str
@@ -53,15 +53,15 @@ class Dataset:
 
 @dataclass(frozen=True, eq=False)
 class GraphCollection:
-    """A data set of G graphs with N nodes in all.
+    """A data set of G graphs with N nodes in total.
 
     Attributes:
-        name: as in `load_collection`.
-        union: the graphs, as their disjoint union.
+        name: the name in `load_collection`.
+        union: the disjoint union of the graphs.
         x: features of the nodes (N, M), float64.
         y: the class of every graph, 0..C-1, (G,).
         class_names: the C classes in the order of `y`.
-        source: where the data came from.
+        source: the source of the data.
     """
 
     name: str

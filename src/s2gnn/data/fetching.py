@@ -1,4 +1,4 @@
-"""Where the files of data sets are: the folder S2GNN_DATA, the user's cache, or their publisher."""
+"""Files of data sets: in the folder S2GNN_DATA, in the cache, or downloaded from the publisher."""
 
 import io
 import os
@@ -28,7 +28,7 @@ pooch.get_logger().setLevel("WARNING")  # a progress bar shows what it would log
 
 
 def cache_folder() -> Path:
-    """The user's cache: S2GNN_CACHE, else s2gnn below XDG_CACHE_HOME, else ~/.cache/s2gnn. It may not exist yet."""
+    """The cache folder: S2GNN_CACHE, or s2gnn in XDG_CACHE_HOME, or ~/.cache/s2gnn. It may not exist yet."""
     chosen = os.environ.get("S2GNN_CACHE")
     if chosen:
         return Path(chosen).expanduser()
@@ -38,7 +38,7 @@ def cache_folder() -> Path:
 
 
 def writable_cache(part: str) -> Path:
-    """The folder called `part` in the cache, created if missing."""
+    """The folder `part` in the cache, created if missing."""
     folder = cache_folder() / part
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ def writable_cache(part: str) -> Path:
 
 
 def local_file(name: str) -> Path | None:
-    """The file called `name` in the folder S2GNN_DATA, if it exists."""
+    """The file `name` in the folder S2GNN_DATA, if it exists."""
     folder = os.environ.get("S2GNN_DATA")
     if not folder:
         return None
@@ -62,18 +62,18 @@ def local_file(name: str) -> Path | None:
 
 
 def cached_file(name: str) -> Path:
-    """The path in the cache of the file called `name`, whether or not it exists."""
+    """The path of the file `name` in the cache; it may not exist."""
     return cache_folder() / "data" / name
 
 
 def data_file(name: str) -> Path | None:
-    """The file of real data called `name`, such as "har/har.npz": local, else cached, else `None`."""
+    """The local or cached path of a data file such as "har/har.npz"; `None` if it does not exist."""
     local, cached = local_file(name), cached_file(name)
     return local or (cached if cached.is_file() else None)
 
 
 def whereabouts(info: DatasetInfo) -> str:
-    """Where a data set is now: "bundled", "local", "cache" or "not here"."""
+    """The location of a data set: "bundled", "local", "cache" or "not here"."""
     if info.file is None:
         return "bundled"
     if local_file(info.file):
@@ -82,7 +82,7 @@ def whereabouts(info: DatasetInfo) -> str:
 
 
 def obtain(info: DatasetInfo, *, progress: bool = False) -> tuple[Path, str]:
-    """The file of a data set that is not bundled, and a description of where it came from."""
+    """Return the file of a data set that is not bundled, and a description of its source."""
     local = local_file(info.file) if info.file else None
     if local:
         return local, f"S2GNN_DATA: {info.file}"
@@ -92,9 +92,9 @@ def obtain(info: DatasetInfo, *, progress: bool = False) -> tuple[Path, str]:
 
 
 def fetch(info: DatasetInfo, *, progress: bool = False) -> Path:
-    """The cached file of a data set, downloaded and converted if it is not there yet.
+    """Return the cached file of a data set, after downloading and converting it if necessary.
 
-    Originals that were copied into the folder of downloads manually are used like downloaded ones.
+    Originals that you copy into the folder of downloads are used like downloaded ones.
     """
     if info.file is None:
         raise InputError(f"{info.name} comes with scikit-learn and has nothing to fetch")
@@ -133,10 +133,11 @@ def fetch(info: DatasetInfo, *, progress: bool = False) -> Path:
 
 
 def download(url: str, path: Path, sha256: str | None, *, progress: bool = False) -> None:
-    """Fetch `url` to `path`, which is complete and has this `sha256` (unless `None`), or does not exist.
+    """Download `url` to `path` and verify its `sha256` (unless `None`); no partial file is left behind.
 
     Raises:
-        InputError: if the server cannot be reached or lacks the file, the connection breaks, or the sha256 differs.
+        InputError: if the server cannot be reached or does not have the file, the connection breaks, or the sha256
+            differs.
     """
 
     def transfer(url: str, file: str, _: object) -> None:
@@ -166,7 +167,7 @@ def download(url: str, path: Path, sha256: str | None, *, progress: bool = False
 
 
 def read_arrays(path: Path, names: Sequence[str]) -> list[NDArray[Any]]:
-    """The arrays called `names` in an .npz file, without pickles."""
+    """Read the arrays `names` of an .npz file, without pickles."""
     try:
         arrays = reading.read_arrays(path, names.__contains__)
         return [arrays[name] for name in names]

@@ -21,6 +21,7 @@ from s2gnn.data.ogbn_proteins import proteins_dataset
 from s2gnn.data.tu import read_tu
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
+from s2gnn.reading import Gunzipped
 
 # The paper takes 3,000 random rows of HAR, Isolet and 20News and does not specify which: ours are those of this seed.
 DRAWN_ROWS = 3_000
@@ -63,9 +64,9 @@ _CITATION_CLASSES = {
 
 
 def load_dataset(name: str, *, progress: bool = False) -> Dataset:
-    """The data set called `name`: from the folder S2GNN_DATA, else the user's cache, else its publisher.
+    """Load a data set from the folder S2GNN_DATA, from the cache, or from its publisher.
 
-    docs/data.md describes the preprocessing of each. A download is kept in the cache.
+    docs/data.md describes the preprocessing. Downloads are cached.
 
     Args:
         name: cancer-b, cancer-m, 20news, har, isolet, cora, citeseer, pubmed, ogbn-proteins, ppi-human or
@@ -85,11 +86,11 @@ def load_dataset(name: str, *, progress: bool = False) -> Dataset:
 
 
 def load_collection(name: str, *, progress: bool = False) -> GraphCollection:
-    """The graphs of the data set called `name`, from the same places as in `load_dataset`.
+    """Load a collection of graphs, from the same sources as `load_dataset`.
 
     Args:
-        name: mutag, enzymes or proteins, whose features are the node labels; or enzymes-attributes, which adds the
-            node attributes, every column standardised.
+        name: mutag, enzymes or proteins, whose features are node labels; or enzymes-attributes, which adds the
+            standardised node attributes.
         progress: show a bar while downloading.
 
     Raises:
@@ -140,14 +141,21 @@ def read_posts(path: Path) -> tuple[list[str], NDArray[np.int64]]:
     """
     posts: dict[tuple[int, str], str] = {}
     try:
-        with tarfile.open(path, "r:gz") as archive:
+        # As a stream, which is read forwards only: headers that point backwards would never end.
+        with (
+            path.open("rb") as packed,
+            Gunzipped(packed, path.stat().st_size, path) as unpacked,
+            tarfile.open(fileobj=unpacked, mode="r|") as archive,
+        ):
             for member in archive:
                 parts = member.name.split("/")
                 if member.isfile() and parts[0] == "20news-bydate-train" and parts[1] in GROUPS:
                     stream = archive.extractfile(member)
                     if stream is not None:
                         posts[GROUPS.index(parts[1]), parts[2]] = stream.read().decode("latin-1")
-    except (tarfile.TarError, EOFError, OSError, zlib.error, IndexError) as error:
+    except InputError:
+        raise
+    except (tarfile.TarError, EOFError, OSError, zlib.error, IndexError, ValueError, OverflowError) as error:
         raise InputError(f"{path} is damaged or not 20news-bydate.tar.gz: remove it and fetch it again") from error
     if not posts:
         raise InputError(f"{path} has no posts in 20news-bydate-train: fetch 20news-bydate.tar.gz again")

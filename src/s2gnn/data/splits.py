@@ -1,4 +1,4 @@
-"""Which nodes or graphs a model is trained, validated and tested on: the paper's splits, a random one, and folds."""
+"""Splits into training, validation and test sets: the paper's, random ones, and folds."""
 
 import math
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ TRAINING_SHARE = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Disjoint node indices (int64) to train, validate and test on."""
+    """Disjoint node indices (int64) for training, validation and testing."""
 
     train: NDArray[np.int64]
     val: NDArray[np.int64]
@@ -56,9 +56,9 @@ def paper_split(
         n_dev: size of the development set; default: int(0.55 N); the citation networks have 1,500.
         per_class: number of training nodes of each class, drawn class by class; the citation networks have 20. By
             default, int(0.1 N) nodes are drawn at once.
-        share: train on the first int(share · N) nodes of the order whose first int(0.1 N) the paper takes, and on the
-            first node of every class that is not among them, so that each class has a label. The training nodes of a
-            smaller share are a subset of those of a larger one.
+        share: train on the first int(share · N) nodes of the permutation whose first int(0.1 N) nodes the paper uses,
+            and on the first node of every missing class. Training sets of smaller shares are subsets of those of larger
+            ones.
     """
     labels = _integer_labels(y)
     n = len(labels)
@@ -144,8 +144,8 @@ def random_split(
 def fold_split(y: ArrayLike, fold: int, folds: int = 10) -> Split:
     """One fold of a stratified cross-validation with a validation part, as Errica et al. (2020) split graphs.
 
-    Every graph is tested in one of the folds. Of the graphs outside a fold, a stratified tenth chooses the epoch and
-    the others train. Partition and tenths are the same in every call and for all models.
+    Every graph is tested in one of the folds. A stratified tenth of the graphs outside a fold is for validation, the
+    others for training. The folds are the same in every call and for all models.
 
     Args:
         y: labels (G,), integers; each class has at least `folds` members.

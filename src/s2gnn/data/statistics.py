@@ -9,7 +9,7 @@ from s2gnn.graphs import DisjointUnion, Graph, node_homophily
 
 @dataclass(frozen=True)
 class Statistic:
-    """One figure, as measured and as the paper's Table I has it; `published` is `None` if it does not."""
+    """A measured value and the value in the paper's Table I, `None` if it has none."""
 
     name: str
     measured: float

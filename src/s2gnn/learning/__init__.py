@@ -1,4 +1,4 @@
-"""Training of models and what is measured of them."""
+"""Training and evaluation of models."""
 
 from s2gnn.learning.checkpoint import Checkpoint, History
 from s2gnn.learning.config import FitConfig

@@ -1,4 +1,4 @@
-"""What a training step sees: the whole input, the rows of a batch, or mini-batches of nodes."""
+"""The batches of training steps: the whole input, batches of rows, or mini-batches of nodes."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -20,10 +20,10 @@ from s2gnn.operators import GraphOperator
 
 @runtime_checkable
 class Divisible(Protocol):
-    """An input whose rows do not depend on each other, so that a model may be called with some of them alone."""
+    """An input with independent rows, so that a model can be called with a subset of them."""
 
     def part(self, op: GraphOperator | None, rows: Tensor) -> tuple[NetworkInput, GraphOperator | None]:
-        """What the model is called with for these rows (n,), in their order."""
+        """The arguments of the model for these rows (n,), in the given order."""
         ...
 
 
@@ -32,10 +32,10 @@ class Batch:
     """One call of the model.
 
     Attributes:
-        x: its first argument.
-        op: its second argument.
-        targets: of the rows that it gives outputs for.
-        rows: which of these count, int64.
+        x: first argument of the model.
+        op: second argument of the model.
+        targets: targets of all rows of the output.
+        rows: rows that contribute to the loss, int64.
     """
 
     x: NetworkInput
@@ -44,20 +44,20 @@ class Batch:
     rows: Tensor
 
     def loss(self, logits: Tensor) -> Tensor:
-        """The mean loss of the rows that count."""
+        """The mean loss over `rows`."""
         return self.targets.loss(logits, self.rows)
 
 
 @dataclass(frozen=True)
 class Draw:
-    """A batch that is made when it is used, so that only one is in memory.
+    """A batch that is created when it is used, so that only one is in memory.
 
     Attributes:
-        make: makes it.
-        weight: the total weight of its rows, their number unless classes have weights.
-        share: of the weight of all rows of its step.
-        seed: of what is random in the network on it; `None` continues torch's random numbers. With its own seed
-            a batch gives the same numbers in whatever process and order it is computed.
+        make: function that creates the batch.
+        weight: total weight of its rows; their number unless classes or nodes have weights.
+        share: its share of the total weight of the step.
+        seed: random seed of the network on this batch, which makes the result independent of process and order; `None`
+            uses torch's global generator.
     """
 
     make: Callable[[], Batch]
@@ -67,17 +67,16 @@ class Draw:
 
 
 class Batches:
-    """The calls of the model that a training run consists of.
+    """The batches of a training run.
 
-    An input that is not `Divisible`, such as the nodes of one graph, is seen whole, unless it is `InParts`. Of one that
-    is, training sees the training rows only, in batches if there is a `batch_size`, and validation the validation rows
-    only.
+    A `Divisible` input is divided into training rows (in batches of `batch_size`, if given) and validation rows. Other
+    inputs, such as the nodes of one graph, are passed to the model as a whole, unless they are `InParts`.
 
     Args:
         x: first argument of the model.
         op: second argument of the model.
-        targets: of all rows.
-        batch_size: rows of a batch; `None` for all at once.
+        targets: targets of all rows.
+        batch_size: number of rows per batch; `None` for a single batch.
     """
 
     def __init__(self, x: NetworkInput, op: GraphOperator | None, targets: Targets, batch_size: int | None) -> None:
@@ -90,16 +89,13 @@ class Batches:
 
     @property
     def per_step(self) -> int:
-        """The most batches that a step has."""
+        """The maximum number of batches per step."""
         if not isinstance(self._x, InParts):
             return 1
         return min(self._x.batches_per_step, self._x.batches.count(self._train_nodes))
 
     def epoch(self) -> Iterator[tuple[Draw, ...]]:
-        """The steps of one epoch, each with the batches whose losses it minimises.
-
-        Several batches are drawn for every epoch from torch's random numbers.
-        """
+        """The steps of one epoch, each a list of batches, which are shuffled with torch's global generator."""
         if isinstance(self._x, InParts):
             yield from self._steps_in_parts(self._x)
             return
@@ -141,7 +137,7 @@ class Batches:
 
     @cached_property
     def _training(self) -> tuple[Draw]:
-        """The step on all training rows, made once."""
+        """The step on all training rows, created once."""
         batch = self._of(self._targets.train)
         return (Draw(lambda: batch, self._targets.weight(self._targets.train)),)
 

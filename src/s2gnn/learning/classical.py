@@ -20,15 +20,15 @@ from s2gnn.operators.shifts import shift_matrix
 
 
 class ClassicalBaseline(Protocol):
-    """A method that is not a network."""
+    """A baseline that is not a neural network."""
 
     def fit_predict(self, x: Any, graph: Graph, y: ArrayLike, train: ArrayLike, seed: int) -> NDArray[np.float64]:
-        """Scores (N, C) of every node for every class, learned from the labels of `train` only.
+        """Fit on the labels of `train`, and return the scores (N, C) of every node for every class.
 
         Args:
             x: features (N, M), an array or a SciPy sparse matrix.
-            graph: N nodes.
-            y: integer labels (N,) in 0..C-1; C is taken from all of `y`, labels outside `train` are not used otherwise.
+            graph: a graph on N nodes.
+            y: integer labels (N,) in 0..C-1; labels outside `train` only determine C.
             train: indices of the labelled nodes.
             seed: random seed.
         """
@@ -40,8 +40,8 @@ class LabelSpreading:
     r"""Label spreading on the given graph (Zhou et al., 2004): the limit of F ← α A_N F + (1 − α) Y.
 
     Y (N, C) has a one at the class of every labelled node, and :math:`A_N = D^{-1/2} A D^{-1/2}`. The result is that of
-    scikit-learn's `LabelSpreading` with A for the kernel matrix; it stops by the same rule, when F changes by less than
-    `tol` in sum. Features and seed have no effect. A node that no label reaches scores zero for all classes.
+    scikit-learn's `LabelSpreading` with A as the kernel matrix and the same stopping rule: the sum of absolute changes
+    of F is below `tol`. Features and seed have no effect. A node that no label reaches scores zero for all classes.
 
     Attributes:
         alpha: weight of the neighbours, in (0, 1); the rest is the weight of the labels.
@@ -87,8 +87,8 @@ class LabelSpreading:
 class SVM:
     """A support vector machine on the features: Gaussian kernel on standardised columns, or linear on sparse ones.
 
-    Standardising would fill a sparse table, and its many columns need no kernel. The graph has no effect; the
-    seed only with sparse features, where it orders the steps of the solver.
+    Sparse columns are not standardised, which would make them dense. The graph has no effect. The seed only has an
+    effect on sparse features, where it determines the order of the solver's steps.
 
     Attributes:
         C: inverse strength of the regularisation.
@@ -130,12 +130,12 @@ CLASSICAL: Mapping[str, type[LabelSpreading] | type[SVM]] = MappingProxyType(
 
 
 def classical_defaults(name: str) -> dict[str, Any]:
-    """The parameters of the baseline called `name` with their defaults."""
+    """The parameters of the baseline `name` with their defaults."""
     return dataclasses.asdict(CLASSICAL[name]())
 
 
 def make_classical(name: str, **given: Any) -> ClassicalBaseline:
-    """The baseline called `name` with the `given` parameters."""
+    """Create the baseline `name` with the `given` parameters."""
     allowed = classical_defaults(name)
     for key, value in given.items():
         if key not in allowed:

@@ -1,4 +1,4 @@
-"""How a network is trained: the configuration, and the optimiser that it describes."""
+"""The configuration of training, and its optimiser."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -15,19 +15,19 @@ DecayName = Literal["all", "first-layer"]
 
 @dataclass(frozen=True)
 class FitConfig:
-    """How to train.
+    """The configuration of `fit`.
 
     Attributes:
         lr: learning rate of Adam.
-        weight_decay: of Adam.
-        epochs: maximum number of epochs, each a full-batch step unless there is a `batch_size`.
-        patience: number of epochs without a better validation score after which to stop; `None` never stops early.
-        monitor: the validation score that chooses the epoch: "accuracy", "loss", or "auc" for several labels.
-        keep: the final weights: those of the first epoch with the "best" validation score, or of the "last" epoch.
-        decay: weight decay acts on "all" parameters, or on the "first-layer" only.
-        frozen: names of submodules or parameters that are not trained, wherever they occur, such as "fusion".
-        batch_size: rows of a step, drawn in every epoch, for inputs whose rows are independent, such as graphs; `None`
-            takes all at once. Nodes of one graph are not independent: see `InParts`.
+        weight_decay: weight decay of Adam.
+        epochs: maximum number of epochs, each a full-batch step unless `batch_size` is set.
+        patience: stop after this number of epochs without a better validation score; `None` disables early stopping.
+        monitor: validation score that selects the epoch: "accuracy", "loss", or "auc" for several labels per node.
+        keep: final weights: of the first epoch with the "best" validation score, or of the "last" epoch.
+        decay: apply weight decay to "all" parameters, or to the "first-layer" only.
+        frozen: names of submodules or parameters that are not trained, at any depth, e.g. "fusion".
+        batch_size: number of rows per step for inputs with independent rows, such as graphs; `None` for full-batch
+            steps. For mini-batches of the nodes of one graph see `InParts`.
     """
 
     lr: float = 0.01
@@ -58,10 +58,10 @@ class FitConfig:
 
 
 def make_adam(model: nn.Module, config: FitConfig) -> torch.optim.Adam:
-    """Adam on the parameters of `model` that are not frozen.
+    """Create Adam for the parameters of `model` that are not frozen.
 
-    For "first-layer" decay, the model keeps its layers in a `ModuleList`. The parameters of a module whose `decays` is
-    false, such as a learned ε, never decay.
+    "first-layer" decay requires that the model has its layers in a `ModuleList`. Parameters of modules whose `decays`
+    is false, such as a learned ε, have no weight decay.
     """
     frozen = set(config.frozen)
     trained = {name: p for name, p in model.named_parameters() if not frozen & set(name.split("."))}
@@ -83,5 +83,5 @@ def _first_layer(model: nn.Module) -> str:
         if isinstance(module, nn.ModuleList):
             return f"{name}.0."
     raise InputError(
-        f'{type(model).__name__} keeps its layers in no ModuleList, so its first layer is unknown: use decay="all"'
+        f'{type(model).__name__} has no ModuleList of layers, so its first layer is unknown: use decay="all"'
     )

@@ -1,4 +1,4 @@
-"""The training loop: epochs of steps, the best weights, checkpoints; whatever the network is trained for."""
+"""The training loop: epochs, best weights and checkpoints, for any task."""
 
 import math
 import time
@@ -24,8 +24,8 @@ class FitResult:
 
     Attributes:
         history: losses and validation scores by epoch.
-        best_epoch: the epoch, counted from 0, whose weights the model now has: the first best, or the last.
-        seconds: wall-clock time of the training loop; of a resumed run, including the time before.
+        best_epoch: epoch, counted from 0, of the model's final weights: the first best, or the last.
+        seconds: wall-clock time of the training loop, including the time before an interruption.
     """
 
     history: History
@@ -35,12 +35,12 @@ class FitResult:
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """The loss that a step of the optimiser minimises, or a part of it.
+    """The loss of one batch of a step.
 
     Attributes:
-        value: the loss, a scalar with a gradient.
-        weight: the total weight of the nodes, graphs or pairs that it is the mean of, such as their number.
-        share: its weight in the step.
+        value: the loss, a differentiable scalar.
+        weight: total weight of its nodes, graphs or pairs, by default their number.
+        share: weight of the batch in the step.
     """
 
     value: Tensor
@@ -61,21 +61,20 @@ def train_epochs(
     checkpoint: Checkpoint | None = None,
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> FitResult:
-    """Train `model` from scratch by its losses, whatever it is trained for, and leave the best weights in it.
+    """Train `model` from scratch with the given losses, and restore its best weights.
 
     Args:
-        model: has parameters and `reset_parameters`.
-        config: how to train; what it monitors is up to `validate`.
-        seed: of the initial parameters and of all that torch draws in `steps`.
-        steps: called once an epoch, gives the losses of each step of the optimiser, each computed when its gradient is
-            needed, with the model in training mode.
-        validate: called after the steps of an epoch, gives the score that chooses the epoch, larger for better; `None`
-            for no validation.
-        history: where the training losses go; `validate` fills the rest.
-        on_epoch: called with the number of the epoch just finished.
+        model: a module with parameters and `reset_parameters`.
+        config: training configuration; `validate` implements its `monitor`.
+        seed: random seed of the initial parameters and of `steps`.
+        steps: function called once per epoch, which returns the losses of each optimiser step; they are computed
+            lazily, with the model in training mode.
+        validate: function called after every epoch, which returns a score to be maximised; `None` for no validation.
+        history: stores the training losses; `validate` adds the validation scores.
+        on_epoch: function called with the index of each finished epoch.
         group: the processes that train together, see `fit`.
-        checkpoint: where the run is saved and resumed from, see `fit`.
-        settings: what the run depends on besides `config` and `seed`; it does not resume with others.
+        checkpoint: the checkpoint to save to and resume from, see `fit`.
+        settings: everything else that the run depends on; a run only resumes with the same settings.
     """
     start = time.perf_counter()
     with seeded(seed):
@@ -118,7 +117,7 @@ def train_epochs(
 
 
 def _train(model: Trainable, optimizer: torch.optim.Optimizer, steps: Iterable[Iterable[Loss]], group: Group) -> float:
-    """One epoch; the mean over rows of the loss before the step that they were in."""
+    """Train one epoch; returns the mean over rows of the losses, each before its optimiser step."""
     total, count = 0.0, 0.0
     model.train()
     for step in steps:
@@ -137,13 +136,13 @@ def _train(model: Trainable, optimizer: torch.optim.Optimizer, steps: Iterable[I
 
 
 def _settings(config: FitConfig, seed: int) -> dict[str, Any]:
-    """What a resumed run must have in common with the interrupted one."""
+    """The settings that must be equal to resume a run."""
     further = ("epochs", "patience")  # a resumed run may train for longer
     return {"seed": seed, **{name: value for name, value in asdict(config).items() if name not in further}}
 
 
 def require_finite(loss: float, part: str, epoch: int, lr: float) -> None:
-    """Raise unless the `loss` of a `part` of the data is finite."""
+    """Raise an error if the `loss` on a `part` of the data is not finite."""
     if not math.isfinite(loss):
         raise NonFiniteLossError(
             f"the {part} loss is {loss} in epoch {epoch}: check the features for values that are not finite "

@@ -42,41 +42,39 @@ def fit(
     group: Group = ALONE,
     checkpoint: Checkpoint | None = None,
 ) -> FitResult:
-    """Train `model` from scratch on the labels of `train` and leave the best weights in it.
+    """Train `model` from scratch on the labels of `train`, and restore its best weights.
 
-    The model's `reset_parameters` draws its state from `seed`, so that the same seed and number of threads give the
-    same bits, if it resets all state that the model has. With validation nodes the weights of the first epoch with the
-    best validation score are restored, unless the config keeps the last; without, those of the last epoch stay. The
-    loss is the mean cross-entropy or squared error, plus `model.auxiliary_loss()` if the model has one. The model is
-    left in evaluation mode.
+    The same seed and number of threads give bitwise the same result if `model.reset_parameters` resets all state of the
+    model. With validation nodes, the weights of the first epoch with the best validation score are restored, unless
+    `config.keep` is "last". The loss is the mean cross-entropy or squared error, plus `model.auxiliary_loss()` if the
+    model has one. The model is in evaluation mode afterwards.
 
-    The rows of `x` are called nodes here. With `InParts` the model sees one mini-batch of nodes at a time. Of an input
-    whose rows are independent, such as the graphs of a `GraphInput`, the model sees only the rows that a step or the
-    validation needs. Where a step has several batches, their gradients are added up, and the model's buffers, such as
-    running statistics, become the mean of what each batch makes of them.
+    Rows of `x` are called nodes here. With `InParts` the model is trained on mini-batches of nodes. If rows are
+    independent, such as the graphs of a `GraphInput`, only the rows of a batch pass through the model. If a step has
+    several batches, their gradients are summed, and the model's buffers, such as running statistics, are averaged.
 
     Args:
-        model: called as `model(x, op)`, gives logits (N, C); has `reset_parameters`.
-        x: node features (N, F), or what the model's `prepare` made of them.
-        op: the operator handed to the model.
+        model: a module with `reset_parameters`, called as `model(x, op)`, which returns logits (N, C).
+        x: node features (N, F), or the result of the model's `prepare`.
+        op: the operator passed to the model.
         y: integer labels (N,) in 0..C-1, or (N, L) of 0 and 1 for several labels, or numbers (N,) or (N, L) for the
             squared error; labels of nodes outside `train` and `val` are ignored.
-        train: node indices, or a mask (N,), of the training nodes.
-        val: the same for validation nodes; `None` for no validation.
-        config: how to train.
-        seed: of the initial parameters and of dropout.
-        loss: "cross-entropy" of labels, or "squared-error" of values, for which the config monitors the "loss".
-        class_weight: the weight of a node of each class in the cross-entropy, (C,); `None` counts all the same.
-        sample_weight: the weight of each node in the loss, (N,), positive at training and validation nodes; `None`
-            counts all the same.
-        on_epoch: called with the number of the epoch just finished, for a progress bar.
-        group: processes that all call this with the same arguments and share the batches of every step; validation
-            scores are in the history of the first. The result is that of one process, up to rounding.
-        checkpoint: where the run is saved regularly, and resumed from if it was interrupted.
+        train: indices or mask (N,) of the training nodes.
+        val: indices or mask (N,) of the validation nodes; `None` for no validation.
+        config: training configuration.
+        seed: random seed of the initial parameters and of dropout.
+        loss: "cross-entropy" for labels, or "squared-error" for values, which requires `config.monitor` to be "loss".
+        class_weight: weight of each class in the cross-entropy, (C,); `None` for equal weights.
+        sample_weight: weight of each node in the loss, (N,), positive at training and validation nodes; `None` for
+            equal weights.
+        on_epoch: function called with the index of each finished epoch, e.g. for a progress bar.
+        group: processes that call this function with the same arguments and share the batches of every step; the first
+            has the validation scores. The result is that of one process, up to rounding.
+        checkpoint: the checkpoint to save to regularly, and to resume from after an interruption.
 
     Raises:
-        NonFiniteLossError: when the loss is not finite; the model is then unusable.
-        LostProcessError: when another process of the group has ended.
+        NonFiniteLossError: if the loss is not finite; the model is then unusable.
+        LostProcessError: if another process of the group has ended.
     """
     config = config or FitConfig()
     parameter = next(model.parameters(), None)
@@ -145,9 +143,9 @@ class TrainedNetwork:
     """The outcome of `train_network`.
 
     Attributes:
-        network: with the weights that `fit` chose, in evaluation mode.
-        logits: of all nodes, (N, C).
-        result: what `fit` returned.
+        network: the trained network, in evaluation mode.
+        logits: logits of all nodes, (N, C).
+        result: the result of `fit`.
     """
 
     network: GraphNetwork
@@ -167,18 +165,18 @@ def train_network(
     seed: int = 0,
     **options: Unpack[FitOptions],
 ) -> TrainedNetwork:
-    """Build a network from `seed`, train it with `fit` and compute its logits; the arguments are those of `fit`.
+    """Create a network, train it with `fit` and compute its logits.
 
-    The caller's random generator is left as it was. The same seed and number of threads give the same bits.
+    The global random state is unchanged. The same seed and number of threads give bitwise the same result.
 
     Args:
-        new_network: makes a network, for instance `functools.partial(S2GNN, 38, 32, 2, alpha=6)`.
-        x: node features, or what the network's `prepare` made of them.
-        op: the operator handed to the network.
+        new_network: function that creates a network, e.g. `functools.partial(S2GNN, 38, 32, 2, alpha=6)`.
+        x: node features, or the result of the network's `prepare`.
+        op: the operator passed to the network.
         y: labels or values.
         train: training nodes.
         val: validation nodes.
-        config: how to train.
+        config: training configuration.
         seed: random seed.
         **options: the other options of `fit`.
     """
@@ -190,13 +188,13 @@ def train_network(
 
 @torch.no_grad()
 def predict_logits(model: GraphNetwork, x: NetworkInput, op: GraphOperator | None) -> Tensor:
-    """The logits (N, C) of `model`, which is left in evaluation mode."""
+    """Compute the logits (N, C) of `model`, which is in evaluation mode afterwards."""
     model.eval()
     return x.logits(model) if isinstance(x, InParts) else model(x, op)
 
 
 def _validate(model: GraphNetwork, batch: Batch, config: FitConfig, history: History) -> float:
-    """Write the scores on the validation nodes into `history`; the one that chooses the epoch, larger for better."""
+    """Add the scores on the validation nodes to `history`; returns the monitored score, larger is better."""
     targets, logits = batch.targets, predict_logits(model, batch.x, batch.op)
     loss = batch.loss(logits).item()
     require_finite(loss, "validation", len(history.val_loss), config.lr)
@@ -211,7 +209,7 @@ def _validate(model: GraphNetwork, batch: Batch, config: FitConfig, history: His
 
 
 def _settings(x: NetworkInput, targets: Targets) -> dict[str, Any]:
-    """What a checkpoint keeps of the input and the targets: a run does not resume with others."""
+    """The settings of input and targets; a run only resumes with the same settings."""
     return {"targets": targets.digest(), **(x.settings() if isinstance(x, InParts) else {})}
 
 

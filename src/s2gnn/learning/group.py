@@ -1,4 +1,4 @@
-"""Processes that train one model together with torch.distributed, and the batches of a step that they share."""
+"""Distributed training with torch.distributed: processes that share the batches of every step."""
 
 import os
 import re
@@ -23,14 +23,14 @@ TOLD = (InputError, NonFiniteLossError, OSError)
 
 @dataclass(frozen=True)
 class Group:
-    """This process among those that train together.
+    """This process within the group of processes that train together.
 
-    A step adds up gradients of batches with unequal numbers of training nodes, and the last may have fewer batches than
-    there are processes: the sum is taken here, where `DistributedDataParallel` takes the mean of equal shares.
+    Gradients are summed over processes, weighted by the numbers of training nodes. `DistributedDataParallel` would
+    average them, but batches have unequal sizes, and the last step may have fewer batches than processes.
 
     Attributes:
-        rank: its number, from 0.
-        size: how many they are.
+        rank: index of this process, from 0.
+        size: number of processes.
     """
 
     rank: int = 0
@@ -42,11 +42,11 @@ class Group:
         return self.rank == 0
 
     def own(self, items: Sequence[T]) -> Sequence[T]:
-        """Every size-th item, from the rank-th on: what this process computes."""
+        """The items that this process computes: every size-th one, starting with the rank-th."""
         return items[self.rank :: self.size]
 
     def add_up_gradients(self, model: nn.Module) -> None:
-        """Give every parameter the sum of its gradients in all processes; none if no process has one."""
+        """Replace every gradient by its sum over all processes; `None` if no process has one."""
         if self.size == 1:
             return
         parameters = list(model.parameters())
@@ -57,7 +57,7 @@ class Group:
             parameter.grad = total.to(parameter.dtype) if count else None
 
     def added_up(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """The sums of tensors over all processes, which have them in the same shapes; sent together."""
+        """The sums of tensors of equal shapes over all processes, in one message."""
         if self.size == 1 or not tensors:
             return list(tensors)
         flat = torch.cat([tensor.flatten() for tensor in tensors])
@@ -72,7 +72,7 @@ class Group:
         return tuple(sums.tolist())
 
     def from_first(self, make: Callable[[], T]) -> T:
-        """What `make` returns in the first process, the only one that calls it; an error is raised in all."""
+        """Call `make` in the first process and return its result in all; an error is raised in all."""
         if self.size == 1:
             return make()
         box: list[Any] = [self._outcome(make) if self.is_first else None]
@@ -84,7 +84,7 @@ class Group:
         return made
 
     def everywhere(self, make: Callable[[], T]) -> T:
-        """What `make` returns in this process; each calls it, and an error in one is raised in all, with its number."""
+        """Call `make` in every process; an error in one is raised in all, with the rank of the process."""
         if self.size == 1:
             return make()
         outcome = self._outcome(make)
@@ -108,18 +108,18 @@ ALONE = Group()
 
 
 def is_launched() -> bool:
-    """Whether torchrun, or what does as it does, started this process."""
+    """Whether torchrun, or a compatible launcher, started this process."""
     return "RANK" in os.environ and "WORLD_SIZE" in os.environ
 
 
 def own_device(name: str) -> torch.device:
-    """The device called `name` for this process.
+    """Return the device `name` for this process.
 
-    Of several processes that torchrun started on a machine, each has a GPU: "cuda" is the one with the number of the
-    process, `LOCAL_RANK`, and "auto" is "cuda" if there is one for each of them, else the CPU.
+    If torchrun started several processes on this machine, "cuda" is the GPU with the index `LOCAL_RANK`, and "auto" is
+    "cuda" if there is a GPU for each process, otherwise the CPU.
 
     Raises:
-        InputError: if the device is not available, or several processes are to share a GPU.
+        InputError: if the device is not available, or several processes would share a GPU.
     """
     processes = _environment_number("LOCAL_WORLD_SIZE", "1") if is_launched() else 1
     if processes > 1 and name.startswith("cuda:"):
@@ -133,12 +133,12 @@ def own_device(name: str) -> torch.device:
 
 @contextmanager
 def joined_group(patience: timedelta = timedelta(minutes=30), device: torch.device = CPU) -> Iterator[Group]:
-    """The processes that torchrun started, joined while the block runs; this one alone where it did not.
+    """Join the processes that torchrun started, inside the block; without torchrun, a group of this process only.
 
     Args:
-        patience: how long a process waits for the others, for instance while the first one validates.
-        device: where this process trains, see `own_device`. Gradients on CUDA GPUs are added up by NCCL, everything
-            else by gloo.
+        patience: maximum time that a process waits for the others, e.g. while the first one validates.
+        device: the device of this process, see `own_device`. Gradients on CUDA GPUs are summed by NCCL, everything else
+            by gloo.
     """
     if not is_launched():
         yield ALONE
@@ -176,7 +176,7 @@ def _environment_number(name: str, default: str = "") -> int:
 
 @contextmanager
 def _talking(failure: str = "another process of the run has ended or does not answer") -> Iterator[None]:
-    """Raise communication failures as one sentence."""
+    """Convert communication failures to `LostProcessError`."""
     try:
         yield
     except LostProcessError:
@@ -187,14 +187,14 @@ def _talking(failure: str = "another process of the run has ended or does not an
 
 
 class StepBuffers:
-    """The buffers of a model while the batches of one step pass through it.
+    """Averages the buffers of a model, such as running means, over the batches of a step.
 
-    Every batch starts from the buffers, such as running means, that the step began with, and the step leaves the mean
-    of what the batches make of them, weighted by their shares. So the process and the order of a batch do not matter. A
-    step of one batch in one process leaves exactly what that batch makes.
+    Every batch starts from the buffers before the step; afterwards they are the mean over batches, weighted by their
+    shares. The result therefore does not depend on the process and order of batches. A step with a single batch in a
+    single process leaves the buffers of that batch exactly.
 
     Args:
-        model: before the first batch of the step.
+        model: the model before the first batch of the step.
         group: the processes that share the batches of the step.
     """
 
@@ -208,7 +208,7 @@ class StepBuffers:
 
     @torch.no_grad()
     def take(self, share: float) -> None:
-        """Called after each batch, with its share of the step."""
+        """Add the buffers after a batch, weighted by its share of the step."""
         self._after = [buffer.clone() for buffer in self._buffers]
         self._n_batches += 1
         for buffer, before, change in zip(self._buffers, self._before, self._changes, strict=True):
@@ -218,7 +218,7 @@ class StepBuffers:
 
     @torch.no_grad()
     def finish(self) -> None:
-        """Called after the last batch of this process."""
+        """Set the averaged buffers after the last batch of this process."""
         if self._n_batches == 1 and self._group.size == 1:
             for buffer, after in zip(self._buffers, self._after, strict=True):
                 buffer.copy_(after)
@@ -234,5 +234,5 @@ def _is_number(buffer: Tensor) -> bool:
 
 
 def _real(buffer: Tensor) -> torch.dtype:
-    """The type of the changes of a buffer: a count, such as that of batches, changes by a share of 1 in every batch."""
+    """The floating-point dtype of a buffer's changes; counts, e.g. of batches, change by fractions."""
     return buffer.dtype if buffer.is_floating_point() else torch.get_default_dtype()

@@ -25,12 +25,12 @@ from s2gnn.operators import GraphOperator
 
 @dataclass(frozen=True)
 class RunConfig:
-    """What to train and how.
+    """The model and its training configuration.
 
     Attributes:
-        model: makes a new model. With several processes it must be something that can be pickled, for instance
+        model: function that creates a model; it must be picklable for several processes, e.g.
             `functools.partial(S2GNN, 38, 32, 2, alpha=6)`.
-        fit: how to train it.
+        fit: training configuration.
     """
 
     model: Callable[[], GraphNetwork]
@@ -39,13 +39,13 @@ class RunConfig:
 
 @dataclass(frozen=True, eq=False)
 class RunData:
-    """What all seeds have in common.
+    """The data that all seeds share.
 
     Attributes:
-        x: what the model is called with, prepared once: `x, op = model.prepare(features, graph)`.
-        op: the second thing that the model is called with.
-        y: labels as `fit` takes them, (N,) or (N, L).
-        split: the nodes of each seed, by a function or by a mapping.
+        x: first argument of the model, prepared once: `x, op = model.prepare(features, graph)`.
+        op: second argument of the model.
+        y: labels, (N,) or (N, L), see `fit`.
+        split: function or mapping from a seed to its split.
     """
 
     x: NetworkInput
@@ -56,13 +56,13 @@ class RunData:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One trained seed.
+    """The result of one seed.
 
     Attributes:
-        seed: which.
-        state: the parameters and buffers that `fit` chose, by name.
-        logits: of all nodes under these, (N, C).
-        result: what `fit` returned.
+        seed: the seed.
+        state: the `state_dict` of the trained model.
+        logits: logits of all nodes, (N, C).
+        result: the result of `fit`.
     """
 
     seed: int
@@ -76,23 +76,23 @@ def fit_many(
 ) -> Generator[Run, None, None]:
     """Train `config` once for each seed, and yield each run as it finishes.
 
-    Runs are yielded in the order of finishing. Every run computes with `threads` threads, and its weights and logits
-    have the bits of a single `fit` with as many threads, whatever `jobs` is.
+    Runs are yielded in the order in which they finish. Weights and logits are bitwise those of a single `fit` with
+    `threads` threads, for any `jobs`.
 
-    With `jobs > 1` the runs take place in spawned processes, which read the features, the operator and the
-    labels from shared memory; as always with spawned processes, a script must start its work under
-    `if __name__ == "__main__":`. Ctrl-C, closing the iterator and the death of this process end them at once.
+    With `jobs > 1` runs are trained in spawned processes, which share the features, the operator and the labels in
+    memory; a script must therefore be protected by `if __name__ == "__main__":`. The processes end on Ctrl-C, when the
+    iterator is closed, and when this process ends.
 
     Args:
-        config: what to train and how.
-        data: what to train it on.
-        seeds: of the initial parameters, of dropout and of the split. The next one is asked for when a process is free,
-            so that a generator can decide late whether there is time for another.
-        jobs: number of runs at the same time; 1 trains in this process.
-        threads: of each run; default torch.get_num_threads() // jobs, at least 1.
+        config: model and training configuration.
+        data: the data that all seeds share.
+        seeds: random seeds of the initial parameters, of dropout and of the split; an iterator is advanced when a
+            process is free.
+        jobs: number of parallel runs; 1 trains in this process.
+        threads: number of threads per run; default: torch.get_num_threads() // jobs, at least 1.
 
     Raises:
-        SeedError: when a run fails, or its process is killed; the text names the seed. The other runs are stopped.
+        SeedError: if a run fails or its process is killed; the message names the seed. The other runs are stopped.
     """
     threads = threads_per_run(jobs, threads)
     tasks = _with_splits(data, seeds)
@@ -102,7 +102,7 @@ def fit_many(
         pickle.dumps(config)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise InputError(
-            f"the model cannot be handed to another process ({error}): make it with functools.partial of a class or "
+            f"the model cannot be sent to another process ({error}): use functools.partial of a class or "
             "function that a module defines, or take jobs=1"
         ) from error
     work = partial(_fit_shared, Shared((config, replace(data, split={}))))
@@ -110,7 +110,7 @@ def fit_many(
 
 
 def threads_per_run(jobs: int, threads: int | None = None) -> int:
-    """The threads that each run of `fit_many` computes with."""
+    """The number of threads of each run of `fit_many`."""
     jobs = positive_integer(jobs, "jobs")
     return max(1, torch.get_num_threads() // jobs) if threads is None else positive_integer(threads, "threads")
 
@@ -139,7 +139,7 @@ def _fit_here(
 
 @contextmanager
 def computing_with(threads: int) -> Iterator[None]:
-    """Let torch compute with `threads` threads inside the block."""
+    """Set the number of torch's threads inside the block."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:

@@ -19,19 +19,19 @@ _EQUAL = 1e-12  # scores are shares of a few hundred nodes: differences that agr
 
 
 def accuracy(y: ArrayLike, predicted: ArrayLike) -> float:
-    """The share of nodes whose predicted class (n,) is their label (n,)."""
+    """The share of predicted classes (n,) that equal the labels (n,)."""
     return float(accuracy_score(*_same_shape(y, predicted)))
 
 
 def macro_f1(y: ArrayLike, predicted: ArrayLike) -> float:
-    """The mean over classes of F1; the classes are those that occur among labels (n,) or predictions (n,)."""
+    """The mean F1 score over the classes that occur among labels (n,) or predictions (n,)."""
     return float(f1_score(*_same_shape(y, predicted), average="macro", zero_division=0.0))
 
 
 def mean_roc_auc(y: ArrayLike, scores: ArrayLike) -> float:
-    """The mean over labels of the area under the ROC curve, as the Open Graph Benchmark takes it.
+    """The mean area under the ROC curve over labels, as in the Open Graph Benchmark.
 
-    A label that all nodes have, or none, has no curve and is ignored.
+    Labels that all nodes have, or none, are ignored.
 
     Args:
         y: (n, L) of 0 and 1.
@@ -67,9 +67,9 @@ class Confidence:
 
 
 def bootstrap_confidence(scores: ArrayLike, seed: int = 0) -> Confidence:
-    """The mean of `scores` (n,) and the largest distance to it of the 95 % interval of 1,000 bootstrapped means.
+    """The mean of `scores` (n,), with the larger distance to the ends of its 95 % bootstrap interval (1,000 samples).
 
-    The order of the scores, which is often that of finishing, has no effect.
+    The order of the scores has no effect.
     """
     values = np.sort(np.asarray(scores, dtype=np.float64))
     if values.ndim != 1 or len(values) == 0 or not np.isfinite(values).all():
@@ -83,15 +83,15 @@ def bootstrap_confidence(scores: ArrayLike, seed: int = 0) -> Confidence:
 
 @dataclass(frozen=True)
 class PairedComparison:
-    """Two models on the same seeds.
+    """The comparison of two models on the same seeds.
 
     Attributes:
         n: number of seeds.
-        mean_difference: of the first minus the second.
-        low: lower end of its 95 % interval, by Student's t; `None` for a single seed.
-        high: upper end.
-        p_t: of the paired t-test; `None` if it is undefined, because all differences are equal or there is one.
-        differences: in the order of seeds.
+        mean_difference: mean score of the first model minus the second.
+        low: lower end of its 95 % interval by Student's t; `None` for a single seed.
+        high: upper end of the interval.
+        p_t: p-value of the paired t-test; `None` if it is undefined: all differences are equal, or there is only one.
+        differences: differences in the order of seeds.
     """
 
     n: int
@@ -103,13 +103,13 @@ class PairedComparison:
 
     @cached_property
     def p_wilcoxon(self) -> float:
-        """Of Wilcoxon's signed-rank test; 1 if no seed differs."""
+        """The p-value of Wilcoxon's signed-rank test; 1 if no seed differs."""
         none_differs = not np.any(np.abs(self.differences) > _EQUAL)
         return 1.0 if none_differs else float(stats.wilcoxon(self.differences).pvalue)
 
     @property
     def detectable(self) -> float | None:
-        """The smallest true difference that the paired t-test finds with probability 0.8; `None` for a single seed."""
+        """The true difference that the paired t-test detects with probability 0.8; `None` for a single seed."""
         if self.n < 2:
             return None
         deviation, freedom = float(np.std(self.differences, ddof=1)), self.n - 1
@@ -117,7 +117,7 @@ class PairedComparison:
         return float(reach) * deviation / math.sqrt(self.n)
 
     def p_equivalent(self, margin: float) -> float | None:
-        """Of two one-sided t-tests that the true difference is less than `margin` either way; `None` for one seed."""
+        """The p-value of two one-sided t-tests that the difference is below `margin`; `None` for a single seed."""
         if self.n < 2:
             return None
         if self.p_t is None:

@@ -26,17 +26,17 @@ def in_processes(
     *,
     title: Callable[[Task], str],
 ) -> Generator[Outcome, None, None]:
-    """Yield `work(task)` for every task, in the order of finishing.
+    """Yield `work(task)` for every task, in the order in which they finish.
 
     Args:
-        work: something that can be pickled; every process gets it once.
-        next_task: called when a process is free; `None` means that there is no task before another one ends.
+        work: a picklable function, sent to every process once.
+        next_task: function called when a process is free; `None` means that no task can start before another ends.
         jobs: number of processes.
-        threads: that each computes with.
-        title: what an error calls a task, such as "the run with seed 7".
+        threads: number of threads of each process.
+        title: function that names a task in errors, e.g. "the run with seed 7".
 
     Raises:
-        SeedError: when a task fails or its process is killed; the text names it. The others are stopped.
+        SeedError: if a task fails or its process is killed; the message names the task. The others are stopped.
     """
     workers: dict[Connection, BaseProcess] = {}
     busy: dict[Connection, Task] = {}
@@ -102,5 +102,5 @@ def _work(connection: Connection, work: Callable[[Any], Any], threads: int, kern
 
 
 def failure(error: Exception) -> SeedError:
-    """The error of a task, by its kind and text, which every process can receive."""
+    """The type and message of a task's error, as text that can be sent to another process."""
     return SeedError(f"{type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""The one place where a seed is set."""
+"""Seeding of torch's random numbers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import torch
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Draw torch's random numbers from `seed` inside the block; the caller's generator is left as it was."""
+    """Seed torch's random numbers inside the block, and restore the global state afterwards."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         yield

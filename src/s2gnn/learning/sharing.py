@@ -1,4 +1,4 @@
-"""Hand data to spawned processes so that all read one copy of its arrays, in shared memory."""
+"""Share arrays with spawned processes through shared memory."""
 
 import io
 from multiprocessing.reduction import ForkingPickler
@@ -17,11 +17,11 @@ _SMALL = 4096  # bytes; below a page, sharing costs more than copying
 
 
 class Shared:
-    """A value to be passed to `Process(args=...)` of a spawning context.
+    """A wrapper of a value to pass to `Process(args=...)` of a spawning context.
 
-    The child finds it as `.value`, its tensors and large NumPy arrays, wherever they are inside, mapped from memory
-    that all processes share; the arrays of a `Graph` and other NumPy arrays are read-only there. Tensors move to shared
-    memory in place, arrays are copied there once, for all processes.
+    The child process accesses it as `.value`. Its tensors and large NumPy arrays, at any depth, are in shared memory;
+    NumPy arrays, including those of a `Graph`, are read-only there. Tensors are moved to shared memory in place, arrays
+    are copied once for all processes.
     """
 
     def __init__(self, value: Any) -> None:

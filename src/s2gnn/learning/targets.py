@@ -1,4 +1,4 @@
-"""What a model is trained on: labels or values, and the nodes that they are read at."""
+"""Training targets: labels or values, and the training and validation nodes."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -19,15 +19,15 @@ LossName = Literal["cross-entropy", "squared-error"]
 
 @dataclass(frozen=True)
 class Targets:
-    """Labels or values and the nodes to train and to validate on, on the device of the model.
+    """Labels or values, and training and validation nodes, on the device of the model.
 
     Attributes:
-        labels: one class for each node, int64 (N,); or several labels of 0 and 1, or values, floating (N, L).
-        train: int64 node indices.
-        val: the same.
-        loss_name: "squared-error" for values.
-        class_weight: the weight of a node of each class in the loss, (C,); `None` for 1.
-        sample_weight: the weight of each node in the loss, (N,), multiplied by that of its class; `None` for 1.
+        labels: one class per node, int64 (N,); or several labels of 0 and 1, or values, floating point (N, L).
+        train: indices of the training nodes, int64.
+        val: indices of the validation nodes, int64.
+        loss_name: "cross-entropy", or "squared-error" for values.
+        class_weight: weight of each class in the loss, (C,); `None` for 1.
+        sample_weight: weight of each node in the loss, (N,), multiplied by the weight of its class; `None` for 1.
     """
 
     labels: Tensor
@@ -38,13 +38,13 @@ class Targets:
     sample_weight: Tensor | None = None
 
     def part(self, nodes: Tensor, counted: Tensor) -> "Targets":
-        """The targets of some `nodes` (n,), of which those at the places `counted` are trained on."""
+        """The targets of some `nodes` (n,), whose training nodes are at the positions `counted`."""
         weight = None if self.sample_weight is None else self.sample_weight[nodes]
         return replace(self, labels=self.labels[nodes], train=counted, val=counted[:0], sample_weight=weight)
 
     @property
     def values(self) -> bool:
-        """Whether a node has numbers to be predicted, not labels."""
+        """Whether the targets are values instead of labels."""
         return self.loss_name == "squared-error"
 
     @property
@@ -53,10 +53,9 @@ class Targets:
         return self.labels.ndim == 2 and not self.values
 
     def loss(self, logits: Tensor, nodes: Tensor) -> Tensor:
-        """The mean loss of the outputs `logits` (N, C) over `nodes`.
+        """The mean loss of `logits` (N, C) over `nodes`.
 
-        The cross-entropy, weighted by class if there are weights; of each label by itself if there are several; or the
-        squared error of values.
+        It is the weighted cross-entropy, the binary cross-entropy of several labels, or the squared error of values.
         """
         outputs, labels = logits[nodes], self.labels[nodes]
         reduction = "mean" if self.sample_weight is None else "none"
@@ -73,7 +72,7 @@ class Targets:
         return weights @ losses.reshape(len(nodes), -1).mean(dim=1) / self.weight(nodes)
 
     def weight(self, nodes: Tensor) -> float:
-        """The total weight of `nodes` in a loss: their number, or the sum of their own weights times their classes'."""
+        """The total weight of `nodes` in the loss: the sum of sample weight × class weight, by default their number."""
         if len(nodes) == 0 or (self.class_weight is None and self.sample_weight is None):
             return float(len(nodes))
         own = torch.ones(len(nodes), dtype=torch.float64, device=nodes.device)
@@ -85,7 +84,7 @@ class Targets:
         return float((own[known] * self.class_weight[labels[known]]).sum()) if known.any() else float(len(nodes))
 
     def accuracy(self, logits: Tensor, nodes: Tensor) -> float:
-        """The share of `nodes` whose largest logit is at their class."""
+        """The accuracy of `logits` on `nodes`."""
         return float((logits[nodes].argmax(dim=1) == self.labels[nodes]).double().mean())
 
     def auc(self, logits: Tensor, nodes: Tensor) -> float:
@@ -101,7 +100,7 @@ class Targets:
         return digest.hexdigest()[:16]
 
     def check_width(self, logits: Tensor) -> None:
-        """Raise unless `logits` (N, C) have a column for every label."""
+        """Raise an error unless `logits` (N, C) have a column for every label."""
         width = logits.shape[1]
         if self.several_labels or self.values:
             if width != self.labels.shape[1]:
@@ -127,7 +126,7 @@ def checked_targets(
     class_weight: ArrayLike | Tensor | None = None,
     sample_weight: ArrayLike | Tensor | None = None,
 ) -> Targets:
-    """Labels and nodes of a graph with `n` nodes, checked; see `fit`."""
+    """Validate labels and nodes for a graph with `n` nodes; see `fit`."""
     check_choice("loss", loss, get_args(LossName))
     labels = _values(as_array(y), n) if loss == "squared-error" else _labels(as_array(y), n)
     train_nodes = _node_indices(train, n, "train")
@@ -187,7 +186,7 @@ def _sample_weight(given: NDArray[np.generic], n: int, used: Tensor) -> Tensor:
     if len(own) == 0 or not (np.isfinite(own).all() and (own > 0).all()):
         raise InputError(
             f"sample_weight has shape {given.shape} and dtype {given.dtype}, expected {n} numbers, positive and finite "
-            "at training and validation nodes: leave nodes without weight out of both"
+            "at training and validation nodes: exclude nodes without weight from both"
         )
     return torch.from_numpy(weights)
 

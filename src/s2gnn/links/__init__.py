@@ -1,4 +1,4 @@
-"""Link prediction: which pairs of nodes are joined, from the features and a part of the edges."""
+"""Link prediction: predict held-out edges from node features and the other edges."""
 
 from s2gnn.links.decoders import DECODERS, DecoderName, DotDecoder, MLPDecoder
 from s2gnn.links.fit import fit_links

@@ -1,4 +1,4 @@
-"""From the embeddings of two nodes to the logit of an edge between them; symmetric in both ends."""
+"""Decoders: from the embeddings of two nodes to the logit of an edge; symmetric in the two nodes."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -13,10 +13,10 @@ DecoderName = Literal["dot", "mlp"]
 
 
 class DotDecoder(nn.Module):
-    """The dot product ⟨z_i, z_j⟩ (Kipf and Welling, 2016). It has nothing to learn.
+    """The dot product ⟨z_i, z_j⟩ (Kipf and Welling, 2016), without parameters.
 
     Args:
-        in_channels: width of the embeddings, accepted because `MLPDecoder` needs it.
+        in_channels: width of the embeddings; unused, for compatibility with `MLPDecoder`.
 
     Shapes:
         - input: the embeddings of the first ends (P, in_channels) and of the second ends (P, in_channels)
@@ -33,11 +33,11 @@ class DotDecoder(nn.Module):
 
 
 class MLPDecoder(nn.Module):
-    """A hidden layer on the products z_i ∘ z_j, channel by channel, so that some channels may count against an edge.
+    """A hidden layer on the elementwise product z_i ∘ z_j.
 
     Args:
         in_channels: width of the embeddings.
-        hidden_channels: width of the hidden layer; by default that of the embeddings.
+        hidden_channels: width of the hidden layer; default: the width of the embeddings.
         dropout: probability of dropping a hidden element in training.
 
     Shapes:

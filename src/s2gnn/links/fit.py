@@ -29,24 +29,24 @@ def fit_links(
     seed: int = 0,
     on_epoch: Callable[[int], None] | None = None,
 ) -> FitResult:
-    """Train `model` from scratch on the training edges, and leave the weights of the best epoch in it.
+    """Train `model` from scratch on the training edges, and restore the weights of the best epoch.
 
-    Every epoch is a step on all training edges and as many random pairs without a training edge. Validation and test
-    edges may be among these pairs: excluding them would leak them to the model. The loss is the mean binary
-    cross-entropy, plus `model.auxiliary_loss()`. The same seed and number of threads give the same bits, and every
-    model with this seed sees the same pairs.
+    Every epoch is one step on all training edges and the same number of random negative pairs, which are not training
+    edges. They may include validation and test edges, because excluding these would leak information. The loss is the
+    mean binary cross-entropy, plus `model.auxiliary_loss()`. The same seed and number of threads give bitwise the same
+    result, and every model with this seed is trained on the same pairs.
 
     Args:
-        model: called as `model(x, op, pairs)`, see `LinkPredictor`.
-        x: features or what `model.prepare` made of them.
-        op: the operator, made of `split.graph` and nothing else.
-        split: edges to train and to validate on.
-        config: how to train; it monitors the "auc" of the validation pairs, which is the default, or the "loss".
-        seed: of the initial parameters, of dropout and of the pairs without an edge.
-        on_epoch: called with the number of the epoch just finished.
+        model: a module called as `model(x, op, pairs)`, see `LinkPredictor`.
+        x: features, or the result of `model.prepare`.
+        op: the operator of `split.graph`.
+        split: training and validation edges.
+        config: training configuration; `monitor` is "auc" (default) or "loss", on the validation pairs.
+        seed: random seed of the initial parameters, of dropout and of the negative pairs.
+        on_epoch: function called with the index of each finished epoch.
 
     Raises:
-        NonFiniteLossError: when the loss is not finite; the model is then unusable.
+        NonFiniteLossError: if the loss is not finite; the model is then unusable.
     """
     config = config or FitConfig(monitor="auc", weight_decay=0.0)
     if config.monitor == "accuracy":
@@ -74,6 +74,6 @@ def fit_links(
 
 
 def _cross_entropy(logits: Tensor, n_edges: int) -> Tensor:
-    """Of the logits (P + Q,) of `n_edges` edges and then of pairs without one."""
+    """The binary cross-entropy of the logits (P + Q,) of `n_edges` edges followed by non-edges."""
     labels = (torch.arange(len(logits), device=logits.device) < n_edges).to(logits.dtype)
     return F.binary_cross_entropy_with_logits(logits, labels)

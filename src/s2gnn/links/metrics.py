@@ -21,12 +21,12 @@ HITS_AT = (20, 50, 100)
 
 @dataclass(frozen=True)
 class LinkScores:
-    """Scores of held-out pairs, all in [0, 1].
+    """Link-prediction metrics on held-out pairs, all in [0, 1].
 
     Attributes:
-        roc_auc: the probability that a random edge scores higher than a random pair without one.
-        average_precision: the area below the curve of precision over recall, as a sum of steps.
-        hits: by K, see `hits_at`.
+        roc_auc: area under the ROC curve.
+        average_precision: area under the precision-recall curve, as a sum of steps.
+        hits: hits@K by K, see `hits_at`.
     """
 
     roc_auc: float
@@ -35,12 +35,12 @@ class LinkScores:
 
 
 def link_scores(positive: Logits, negative: Logits, *, hits: Sequence[int] = HITS_AT) -> LinkScores:
-    """The scores of a model by its logits.
+    """Compute the metrics of a model from its logits.
 
     Args:
-        positive: its logits of edges (P,), larger for likelier ones.
-        negative: its logits of pairs without an edge (Q,).
-        hits: the K of hits@K.
+        positive: logits of edges (P,).
+        negative: logits of non-edges (Q,).
+        hits: values of K for hits@K.
     """
     joined, apart = _checked(positive, negative)
     return LinkScores(
@@ -57,9 +57,9 @@ def roc_auc(positive: Logits, negative: Logits) -> float:
 
 
 def hits_at(k: int, positive: Logits, negative: Logits) -> float:
-    """hits@K as the Open Graph Benchmark takes it: the share of edges that score above the K-th best non-edge.
+    """hits@K as in the Open Graph Benchmark: the share of edges that score above the K-th best non-edge.
 
-    An edge that scores just as high is no hit. With fewer than K pairs without an edge every edge is one.
+    Ties are not hits. With fewer than K non-edges every edge is a hit.
     """
     k = positive_integer(k, "k")
     joined, apart = _checked(positive, negative)

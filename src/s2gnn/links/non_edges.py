@@ -1,4 +1,4 @@
-"""Pairs of nodes that are not joined, drawn without listing them all."""
+"""Sampling of non-edges without enumerating them."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,17 +8,17 @@ from s2gnn.graphs import Graph
 
 
 class NonEdges:
-    """The pairs i < j of a graph that no edge joins, all with the same probability, each by its rank.
+    """Uniform sampling of the non-edges i < j of a graph, by rank.
 
-    Pairs are counted row by row: (0, 1), (0, 2), …, (1, 2), …. The pair of rank r among those that are no edge comes
-    after r others and after every edge with at most r of them before it, so that a draw costs the logarithm of the
-    number of edges, however dense the graph is; no draw is rejected.
+    Pairs are numbered row by row: (0, 1), (0, 2), …, (1, 2), …. The non-edge of rank r is preceded by r other non-edges
+    and by every edge that at most r non-edges precede. A draw is therefore a binary search among the edges, without
+    rejection, however dense the graph is.
 
     Args:
-        graph: N nodes.
+        graph: a graph on N nodes.
 
     Attributes:
-        count: the number of these pairs, N (N − 1) / 2 less the edges.
+        count: the number of non-edges, N (N − 1) / 2 − E.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -34,9 +34,9 @@ class NonEdges:
         """Random pairs (size, 2) with i < j, in random order.
 
         Args:
-            size: how many.
-            generator: of the random numbers.
-            distinct: no pair twice; otherwise each draw is independent of the others, which is faster.
+            size: number of pairs.
+            generator: random number generator.
+            distinct: sample without replacement; sampling with replacement is faster.
         """
         if size > self.count if distinct else size > 0 and self.count == 0:
             raise InputError(

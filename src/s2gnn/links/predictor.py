@@ -1,4 +1,4 @@
-"""LinkPredictor: a network that embeds nodes, and a decoder that predicts whether two of them are joined."""
+"""LinkPredictor: an encoder that embeds nodes, and a decoder that predicts edges."""
 
 import numpy as np
 import torch
@@ -17,15 +17,15 @@ from s2gnn.operators import GraphOperator
 
 
 class LinkPredictor(Trainable):
-    """An auto-encoder of a graph: any network of `s2gnn.nn` as the encoder, and a decoder of pairs.
+    """A graph auto-encoder: any network of `s2gnn.nn` as the encoder, and a decoder of pairs.
 
     Args:
-        encoder: called as `encoder(x, op)`, gives embeddings (N, C) where a classifier gives logits.
-        decoder: called with the embeddings of both ends, gives logits; or its name, "dot" or "mlp".
-        channels: C, the width of the embeddings, for a decoder that is given by its name.
+        encoder: a network called as `encoder(x, op)`, whose outputs (N, C) are the embeddings.
+        decoder: a module called with the embeddings of both nodes, which returns logits; or "dot" or "mlp".
+        channels: width C of the embeddings; required if the decoder is given by name.
 
     Shapes:
-        - input: x and operator as the encoder takes them, pairs of nodes (P, 2)
+        - input: x and operator of the encoder, pairs of nodes (P, 2)
         - output: logits (P,)
 
     Example:
@@ -49,11 +49,11 @@ class LinkPredictor(Trainable):
         self.decoder = decoder
 
     def prepare(self, x: Features, graph: Graph) -> tuple[NetworkInput, GraphOperator | None]:
-        """What the encoder is called with for constant features x (N, F) on `graph`, that of a `LinkSplit`."""
+        """Prepare constant features x (N, F) on the `graph` of a `LinkSplit`; returns x and operator of `forward`."""
         return self.encoder.prepare(x, graph)
 
     def forward(self, x: NetworkInput, op: GraphOperator | None, pairs: ArrayLike | Tensor) -> Tensor:
-        """The logits (P,) of an edge between the nodes of each pair (P, 2)."""
+        """Compute the logits (P,) of an edge for each pair (P, 2)."""
         z = self.encoder(x, op)  # (N, C)
         width = getattr(self.decoder, "in_channels", z.shape[1])
         if width != z.shape[1]:
@@ -65,13 +65,13 @@ class LinkPredictor(Trainable):
 
 @torch.no_grad()
 def predict_links(model: LinkPredictor, x: NetworkInput, op: GraphOperator | None, pairs: ArrayLike | Tensor) -> Tensor:
-    """The logits (P,) of an edge between the nodes of each pair (P, 2); `model` is left in evaluation mode."""
+    """Compute the logits (P,) of an edge for each pair (P, 2); `model` is in evaluation mode afterwards."""
     model.eval()
     return model(x, op, pairs)
 
 
 def score_links(model: LinkPredictor, x: NetworkInput, op: GraphOperator | None, pairs: Pairs) -> LinkScores:
-    """How well `model`, which is left in evaluation mode, separates the edges of `pairs` from the non-edges."""
+    """Compute the metrics of `model` on the edges and non-edges of `pairs`; it is in evaluation mode afterwards."""
     logits = predict_links(model, x, op, pairs.together)
     n_edges = len(pairs.positive)
     return link_scores(logits[:n_edges], logits[n_edges:])

@@ -1,4 +1,4 @@
-"""Edges held out of a graph, and what is left of it: the only graph that a model may see."""
+"""Splits of edges into training, validation and test edges."""
 
 from dataclasses import dataclass
 
@@ -15,8 +15,8 @@ class Pairs:
     """Pairs of nodes to classify, each undirected pair once with i < j.
 
     Attributes:
-        positive: (P, 2), joined in the whole graph.
-        negative: (Q, 2), joined nowhere in it.
+        positive: edges of the whole graph, (P, 2).
+        negative: non-edges of the whole graph, (Q, 2).
     """
 
     positive: NDArray[np.int64]
@@ -24,19 +24,19 @@ class Pairs:
 
     @property
     def together(self) -> NDArray[np.int64]:
-        """The edges, then the pairs without one, (P + Q, 2)."""
+        """The edges followed by the non-edges, (P + Q, 2)."""
         return np.concatenate([self.positive, self.negative])
 
 
 @dataclass(frozen=True, eq=False)
 class LinkSplit:
-    """The edges of a graph in three parts.
+    """A split of the edges of a graph.
 
     Attributes:
-        graph: all N nodes with the training edges and their weights. Whatever a model is given of the graph, an
-            operator, a diffusion or weights, must be made from this one.
-        val: validation edges, and as many pairs without an edge.
-        test: test edges, and as many pairs without an edge, none of which is in `val`.
+        graph: all N nodes with the training edges and their weights. Operators, diffusions and edge weights for a model
+            must be computed from this graph.
+        val: validation edges and the same number of non-edges.
+        test: test edges and the same number of non-edges, disjoint from those in `val`.
     """
 
     graph: Graph
@@ -52,14 +52,14 @@ class LinkSplit:
 def split_links(graph: Graph, seed: int, *, val: float = 0.05, test: float = 0.1) -> LinkSplit:
     """Hold out int(`val` · E) edges for validation and int(`test` · E) for the test, at random.
 
-    The pairs without an edge that go with them depend on nothing but the graph and the seed: every model is judged on
-    the same. A node may lose all its edges; it stays in the graph.
+    The corresponding non-edges only depend on the graph and the seed, so all models are compared on the same pairs. A
+    node that loses all its edges stays in the graph.
 
     Args:
-        graph: N nodes, E edges.
-        seed: at least 0; draws the edges and the pairs without an edge.
-        val: share of the edges; the default is that of the first work on graph auto-encoders.
-        test: share of the edges.
+        graph: a graph with N nodes and E edges.
+        seed: random seed of edges and non-edges, at least 0.
+        val: share of validation edges; the defaults are those of Kipf and Welling (2016).
+        test: share of test edges.
     """
     if not (val > 0 and test > 0 and val + test < 1):
         raise InputError(f"val is {val:g} and test is {test:g}, but they must be positive and leave edges to train on")
