@@ -43,7 +43,7 @@ def label(
         typer.Option(help="Classes to choose from, separated by commas, in addition to those of the labels."),
     ] = None,
     strategy: Annotated[
-        Strategy, typer.Option(help="Which rows come first; see the documentation of s2gnn.labelling.suggest.")
+        Strategy, typer.Option(help="Which rows come first: auto moves from coverage of the table to uncertain rows.")
     ] = "auto",
     batch: Annotated[int, integer(COUNT, help="Train again after this number of answers.")] = 5,
     listed: Annotated[
