@@ -25,7 +25,10 @@ OGBN_PROTEINS_LABELS = (132_534, 112)
 ISOLET_GROUPS = (1_560, 1_560, 1_560, 1_558, 1_559)
 CLEAR, FIRST_BITS = 256, 9  # of the format .Z
 
-_DAMAGED = (ValueError, KeyError, IndexError, TypeError, MatReadError, zlib.error, DeadProcessError, LimitError)
+_DAMAGED = (
+    ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, EOFError, MatReadError, zlib.error,
+    DeadProcessError, LimitError,
+)  # fmt: skip
 MAT_LIMITS = Limits(seconds=300, resident=2**32)
 
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from s2gnn.errors import InputError
+from s2gnn.reading import checked_csr
 
 PICKLED = ("x", "y", "tx", "ty", "allx", "ally", "graph")
 N_VALIDATION = 500
@@ -30,10 +31,22 @@ _ALLOWED: dict[tuple[str, str], Any] = {
 }
 
 
+_DAMAGED = (
+    pickle.UnpicklingError, EOFError, ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError,
+    MemoryError, RecursionError,
+)  # fmt: skip
+
+
+class _ForbiddenError(InputError):
+    """The pickle asks for something that is not an array."""
+
+
 class _ArrayUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
-            raise InputError(f"the pickle asks for {module}.{name}, which is not an array: it is not from Planetoid")
+            raise _ForbiddenError(
+                f"the pickle asks for {module}.{name}, which is not an array: it is not from Planetoid"
+            )
         return _ALLOWED[module, name]
 
 
@@ -47,11 +60,10 @@ def unpickle_arrays(content: bytes) -> Any:
         value = _ArrayUnpickler(io.BytesIO(content), encoding="latin1").load()
         if isinstance(value, _StoredCSR):
             state = vars(value)
-            value = sp.csr_array((state["data"], state["indices"], state["indptr"]), shape=state["_shape"])
-            value.check_format(full_check=True)
-    except InputError:
+            value = checked_csr(state["data"], state["indices"], state["indptr"], state["_shape"])
+    except _ForbiddenError:
         raise
-    except (pickle.UnpicklingError, EOFError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+    except _DAMAGED as error:
         raise InputError("the pickle is damaged or not a file of Planetoid") from error
     return value
 
