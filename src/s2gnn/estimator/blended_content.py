@@ -102,7 +102,7 @@ def _blend(stored: Mapping[str, Any] | None, n_classes: int | None) -> Blend | N
     """A blend with positive numbers, as many weights as temperatures, and odds for every class."""
     if stored is None:
         return None
-    blend: Blend = as_type(stored, ValueBlend if n_classes is None else ClassBlend)
+    blend: Blend = as_type(stored, ValueBlend) if n_classes is None else as_type(stored, ClassBlend)
     if not all(0 < number < np.inf for value in vars(blend).values() for number in np.atleast_1d(value)):
         raise InputError(f"it has a blend with numbers that are not positive: {dict(stored)}")
     if isinstance(blend, ClassBlend) and (len(blend.temperatures), len(blend.odds)) != (len(blend.weights), n_classes):

@@ -146,7 +146,8 @@ def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
     joined = (graph, _attachment(description.attachment))
     if estimator.network == "blended":
         own = {name.removeprefix(BLENDED): array for name, array in arrays.items() if name.startswith(BLENDED)}
-        _require(description.blends is not None, "no blends")
+        if description.blends is None:
+            raise InputError("it has no blends")
         base, signal, predictions, estimator.blend_ = restored_blended(
             features.shape, n_classes, description.blends, own
         )
