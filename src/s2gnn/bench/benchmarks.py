@@ -1,4 +1,4 @@
-"""The benchmarks: each yields rows, which a record stores as they are and `report` shows as a table."""
+"""The benchmarks: each yields rows of a record, which `report` shows as tables."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -43,10 +43,10 @@ POINTS = (12_500, 25_000, 50_000, 100_000)  # to build graphs of
 def time_operator(
     graphs: Iterable[tuple[str, Graph]], widths: Sequence[int], rounds: int, device: torch.device = CPU
 ) -> Iterator[Row]:
-    """One propagation (N, F) → (α, N, F) with six branches, by our operator and by `PRODUCTS`.
+    """Time a propagation (N, F) → (α, N, F) with six branches, by our operator and by `PRODUCTS`.
 
-    `streamed_bytes` is the minimum that it moves, every array once; in `gathered_bytes` every direction fetches its
-    row of the signal and its α scalings from memory.
+    `streamed_bytes` counts every array once; `gathered_bytes` counts a row of the signal and α scalings for every
+    stored direction.
     """
     for name, graph in graphs:
         op = SobolevOperator(graph, ALPHA, EPSILON, device=device)
@@ -80,7 +80,7 @@ def _products(way: str, op: SobolevOperator, h: Tensor) -> Callable[[], list[Ten
 
 
 def time_orders(graphs: Iterable[tuple[str, Graph]], width: int, rounds: int) -> Iterator[Row]:
-    """Propagation and its adjoint on nodes as they are, and in the reverse Cuthill–McKee order."""
+    """Time propagation and its adjoint with the nodes in their original and in reverse Cuthill–McKee order."""
     for name, graph in graphs:
         adjacency = graph.to_scipy().tocsr()
         start = time.perf_counter()
@@ -107,7 +107,7 @@ def time_orders(graphs: Iterable[tuple[str, Graph]], width: int, rounds: int) ->
 
 
 def unordered() -> Iterator[tuple[str, Graph]]:
-    """Graphs whose nodes are in no particular order: two real ones, if their data is available, and a random one."""
+    """Graphs with unordered nodes: two real ones, if their data is available, and a random one."""
     yield from ((found.name, found.graph) for found in map(workload, ("pubmed", "random-132000")))
     if data_file(CATALOGUE["ppi-human"].file or "") is not None:
         yield "ppi-human", dataset_graph(load_dataset("ppi-human"), "given")[1]
@@ -121,7 +121,7 @@ def grid() -> Iterator[tuple[str, Graph]]:
 
 
 def time_epoch(works: Iterable[Workload], rounds: int) -> Iterator[Row]:
-    """One epoch of every network of `NETWORKS`."""
+    """Time an epoch of every network of `NETWORKS`."""
     for work in works:
         task = work.task
         makers = {way: partial(make_network, way) for way in NETWORKS}
@@ -130,7 +130,7 @@ def time_epoch(works: Iterable[Workload], rounds: int) -> Iterator[Row]:
 
 
 def time_baselines(works: Iterable[Workload], models: Sequence[str], heads: int, rounds: int) -> Iterator[Row]:
-    """One epoch of each of the `BASELINES` called `models`, ours and PyG's, with `heads` if it has attention."""
+    """Time an epoch of each of the `BASELINES` in `models`, ours and PyG's; attention has `heads` heads."""
     for work in works:
         for model in models:
             ways = {}
@@ -150,7 +150,7 @@ def _epoch(work: Workload, make: Callable[[Workload], Network]) -> Callable[[], 
 
 
 def measure_memory(names: Iterable[str], alphas: Sequence[int]) -> Iterator[Row]:
-    """The bytes of the operator of each workload, measured in a separate process, and of alternatives by formula."""
+    """Measure the memory of each workload's operator in a separate process, and compute that of alternatives."""
     for name in names:
         yield from in_own_process(memory_rows, name, alphas)
 
@@ -191,7 +191,7 @@ def operator_bytes(op: SobolevOperator) -> int:
 
 
 def train_large(task: Task, ways: Iterable[str], epochs: int) -> Iterator[Row]:
-    """Full-batch training of networks of `NETWORKS` on a large random graph, each in a separate process.
+    """Measure full-batch training of networks on a large random graph, each in a separate process.
 
     A row has the time and memory of the `stages` start, load, graph, operator, network, and of every epoch.
     """
@@ -209,7 +209,7 @@ def train_large(task: Task, ways: Iterable[str], epochs: int) -> Iterator[Row]:
 
 
 def large_needs(task: Task, way: str) -> int:
-    """The estimated peak memory of a process that trains one way, in bytes."""
+    """The estimated peak memory of a process that trains a network, in bytes."""
     ours = training_bytes(task)
     if way == "ours":
         return ours.peak
@@ -248,7 +248,7 @@ def _train(path: Path, task: Task, way: str, epochs: int) -> list[Row]:
 
 
 def time_graphs(most: int) -> Iterator[Row]:
-    """Building the k-NN and the learned graph of up to `most` points, and Pubmed's diffusion if it is available."""
+    """Time building k-NN and learned graphs of up to `most` points, and Pubmed's diffusion if it is available."""
     for n in (n for n in POINTS if n <= most):
         for what in ("k-NN", "learned"):
             yield in_own_process(build_graph, what, n)

@@ -1,4 +1,4 @@
-"""The GPU kernels compiled for GPUs that need not be there: registers and spills of every variant."""
+"""Compilation of the GPU kernels without a GPU: registers and spills of every variant."""
 
 import re
 import subprocess
@@ -29,7 +29,7 @@ _ACTIVATION = ("i32", "i32", "i32", "fp32")  # stride of the branches, threshold
 
 
 class Variant(NamedTuple):
-    """A kernel, the types of its arguments, and the values of those that are constants."""
+    """A kernel, the types of its arguments, and the values of its constants."""
 
     kernel: str
     alpha: int
@@ -39,7 +39,7 @@ class Variant(NamedTuple):
 
 
 def compile_kernels(targets: Iterable[str], alphas: Iterable[int] = ALPHAS) -> Iterator[Row]:
-    """A row for each kernel, α and target: registers of a thread, and bytes that it spills."""
+    """A row for each kernel, α and target: registers per thread, and spilled bytes."""
     for target in targets:
         for variant in _variants(tuple(alphas)):
             facts = _compile(variant, target)

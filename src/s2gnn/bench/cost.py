@@ -1,4 +1,4 @@
-"""Bytes, sparse products and dense products of full-batch training, by formula.
+"""Formulas for the memory, sparse products and dense products of full-batch training.
 
 Values are float32, features are dense, fusion is "mlp", and an epoch is a training step and an evaluation on all nodes.
 """
@@ -26,11 +26,11 @@ CACHED_SIGNAL = 2**24  # bytes: half of the last-level cache (32 MiB) of the mac
 
 @dataclass(frozen=True)
 class Bytes:
-    """What training holds of a graph that is built from a CSR matrix; `cost_model.LABELS` describes the first fields.
+    """The memory of training on a graph built from a CSR matrix; `cost_model.LABELS` describes the first fields.
 
     Attributes:
         evaluation: activations of an evaluation on all nodes without gradients.
-        metis: neighbours, weights and pointers as METIS reads them.
+        metis: METIS's copies of neighbours, weights and pointers.
     """
 
     building: int
@@ -46,7 +46,7 @@ class Bytes:
 
     @property
     def network(self) -> int:
-        """What training the network adds to graph, operator and features."""
+        """The memory of training in addition to graph, operator and features."""
         return self.copied + self.propagated + self.activations
 
     @property
@@ -60,7 +60,7 @@ class Bytes:
         return max(self.peak_of_building, PROCESS + self.graph + self.features + self.operator + self.network)
 
     def in_clusters(self) -> dict[str, int]:
-        """What mini-batch training holds of the whole graph at each stage, in addition to a batch and the process."""
+        """The memory of mini-batch training at each stage, in addition to a batch and the process."""
         held = self.graph + self.features
         prepared = held + self.operator + (self.copied or self.propagated)
         return {
@@ -73,7 +73,7 @@ class Bytes:
 
 
 def training_bytes(task: Task) -> Bytes:
-    """The bytes of training on `task`."""
+    """The memory of training on `task`."""
     nodes, directions, branches = task.nodes, task.directions, task.alpha + 1
     index = 4 if directions <= LARGEST_INT32_POINTER else 8  # beyond, the native kernel does not apply
     graph = (index + 8) * directions + index * (nodes + 1)
@@ -104,10 +104,9 @@ def _preparing(task: Task) -> int:
 
 
 def _numbers_in_evaluation(task: Task) -> int:
-    """Per node, at the worst layer: the results of the layers before it, and its branches.
+    """The number of values per node at the worst layer: results of earlier layers, and its branches.
 
-    It holds the branches either with the propagated input that they are computed from, or before and after the
-    activation with the result.
+    The branches are in memory either with the propagated input, or before and after the activation with the result.
     """
     branches, before, worst = task.alpha + 1, 0, 0
     for order, (width_in, width_out) in zip(planned_orders(task)[1], pairwise(task.widths), strict=True):
@@ -118,7 +117,7 @@ def _numbers_in_evaluation(task: Task) -> int:
 
 
 def planned_orders(task: Task) -> tuple[list[Order], list[Order]]:
-    """The orders in which the planner lets each layer multiply, in training and in evaluation."""
+    """The planned order of multiplication of each layer, in training and evaluation."""
     op = SobolevOperator(Graph.from_edge_list([(0, 1), (1, 2)], [1.0, 2.0]), task.alpha)
     # The planner reads only sizes, so the arrays are on the meta device, where they take no memory.
     indices, b = (torch.empty(task.directions, dtype=kind, device="meta") for kind in (torch.int32, torch.float32))
@@ -136,11 +135,11 @@ def planned_orders(task: Task) -> tuple[list[Order], list[Order]]:
 
 
 def fetched(task: Task, width: int, *, by_branch: bool = False) -> NDArray[np.int64]:
-    """Bytes that a sparse product fetches from a signal that stays in the caches and from a larger one, (2,).
+    """The bytes that a sparse product fetches from cached and from larger signals, (2,).
 
-    Every direction fetches its index, value and scalings, and one row of a signal for all branches; or, if each branch
-    has its own signal, α adjacent rows. A larger signal of one row for all branches is accessed in passes over parts
-    that stay in the caches, if nodes have enough neighbours.
+    Every stored direction fetches its index, value and scalings, and one row of the signal, or α adjacent rows if each
+    branch has a separate signal. A larger signal shared by all branches is processed in passes over blocks that fit
+    into the caches, if nodes have enough neighbours.
     """
     rows, signals = (task.alpha, task.alpha + 1) if by_branch else (1, 1)
     total = task.directions * (8 + 4 * task.alpha + 4 * rows * width)
@@ -151,7 +150,7 @@ def fetched(task: Task, width: int, *, by_branch: bool = False) -> NDArray[np.in
 
 
 def fetched_in_epoch(task: Task) -> NDArray[np.int64]:
-    """The same for all sparse products of an epoch: in the step, in the backward pass and in the evaluation."""
+    """The bytes that all sparse products of an epoch fetch (forward, backward and evaluation), see `fetched`."""
     total = np.zeros(2, dtype=np.int64)
     layers = zip(pairwise(task.widths), *planned_orders(task), strict=True)
     for layer, ((width_in, width_out), training, evaluation) in enumerate(layers):

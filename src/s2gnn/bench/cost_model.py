@@ -1,4 +1,4 @@
-"""What full-batch training costs on a graph of any size: bytes by formula, seconds by rates fitted to records."""
+"""The cost of full-batch training on a graph of any size: memory by formula, time by rates fitted to records."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -41,8 +41,8 @@ class Measured:
     """A measured epoch or propagation.
 
     Attributes:
-        work: seconds of its dense products at the rate of a large one; bytes fetched from cached and from larger
-            signals, (3,).
+        work: seconds of its dense products at the rate of a large product, and bytes fetched from cached and from
+            larger signals, (3,).
     """
 
     kind: Literal["epoch", "propagation", "epoch, not fitted"]
@@ -54,7 +54,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class EpochEstimate:
-    """The seconds of an epoch on the machine of the records, and the range that the records suggest."""
+    """The estimated seconds of an epoch on the machine of the records, with a range."""
 
     seconds: float
     low: float
@@ -65,14 +65,14 @@ class EpochEstimate:
 
 
 class CostModel:
-    """Seconds by three rates, fitted to the records in the folder `results`.
+    """A model of training time with three rates, fitted to the records in the folder `results`.
 
     Attributes:
-        records: by name, see `RECORDS`.
+        records: records by name, see `RECORDS`.
         gemm: floating-point operations per second of a large dense product, mean over the runs that measured epochs.
-        measured: epochs and propagations, all but the last two of which the rates are fitted to.
-        costs: slowdown of a network's dense products against a large one; seconds per byte fetched from signals
-            that stay in the caches, and from larger ones, (3,).
+        measured: measured epochs and propagations; the rates are fitted to all except the last two.
+        costs: slowdown of a network's dense products relative to a large product, and seconds per byte fetched from
+            cached and from larger signals, (3,).
         low, high: the range of measured ÷ modelled epochs.
     """
 
@@ -98,7 +98,7 @@ class CostModel:
         record = self.records[name]
         runs = [run for run in record["training"] if run["way"] == "ours" and run["stages"]]
         if not runs:
-            raise InputError(f"the record of {origin_text(record)} has no training of ours: make it again with one")
+            raise InputError(f"the record of {origin_text(record)} has no training of ours: create it again with one")
         return Task(**record["task"][0]), runs[0]
 
     def _measured(self) -> Iterator[Measured]:
@@ -126,7 +126,7 @@ class CostModel:
 
 
 def _records(results: Path) -> dict[str, Row]:
-    """The records of the processor that has all of them; of several, of the one whose epochs were measured last."""
+    """The records of the processor with the latest epochs among those with all records."""
     for epochs in records_of(results / "bench-epoch.json"):
         paths = {name: epochs.with_name(epochs.name.replace("epoch", name, 1)) for name in RECORDS}
         if all(path.is_file() for path in paths.values()):
@@ -135,7 +135,7 @@ def _records(results: Path) -> dict[str, Row]:
 
 
 def fit_costs(measured: Sequence[Measured]) -> NDArray[np.float64]:
-    """The costs (3,) of the parts of the work that minimise the sum of squared relative errors."""
+    """Fit the costs (3,) by minimising the sum of squared relative errors."""
     parts = np.array([one.work / one.seconds for one in measured])
     costs, _ = nnls(parts, np.ones(len(measured)))
     if not (costs > 0).all():
@@ -155,7 +155,7 @@ def _timed(timing: Row) -> Task:
 
 
 def task_table(task: Task, epoch: EpochEstimate | None, run: Row | None = None) -> Table:
-    """What one task needs by the model and, if it was run, what was measured."""
+    """The modelled cost of a task and, if it was run, the measured cost."""
     needs = training_bytes(task)
     rows = [[label, f"{getattr(needs, part) / GIB:.2f} GiB"] for part, label in LABELS.items()]
     rows.append(["an epoch (step and evaluation)", "–" if epoch is None else f"{epoch} s"])
@@ -172,7 +172,7 @@ def task_table(task: Task, epoch: EpochEstimate | None, run: Row | None = None) 
 
 
 def render_cost_model(results: Path) -> str:
-    """The cost model as Markdown: the cost per edge and node, what graphs need, and how accurate it is."""
+    """The cost model as Markdown: cost per edge and node, cost of graphs of three sizes, and accuracy."""
     model = CostModel(results)
     full_batch, mini_batch = zip(*(_size_tables(model, network) for network in (WIDE, NARROW)), strict=True)
     tables = [unit_cost_table(model, WIDE), *full_batch, *mini_batch, byte_table(model), _second_table(model)]
@@ -181,10 +181,7 @@ def render_cost_model(results: Path) -> str:
 
 
 def unit_cost_table(model: CostModel, task: Task) -> Table:
-    """By how much the model grows with one more edge and one more node.
-
-    Where that changes once the features are too large to be propagated once, there is a row for each side.
-    """
+    """The marginal cost of an edge and a node, with separate rows below and above the limit for propagated features."""
     most = LARGEST_PREPARED_INPUT // (4 * (task.alpha + 1) * task.features)  # nodes
     within, beyond = (replace(task, nodes=nodes, edges=EDGES_PER_NODE * nodes) for nodes in (most - 1, most + 1))
     rows: list[tuple[str, ...]] = []
@@ -211,7 +208,7 @@ def _unit_costs(model: CostModel, task: Task) -> Iterator[tuple[str, ...]]:
 
 
 def _size_tables(model: CostModel, network: Task) -> tuple[Table, Table]:
-    """What full-batch and mini-batch training of a network need on graphs of three sizes."""
+    """The cost of full-batch and mini-batch training on graphs of three sizes."""
     tasks = [replace(network, edges=edges, nodes=edges // EDGES_PER_NODE) for edges in EDGES]
     needs = list(map(training_bytes, tasks))
     measured, _ = model.large_training("cost")
@@ -272,5 +269,5 @@ def _network(task: Task) -> str:
 
 
 def _short(value: float) -> str:
-    """About two digits."""
+    """A number with about two significant digits."""
     return f"{value:,.0f}" if value >= 20 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"

@@ -1,10 +1,11 @@
-"""Fitting `S2GNNClassifier` on tables of growing size: time and memory, next to what `s2gnn fit` announces."""
+"""Time and memory of fitting `S2GNNClassifier` on growing tables, compared with the estimates of `s2gnn fit`."""
 
 import os
 import time
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.datasets import make_classification
 
 from s2gnn.bench.record import Row
@@ -18,17 +19,23 @@ SIZES = ((2_000, 30, 200), (20_000, 20, 1_000), (100_000, 20, 1_000), (1_000_000
 
 
 def time_fits(most: int) -> Iterator[Row]:
-    """One row for each size of up to `most` rows, each in a separate process."""
+    """Measure every size of at most `most` rows, each in a separate process."""
     for rows, columns, labels in SIZES:
         if rows <= most:
             yield in_own_process(time_fit, rows, columns, labels)
 
 
-def time_fit(rows: int, columns: int, labels: int) -> Row:
-    """Fit a random table of four classes, with evaluation on hidden labels and calibration, in this process."""
+def random_table(rows: int, columns: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Columns (rows, columns) and four classes (rows,) that half of them tell apart, 5 % of them exchanged."""
     X, y = make_classification(
         rows, columns, n_informative=columns // 2, n_classes=4, n_clusters_per_class=1, flip_y=0.05, random_state=0
     )
+    return X, y
+
+
+def time_fit(rows: int, columns: int, labels: int) -> Row:
+    """Fit a random table of four classes, with evaluation on hidden labels and calibration, in this process."""
+    X, y = random_table(rows, columns)
     known = np.where(np.arange(rows) < labels, y, -1)
     classifier, before = S2GNNClassifier(random_state=0), peak_bytes()
     wall, start = time.perf_counter(), _processor_seconds()

@@ -1,4 +1,4 @@
-"""What one propagation costs on a GPU, by calculation: bytes moved, and the time that the bandwidth allows."""
+"""The calculated cost of a propagation on a GPU: bytes moved, and time at the published bandwidth."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ WIDTH, ALPHA = 64, 6
 
 @dataclass(frozen=True)
 class Device:
-    """The published figures of a GPU: bytes per second of its memory, and bytes of its last cache."""
+    """The published memory bandwidth (bytes per second) and last-level cache size (bytes) of a GPU."""
 
     bandwidth: float
     cache: int
@@ -33,31 +33,31 @@ def calculated_rows() -> Iterator[Row]:
 
 
 def _gathered(task: Task, device: Device, width: int = WIDTH) -> int:
-    """Of a row (width,) of a node for every nonzero: each row once where all fit into the cache, else all."""
+    """The bytes of gathered rows (width,) for every nonzero; each row counts once if all fit into the cache."""
     rows = 4 * width * task.nodes
     return rows if rows <= device.cache else 4 * width * task.nonzeros
 
 
 def _csr(task: Task) -> int:
-    """Of indices and values of the nonzeros, and the pointers."""
+    """The bytes of a CSR matrix: indices, values and pointers."""
     return 8 * task.nonzeros + 4 * task.nodes
 
 
 def _ours(task: Task, device: Device) -> int:
-    """One pass: pattern and values, α scalings and the signal of the neighbours, α + 1 results."""
+    """The bytes of our single pass: pattern and values, α scalings and the signal of the neighbours, α + 1 results."""
     results = 4 * WIDTH * task.nodes * (ALPHA + 1)
     return _csr(task) + _gathered(task, device, ALPHA) + _gathered(task, device) + results
 
 
 def _products(task: Task, device: Device) -> int:
-    """α products with CSR matrices that are built before, as cuSPARSE computes them."""
+    """The bytes of α products with prebuilt CSR matrices (cuSPARSE)."""
     return ALPHA * (_csr(task) + _gathered(task, device) + 4 * WIDTH * task.nodes)
 
 
 def _messages(task: Task, device: Device) -> int:
-    """α GCNConv of PyG with cached weights: messages are gathered, weighted and scattered as arrays (nonzeros, F).
+    """The bytes of α GCNConv of PyG with cached weights, whose messages are arrays (nonzeros, F).
 
-    They are written and read twice, and count where they do not fit into the cache.
+    Messages are written and read twice, and count if they do not fit into the cache.
     """
     message = 4 * WIDTH * task.nonzeros
     moved = 4 * message if message > device.cache else 0

@@ -23,7 +23,7 @@ BATCH, ATOMS, BONDS = 32, 18, 20
 
 
 def time_layers(work: Workload, rounds: int) -> Iterator[Row]:
-    """One forward and backward pass of each layer next to its peer.
+    """Time a forward and backward pass of each layer and of its alternative.
 
     The attention layers are on the graph of `work`; S2Conv has α = 3; all layers map 64 channels to 64.
     """
@@ -66,7 +66,7 @@ def _step(forward: Callable[[], Tensor]) -> Callable[[], None]:
 
 
 def attention_step(graph: Graph, model: str, way: str, heads: int) -> Callable[[], None]:
-    """A pass of one attention layer, "ours" or the "peer" of PyG."""
+    """A pass of an attention layer, ours or PyG's ("peer")."""
     x = torch.randn(graph.n_nodes, WIDTH, requires_grad=True)
     if way == "ours":
         network = make_model(model, WIDTH, WIDTH, hidden_channels=WIDTH, num_layers=1, heads=heads)
@@ -115,7 +115,7 @@ def graph_steps(graph: Graph) -> dict[str, Callable[[], Callable[[], None]]]:
 
 
 def normalised_csr(graph: Graph) -> Tensor:
-    """A with self-loops, normalised, as GCNConv makes it of an edge_index at every call, as a torch CSR matrix."""
+    """The normalised adjacency matrix with self-loops of GCNConv, as a torch CSR matrix."""
     S = SobolevOperator(graph, 1, 1.0).matrix(1)
     indptr, indices, values = (torch.from_numpy(part) for part in (S.indptr, S.indices, S.data))
     return torch.sparse_csr_tensor(indptr, indices, values.float(), size=S.shape, check_invariants=False)
@@ -129,7 +129,7 @@ def small_batch() -> tuple[Graph, Tensor, Tensor, Tensor]:
 
 
 class DenseBranches(nn.Module):
-    """Σ_ρ μ_ρ ReLU(H W_ρ + b_ρ): what is left of an S2Conv where every S_ρ is the identity."""
+    """Σ_ρ μ_ρ ReLU(H W_ρ + b_ρ): an S2Conv whose operators S_ρ are all the identity."""
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()

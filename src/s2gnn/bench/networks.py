@@ -1,4 +1,4 @@
-"""The networks to compare: ours, the same network built from other sparse products, and PyG's baselines."""
+"""The networks of the benchmarks: ours, the same network with other sparse products, and PyG's baselines."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ def csr_product(S: sp.csr_array, device: torch.device) -> Product:
 
 
 def sparse_tensor_product(S: sp.csr_array, device: torch.device) -> Product:
-    """The same by torch_sparse."""
+    """H → S h by torch_sparse."""
     from torch_sparse import SparseTensor, matmul
 
     rowptr, col = (torch.from_numpy(a.astype("int64")) for a in (S.indptr, S.indices))
@@ -44,7 +44,7 @@ def sparse_tensor_product(S: sp.csr_array, device: torch.device) -> Product:
 
 
 def gcnconv_product(S: sp.csr_array, device: torch.device) -> Product:
-    """The same by the messages of PyG's `GCNConv`."""
+    """H → S h by the message passing of PyG's `GCNConv`."""
     from torch_geometric.nn import GCNConv
 
     edges = S.tocoo()
@@ -92,7 +92,7 @@ NETWORKS = ("ours", "gcn", "csr", "torch_sparse", "gcnconv")
 
 
 class ProductLayer(nn.Module):
-    """One layer of S2-GNN with MLP fusion and dropout 0.5, by one sparse product per branch: (N, in) → (N, out)."""
+    """One layer of S2-GNN with MLP fusion and dropout 0.5, with one sparse product per branch: (N, in) → (N, out)."""
 
     def __init__(self, width_in: int, width_out: int, products: Sequence[Product]) -> None:
         super().__init__()
@@ -142,9 +142,9 @@ class Baseline:
     """A baseline that PyG also has.
 
     Attributes:
-        layer: its name in `torch_geometric.nn`.
-        pyg: further arguments of that layer.
-        ours: further hyperparameters of our network.
+        layer: name of the layer in `torch_geometric.nn`.
+        pyg: additional arguments of that layer.
+        ours: additional hyperparameters of our network.
         weighted: whether the released code passes edge weights.
         kept: arrays (nonzeros, heads, out) that PyG's attention keeps for the backward pass; 0 without attention.
     """
@@ -169,7 +169,7 @@ BASELINES = {
 
 
 def make_baseline(model: str, way: str, work: Workload, heads: int = 1) -> Network:
-    """The baseline `model`, "ours" or of the layers of "pyg" with their caches enabled, and its inputs."""
+    """Create the baseline `model`, "ours" or from the layers of "pyg" with caches enabled, and its inputs."""
     baseline, task, widths = BASELINES[model], work.task, work.task.widths
     options: dict[str, Any] = {"heads": heads} if baseline.kept else {}
     if way == "ours":
@@ -189,7 +189,7 @@ def make_baseline(model: str, way: str, work: Workload, heads: int = 1) -> Netwo
 def baseline_needs(model: str, way: str, task: Task, heads: int = 1) -> int:
     """Estimated bytes of training a baseline, in addition to graph and input.
 
-    Ours holds pairs of nodes and, with attention, numbers per edge and head; PyG's edge lists and messages.
+    Ours stores pairs of nodes and, with attention, scores per edge and head; PyG's stores edge lists and messages.
     """
     kept, outputs = BASELINES[model].kept, task.widths[1:]
     heads = heads if kept else 1
@@ -216,7 +216,7 @@ class PyGNetwork(nn.Module):
 
 
 def make_epoch(network: Network, labels: Tensor, train: Tensor) -> Callable[[], None]:
-    """A function that takes one step of Adam on the nodes `train`, then evaluates the network on all nodes.
+    """Create a function that takes a step of Adam on the nodes `train`, and evaluates the network on all nodes.
 
     Labels (N,) are classes, with cross-entropy; labels (N, L) are 0 or 1, with binary cross-entropy.
     """

@@ -1,4 +1,4 @@
-"""What the benchmarks run on: real data where available, otherwise random graphs of the same size."""
+"""Workloads of the benchmarks: real data if available, otherwise random graphs of the same size."""
 
 import io
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ class Task:
 
     @property
     def widths(self) -> list[int]:
-        """Of the layers, the input first."""
+        """The widths of the layers, the input first."""
         return [self.features, *[self.hidden] * (self.layers - 1), self.labels]
 
     @property
@@ -40,7 +40,7 @@ class Task:
 
     @property
     def nonzeros(self) -> int:
-        """Of one S_ρ, including its diagonal."""
+        """Nonzeros of one S_ρ, including its diagonal."""
         return self.directions + self.nodes
 
 
@@ -58,7 +58,7 @@ REAL: dict[str, Kind] = {"cancer-b": "knn", "cancer-m": "knn", "har": "knn", "pu
 
 @dataclass(frozen=True)
 class Workload:
-    """A task with its graph and features (N, M); `name` ends in "(random)" where the real data is not available."""
+    """A task with its graph and features (N, M); `name` ends in "(random)" if the real data is not available."""
 
     name: str
     task: Task
@@ -71,7 +71,7 @@ class Workload:
 
 
 def workload(name: str) -> Workload:
-    """The workload called `name`, one of `TASKS`."""
+    """Load the workload `name`, one of `TASKS`."""
     task = TASKS[name]
     if name in REAL and data_file(CATALOGUE[name].file or "") is not None:
         dataset, graph = dataset_graph(load_dataset(name), REAL[name], progress=True)

@@ -1,4 +1,4 @@
-"""Time several ways to compute one thing in one run, in interleaved rounds, and the rates of the machine."""
+"""Time alternatives in interleaved rounds, and measure the rates of the machine."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,11 +14,12 @@ MIN_RUN_TIME = 0.05  # seconds of one way in one round
 
 @dataclass(frozen=True)
 class Way:
-    """One way to compute it.
+    """One alternative.
 
     Attributes:
-        needs: estimated bytes of memory.
-        make: prepares it and returns the function to time; raises `ImportError` if its library is not installed.
+        needs: estimated memory in bytes.
+        make: function that prepares it and returns the function to time; raises `ImportError` if its library is not
+            installed.
     """
 
     needs: int
@@ -26,11 +27,11 @@ class Way:
 
 
 def race(ways: Mapping[str, Way], rounds: int) -> dict[str, dict[str, Any]]:
-    """Time every way that is installed and fits into the memory that the ways before it left.
+    """Time every alternative that is installed and fits into the remaining memory.
 
     Returns:
-        By way: the minimum `milliseconds` over all rounds, or `None` and the reason as `not_run`, "memory" or
-        "not installed"; and the bytes that it `needs`.
+        For each alternative the minimum `milliseconds` over all rounds, or `None` and the reason `not_run` ("memory" or
+        "not installed"); and its memory `needs` in bytes.
     """
     refused: dict[str, str] = {}
     runs: dict[str, Callable[[], object]] = {}
@@ -54,10 +55,10 @@ def race(ways: Mapping[str, Way], rounds: int) -> dict[str, dict[str, Any]]:
 
 
 def fastest(ways: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """The minimum seconds of each way over `rounds` in which the ways alternate.
+    """The minimum seconds of each alternative over interleaved rounds.
 
-    In each round a way first runs untimed, so that it finds the caches and the allocator as it leaves them itself,
-    which is how epochs follow each other. Fast ways run in several blocks of runs, and the mean of a block counts.
+    In each round an alternative first runs once untimed, so that caches and allocator are in the same state as between
+    epochs. Fast alternatives are timed in several blocks of runs, by the mean of a block.
     """
     threads = torch.get_num_threads()
     timers = {name: Timer("run()", globals={"run": run}, num_threads=threads) for name, run in ways.items()}
@@ -71,13 +72,13 @@ def fastest(ways: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, 
 def measure_machine(
     floats: int = 2**26, order: int = 2048, rounds: int = 5, device: torch.device | str = "cpu"
 ) -> dict[str, float]:
-    """Rates of a device, of the CPU with the threads that torch uses.
+    """Measure the memory bandwidth and matrix-product rate of a device; on the CPU with torch's threads.
 
     Args:
-        floats: length of float32 arrays, which must be far larger than the caches.
-        order: of square float32 matrices.
-        rounds: of which the fastest counts.
-        device: what to measure.
+        floats: length of the float32 arrays, which must be much larger than the caches.
+        order: order of the square float32 matrices.
+        rounds: number of rounds; the fastest one is reported.
+        device: the device to measure.
 
     Returns:
         bandwidth: bytes per second of the faster of a copy and a triad a = b + 3c, counting every array once.

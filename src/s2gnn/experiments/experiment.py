@@ -1,4 +1,4 @@
-"""Experiment: one number of a table, by everything that it depends on, and the key of its records."""
+"""Experiment: the full description of one cell of a table, and the key of its records."""
 
 import hashlib
 import json
@@ -25,19 +25,19 @@ KEY_VERSION = 2
 
 @dataclass(frozen=True)
 class Experiment:
-    """Data × graph × model × hyperparameters × protocol × task, and the seeds to run it with.
+    """Data × graph × model × hyperparameters × protocol × task, and the seeds of its runs.
 
     Attributes:
         data: name of the data set.
         graph: kind of the graph.
-        k: number of neighbours, for the kinds that have them.
-        model: name of the model, of a classical baseline, or of the encoder where links are predicted.
-        hyperparameters: of model and optimizer.
-        protocol: how models are trained and tested.
-        seeds: one run each; the numbers of the folds under a protocol with folds.
-        share: of training nodes, see `paper_split`; `None` for the paper's.
-        decoder: predicts links between the nodes that the model embeds; `None` classifies nodes or graphs.
-        embedding: width of the embeddings.
+        k: number of neighbours, for kinds of graphs that have it.
+        model: name of the model or classical baseline; for link prediction, of the encoder.
+        hyperparameters: hyperparameters of model and optimiser.
+        protocol: training and test protocol.
+        seeds: seeds of the runs; indices of folds under a protocol with folds.
+        share: share of training nodes, see `paper_split`; `None` for the paper's.
+        decoder: decoder for link prediction; `None` for node or graph classification.
+        embedding: width of the embeddings in link prediction.
     """
 
     data: str
@@ -53,12 +53,12 @@ class Experiment:
 
     @property
     def task(self) -> TaskName:
-        """What is predicted: classes of nodes or of graphs, or links."""
+        """The task: node classification, graph classification or link prediction."""
         return "links" if self.decoder is not None else dataset_info(self.data).task
 
     @property
     def title(self) -> str:
-        """The experiment in a few words."""
+        """A short description of the experiment."""
         words = [self.data, self.graph, self.model, self.protocol.name]
         if self.share is not None:
             words.append(f"{100 * self.share:g} % labelled")
@@ -67,7 +67,7 @@ class Experiment:
         return " ".join(words)
 
     def describe(self) -> dict[str, Any]:
-        """Everything that a result depends on but the seed, as JSON under names that do not depend on the code."""
+        """Everything that a result depends on except the seed, as a JSON object with names independent of the code."""
         links = self.decoder is not None
         content = {
             "version": KEY_VERSION,
@@ -89,28 +89,28 @@ class Experiment:
 
     @property
     def key(self) -> str:
-        """Identifies the records of this experiment: a hash of `describe()`."""
+        """The key of this experiment's records: a hash of `describe()`."""
         return record_key(self.describe())
 
     def new_network(self, in_channels: int, out_channels: int) -> GraphNetwork:
-        """A network for data of these sizes; the encoder where links are predicted."""
+        """Create the network for data of these sizes; for link prediction, the encoder."""
         arguments: dict[str, Any] = {"head": self.protocol.head, **self.hyperparameters.model}
         make = make_graph_model if self.task == "graphs" else make_model
         return make(self.model, in_channels, out_channels, **arguments)
 
     def new_predictor(self, in_channels: int) -> LinkPredictor:
-        """A link predictor for features of this width."""
+        """Create the link predictor for features of this width."""
         assert self.decoder is not None
         return LinkPredictor(self.new_network(in_channels, self.embedding), self.decoder, self.embedding)
 
 
 def record_key(description: Mapping[str, Any]) -> str:
-    """Sixteen hexadecimal digits that stand for the description of an experiment."""
+    """The key of an experiment's description: sixteen hexadecimal digits of its hash."""
     return hashlib.sha256(canonical_json(description).encode()).hexdigest()[:16]
 
 
 def canonical_json(content: Mapping[str, Any]) -> str:
-    """JSON that is the same in every process: keys sorted, no spaces."""
+    """Canonical JSON: keys sorted, no spaces."""
     try:
         return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -136,7 +136,7 @@ def make_experiment(
     decoder: DecoderName | None = None,
     embedding: int = 16,
 ) -> Experiment:
-    """An experiment with defaults, checked.
+    """Create and validate an experiment, with defaults for omitted arguments.
 
     Args:
         data: name of a data set.
@@ -145,9 +145,9 @@ def make_experiment(
         graph: kind of the graph; default: that of the paper's Table I.
         k: number of neighbours; default: the paper's.
         changes: hyperparameters that differ from `default_hyperparameters`.
-        seeds: which, or how many of the 50 test seeds or of the protocol's folds; default: all.
-        share: of training nodes; default: the paper's.
-        decoder: of link prediction.
+        seeds: the seeds, or the number of test seeds (at most 50) or folds; default: all.
+        share: share of training nodes; default: the paper's.
+        decoder: decoder for link prediction.
         embedding: width of the embeddings in link prediction.
     """
     found = dataset_info(data)
@@ -201,7 +201,7 @@ def _checked_seeds(seeds: int | tuple[int, ...] | None, protocol: Protocol) -> t
 
 
 def _check_task(experiment: Experiment) -> None:
-    """Raise unless graph, model and protocol fit the task of the data set."""
+    """Raise an error if graph, model or protocol do not fit the task of the data set."""
     data, kind, model, protocol = experiment.data, experiment.graph, experiment.model, experiment.protocol
     if experiment.decoder is not None:
         if dataset_info(data).task == "graphs":

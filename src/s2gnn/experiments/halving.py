@@ -1,4 +1,4 @@
-"""Random search by successive halving, as a function of the validation scores that are on record."""
+"""Random search with successive halving, computed from recorded validation scores."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -18,18 +18,18 @@ Scores = Mapping[tuple[str, int], float]
 class Search:
     """The search for the hyperparameters of one experiment.
 
-    The first round trains the model's default configuration and random ones of the paper's space; every further round
-    the best of the round before by mean validation score, for longer or with more seeds. What to train next depends on
-    the known scores only, so that a search resumes from its records.
+    The first round trains the model's default configuration and random ones from the paper's space; each further round
+    trains the best configurations of the previous one by mean validation score, for longer or with more seeds. The next
+    runs only depend on the recorded scores, so a search resumes from its records.
 
     Args:
-        experiment: its hyperparameters are replaced; its seeds test the best.
-        budget: has the rounds.
-        searched_on: what the trials are run on, such as the same model on another graph; default: `experiment`.
+        experiment: the experiment whose hyperparameters are searched; its seeds test the best configuration.
+        budget: a budget with rounds.
+        searched_on: experiment that the trials are run on, e.g. the same model on another graph; default: `experiment`.
 
     Attributes:
         tested: the experiment with the default configuration.
-        configurations: of the first round.
+        configurations: configurations of the first round.
     """
 
     def __init__(self, experiment: Experiment, budget: Budget, searched_on: Experiment | None = None) -> None:
@@ -44,9 +44,9 @@ class Search:
         self.tested = replace(experiment, hyperparameters=self.configurations[0].hyperparameters)
 
     def rounds(self, scores: Scores) -> Iterator[list[Experiment]]:
-        """The trials of every round, then the best configuration with its test seeds.
+        """The trials of every round, followed by the best configuration with its test seeds.
 
-        Only the rounds up to the first with a missing score are final; later ones show how many trials there will be.
+        Rounds after the first one with missing scores are placeholders with the right number of trials.
         """
         ranked = self.configurations
         for rung in self.budget.rungs:

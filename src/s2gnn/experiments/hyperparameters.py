@@ -1,4 +1,4 @@
-"""Hyperparameters of a model on a data set: the published ones, and defaults elsewhere."""
+"""Published and default hyperparameters of models on data sets."""
 
 import math
 from collections.abc import Mapping
@@ -15,12 +15,12 @@ Value = int | float | str
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """What is chosen for one model on one data set.
+    """The hyperparameters of one model on one data set.
 
     Attributes:
         lr: learning rate.
         weight_decay: see `Protocol.decay`.
-        model: arguments of the model other than the numbers of features and classes.
+        model: arguments of the model, except the numbers of features and classes.
     """
 
     lr: float
@@ -29,13 +29,13 @@ class Hyperparameters:
 
     @property
     def values(self) -> dict[str, Value]:
-        """All of them by name."""
+        """All values by name."""
         return {"lr": self.lr, "weight_decay": self.weight_decay, **self.model}
 
     def with_values(self, given: Mapping[str, Value | None]) -> "Hyperparameters":
         """A copy with the `given` values by name: `lr`, `weight_decay`, or an argument of the model.
 
-        `None` changes nothing. An integer becomes a float where the present value is one: ε = 2 and ε = 2.0 are the
+        `None` changes nothing. An integer is converted if the current value is a float, so ε = 2 and ε = 2.0 are the
         same configuration.
         """
         changed = {name: value for name, value in given.items() if value is not None}
@@ -93,13 +93,13 @@ PROTEIN_RATES: Mapping[str, float] = MappingProxyType({"ogbn-proteins": 1e-3, "p
 
 
 def default_hyperparameters(model: str, data: str = "") -> Hyperparameters:
-    """The default hyperparameters of `model` on `data`, or on data without published ones.
+    """The default hyperparameters of `model` on `data`; without `data`, those of data sets without published values.
 
-    S2-GNN and its ablations have the values published for S2-GNN, on the data sets that have them. Otherwise lr 0.01,
-    weight decay 5e-4, 32 hidden channels, 2 layers, dropout 0.5, S2-GNN with an MLP fusion, α = 4 and ε = 1.5, and the
-    class defaults of the model for the rest. On protein networks 8 hidden channels, 3 layers and α = 6, as in the
-    paper's script, without dropout and weight decay; lr 0.001 on ogbn-proteins; SuperGAT without its self-supervised
-    loss. A classical baseline has its own defaults and no learning rate.
+    S2-GNN and its ablations have the published values of S2-GNN if there are any. Otherwise the defaults are lr 0.01,
+    weight decay 5e-4, 32 hidden channels, 2 layers and dropout 0.5; for S2-GNN also an MLP fusion, α = 4 and ε = 1.5;
+    and the defaults of the model's class. Protein networks have 8 hidden channels, 3 layers and α = 6, as in the
+    paper's script, no dropout or weight decay, lr 0.001 on ogbn-proteins, and SuperGAT no self-supervised loss.
+    Classical baselines have separate defaults and no learning rate.
     """
     if model in CLASSICAL:
         return Hyperparameters(0.0, 0.0, classical_defaults(model))

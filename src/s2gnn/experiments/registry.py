@@ -36,7 +36,7 @@ def _measured() -> Iterator[MeasuredStudy]:
 
 
 def find_study(name: str) -> Study:
-    """The study called `name`."""
+    """Return the study `name`."""
     if name not in studies():
         raise unknown_name("there is no study", name, studies())
     return studies()[name]

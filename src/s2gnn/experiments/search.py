@@ -1,4 +1,4 @@
-"""Hyperparameter search on the validation seeds, with Optuna, by any number of processes and machines."""
+"""Hyperparameter search with Optuna on the validation seeds, by any number of processes and machines."""
 
 import multiprocessing
 import os
@@ -42,18 +42,18 @@ _POLL = 1.0  # seconds between two looks at what the other processes do
 
 @dataclass(frozen=True)
 class SearchConfig:
-    """How to search.
+    """The configuration of a search.
 
     Attributes:
-        sampler: "tpe" starts with the experiment's own hyperparameters, learns from earlier trials and prunes those
-            that are worse than the best on three seeds; "random" is the paper's, where trial i depends on the seed and
-            i only.
-        trials: number of trials, of all processes together.
-        seeds: a trial's score is the mean over these.
-        seed: of the sampler.
+        sampler: "tpe" starts with the experiment's hyperparameters, learns from earlier trials, and prunes trials that
+            are worse than the best on three seeds; "random" is the paper's sampler, where trial i only depends on the
+            seed and i.
+        trials: total number of trials of all processes.
+        seeds: seeds over which the score of a trial is averaged.
+        seed: random seed of the sampler.
         max_heads: maximum number of attention heads.
-        heartbeat: seconds between two signs of life of a running trial.
-        grace: seconds without a sign of life after which a trial is retried by another process.
+        heartbeat: seconds between heartbeats of a running trial.
+        grace: seconds without a heartbeat after which another process retries a trial.
     """
 
     sampler: SamplerName = "tpe"
@@ -82,13 +82,13 @@ class SearchResult:
     Attributes:
         experiment: with the best hyperparameters so far.
         study: name of the search in the storage.
-        trials: number of trials wanted.
-        complete: trials with a score from every seed.
-        pruned: stopped early.
-        failures: why trials were given up, one line each: they cannot be trained, or their processes died repeatedly.
-        retried: how often a process died and its trial was started again.
-        running: trials in progress.
-        score: mean validation score of the best trial, a share; `None` before the first is complete.
+        trials: requested number of trials.
+        complete: number of trials with a score for every seed.
+        pruned: number of trials stopped early.
+        failures: reasons why trials were abandoned, one line each: training failed, or their processes died repeatedly.
+        retried: number of retries after the death of a process.
+        running: number of trials in progress.
+        score: mean validation score of the best trial, in [0, 1]; `None` before the first is complete.
     """
 
     experiment: Experiment
@@ -103,12 +103,12 @@ class SearchResult:
 
     @property
     def failed(self) -> int:
-        """The number of trials given up."""
+        """The number of abandoned trials."""
         return len(self.failures)
 
     @property
     def finished(self) -> int:
-        """The trials that have ended, in whatever way."""
+        """The number of trials that have ended."""
         return self.complete + self.pruned + self.failed
 
     @property
@@ -125,23 +125,23 @@ def search(
     minutes: float | None = None,
     on_progress: OnProgress = None,
 ) -> SearchResult:
-    """Find hyperparameters for an experiment; its test part is not used.
+    """Search hyperparameters for an experiment; its test set is not used.
 
-    Any number of calls, on one machine or several, may work on one search: together they run `config.trials` trials.
-    A call resumes the search and returns at once if nothing is missing. An interrupt loses the seeds in training; the
-    trial of a process that was killed is resumed by another, after the seeds it had finished.
+    Any number of processes, on one or several machines, can call this function for the same search; together they run
+    `config.trials` trials. A call resumes the search, and returns immediately if it is complete. An interruption only
+    loses the seeds in progress; another process resumes the trial of a killed one after its finished seeds.
 
     Args:
-        experiment: its hyperparameters, where they are searched, are the first trial of "tpe"; its seeds are not used.
-        config: how to search.
-        storage: a file, for SQLite, or an address with "://" that Optuna understands.
-        jobs: number of trials at the same time; 1 trains in this process.
-        minutes: start no seed that would not finish by then, judging by the longest so far.
-        on_progress: called with the state of the search now and then.
+        experiment: the experiment; its hyperparameters are the first trial of "tpe", its seeds are ignored.
+        config: configuration of the search.
+        storage: an SQLite file, or a database URL of Optuna.
+        jobs: number of parallel trials; 1 trains in this process.
+        minutes: time limit: a seed only starts if it is expected to finish in time, judging by the longest so far.
+        on_progress: function called regularly with the state of the search.
 
     Raises:
-        SeedError: when training fails for another reason than a loss that is not finite, or when all processes died.
-        ConnectionError: when the storage no longer answers; what is stored is not lost.
+        SeedError: if training fails for another reason than a non-finite loss, or all processes died.
+        ConnectionError: if the storage does not respond; stored results are not lost.
     """
     if experiment.protocol.folds is not None:
         raise InputError(
@@ -168,11 +168,11 @@ def search_result(experiment: Experiment, config: SearchConfig, storage: str | P
 
 
 class Trials:
-    """The trials of one search: an Optuna study on which every worker asks for trials and tells their scores.
+    """The trials of one search: an Optuna study that all workers share.
 
-    Trial i has the same values whichever worker makes it. One that is interrupted, or whose worker died without a sign
-    of life, is put back with the scores it has, and the next worker to ask gets it. Should two workers create one trial
-    too many, it waits until the search is extended.
+    The values of trial i do not depend on the worker. An interrupted trial, or one without heartbeats, is returned to
+    the queue with its scores and goes to the next free worker. If two workers create one trial too many, it waits until
+    the search is extended.
     """
 
     def __init__(self, experiment: Experiment, config: SearchConfig, storage: str | Path) -> None:
@@ -185,7 +185,7 @@ class Trials:
         self._database = open_storage(storage, config.heartbeat, config.grace)
 
     def close(self) -> None:
-        """Leave the storage."""
+        """Close the storage."""
         self._database.remove_session()
         self._database.engine.dispose()
 
@@ -206,7 +206,7 @@ class Trials:
 
     @cached_property
     def study(self) -> optuna.Study:
-        """The search in its storage, created if needed."""
+        """The Optuna study in the storage, created if needed."""
         pruner: optuna.pruners.BasePruner = optuna.pruners.NopPruner()
         if self.config.sampler == "tpe":
             with without_warning("WilcoxonPruner"):
@@ -265,7 +265,7 @@ class Trials:
         return replace(self.experiment, hyperparameters=self.experiment.hyperparameters.with_values(exact))
 
     def work(self, task: Task[Any], end: float | None, on_progress: OnProgress) -> None:
-        """Run trials until all are finished; those of others may yet be put back."""
+        """Run trials until all are finished; running trials of other workers may still be returned to the queue."""
         objective = _Objective(self, task, end, on_progress)
         while not objective.is_over():
             self._database.put_back_stale(self.name, MAX_RETRIES + 1)
@@ -306,14 +306,14 @@ class Trials:
         objective.report()
 
     def release(self, processes: set[str]) -> None:
-        """Put back what processes of this search were running when they were stopped."""
+        """Return the trials of stopped processes to the queue."""
         for trial in self.trials():
             if trial.state is TrialState.RUNNING and trial.user_attrs.get("worker") in processes:
                 self._database.put_back(trial._trial_id)
 
 
 class _Sampler(optuna.samplers.BaseSampler):
-    """Values that are given for the number of a trial, or those of TPE with a seed for each number."""
+    """Samples predefined values by trial number, or TPE with one seed per trial number."""
 
     def __init__(self, given: Callable[[int], dict[str, Value | None]], seed: int, database: SearchStorage) -> None:
         self._given, self._seed, self._database = given, seed, database
@@ -324,7 +324,7 @@ class _Sampler(optuna.samplers.BaseSampler):
             return optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
 
     def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
-        """Record the process and a first sign of life: without one, its death would not be noticed."""
+        """Record the process and a first heartbeat, so that its death is detected."""
         del study
         self._database.record_heartbeat(trial._trial_id)
         self._database.set_trial_user_attr(trial._trial_id, "worker", worker_name(os.getpid()))
@@ -401,7 +401,7 @@ class _Objective:
 
 
 def _deaths(trial: FrozenTrial) -> int:
-    """How many processes died during a trial."""
+    """The number of processes that died during a trial."""
     return int(trial.user_attrs.get("deaths", 0))
 
 
@@ -416,7 +416,7 @@ def _opened(experiment: Experiment, config: SearchConfig, storage: str | Path) -
 
 
 def _work_in_processes(trials: Trials, jobs: int, end: float | None, on_progress: OnProgress) -> None:
-    """Work with `jobs` processes, which end with this one; one that is killed does not stop the others."""
+    """Run trials in `jobs` processes, which end with this one; if one is killed, the others continue."""
     errors: Any = multiprocessing.get_context("spawn").SimpleQueue()
     given = (errors, trials.experiment, trials.config, trials.storage, threads_per_run(jobs), end, kernel.chosen())
     processes = []

@@ -56,11 +56,11 @@ CLASSICAL_SPACES: Mapping[str, Space] = MappingProxyType(
 def search_space(
     model: str, head: HeadName = "plain", *, max_heads: int = 6, fixed: Collection[str] = ()
 ) -> dict[str, Distribution]:
-    """The paper's space for `model`: the hyperparameters that have an effect on it.
+    """The paper's search space, restricted to the hyperparameters that affect `model`.
 
     Args:
         model: one of `MODELS`, or a classical baseline; "s2gnn+" also searches `ARCHITECTURES`.
-        head: SGC has dropout in the head "released" only.
+        head: the head of the protocol; SGC only has dropout with "released".
         max_heads: maximum number of attention heads, 6 in the paper.
         fixed: hyperparameters to omit.
     """
@@ -77,7 +77,7 @@ def search_space(
 
 
 def draw_values(space: Space, seed: int, number: int) -> dict[str, Value | None]:
-    """Uniform random values, which depend on `seed` and `number` only."""
+    """Draw uniform random values, which only depend on `seed` and `number`."""
     generator = np.random.default_rng([seed, number])
     values: dict[str, Value | None] = {}
     for name, of in space.items():
@@ -94,7 +94,7 @@ def draw_values(space: Space, seed: int, number: int) -> dict[str, Value | None]
 
 
 def nearest_values(space: Space, chosen: Hyperparameters) -> dict[str, Value | None]:
-    """The point of the space nearest to `chosen`; the first of choices that are not numbers and have no such value."""
+    """The point of the space nearest to `chosen`; for missing non-numeric values, the first choice."""
     values: dict[str, Value | None] = {}
     for name, of in space.items():
         value = chosen.values.get(name)

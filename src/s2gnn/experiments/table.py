@@ -22,7 +22,7 @@ class TableStudy(TrainedStudy):
     """A table of scores under one or several protocols.
 
     Attributes:
-        ablation: the variant of S2-GNN that it is compared with; `None` for other tables.
+        ablation: variant of S2-GNN in an ablation study; `None` for other tables.
         legend: replaces the general legend.
     """
 
@@ -31,7 +31,7 @@ class TableStudy(TrainedStudy):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What models are ranked on."""
+        """The columns within which models are ranked."""
         return tuple(dict.fromkeys(map(Column.of, self.cells)))
 
     @property
@@ -41,7 +41,7 @@ class TableStudy(TrainedStudy):
 
     @property
     def folds(self) -> int | None:
-        """Number of folds of a cross-validation."""
+        """The number of folds of a cross-validation; `None` without one."""
         return self.protocols[0].folds
 
     @property
@@ -94,14 +94,14 @@ def table_names() -> tuple[str, ...]:
 
 @cache
 def load_table(name: str) -> TableStudy:
-    """The table of the catalog called `name`."""
+    """Load the table `name` of the catalog."""
     return parse_table(name, catalog()[name])
 
 
 def parse_table(name: str, configuration: Mapping[str, Any]) -> TableStudy:
-    """The table of a configuration.
+    """Create a table from its configuration.
 
-    A cell without a graph has that of the table; a row stands for a cell on each data set of the table.
+    Cells without a graph use the table's graph; a row defines one cell for each data set of the table.
     """
     content = dict(configuration)
     rows, data, shared = (content.pop(key, default) for key, default in (("rows", ()), ("data", ()), ("values", {})))
@@ -136,17 +136,17 @@ def parse_table(name: str, configuration: Mapping[str, Any]) -> TableStudy:
 
 
 def chosen_values(name: str, data: str, model: str) -> Mapping[str, Value]:
-    """The hyperparameters of a table's cell that differ from the defaults; none where there is no such cell."""
+    """The hyperparameters of a table's cell that differ from the defaults; empty if there is no such cell."""
     return next((cell.values for cell in load_table(name).cells if (cell.data, cell.model) == (data, model)), {})
 
 
 def tuned_experiment(
     name: str, data: str, model: str, protocol: Protocol, budget: Budget, folder: Path
 ) -> tuple[Experiment, str]:
-    """A table's cell with the hyperparameters that the search of `budget` found, and where they come from.
+    """Return a table's cell with the hyperparameters found by the search of `budget`, and their source.
 
-    The second is the name of the budget, or the source that the table names: where `folder` has no record of a run
-    after that search, or the budget has none, the hyperparameters are those of the table.
+    The source is the name of the budget. If the budget has no search, or `folder` no record of a run after it, the
+    hyperparameters and their source are those of the table.
     """
     table = load_table(name)
     cell = next(cell for cell in table.cells if (cell.data, cell.model) == (data, model))
@@ -160,6 +160,6 @@ def tuned_experiment(
 
 @cache
 def paper_scores() -> Mapping[tuple[str, str, str], tuple[float, float]]:
-    """Score and half-width in the paper in %, by data set, kind of graph and model."""
+    """Published scores and half-widths in %, by data set, kind of graph and model."""
     cells = (cell for name in table_names() for cell in load_table(name).cells)
     return {(cell.data, cell.graph, cell.model): cell.paper for cell in cells if cell.paper is not None}

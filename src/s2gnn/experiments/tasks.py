@@ -1,4 +1,4 @@
-"""Load, split, fit, score: what one run of an experiment does, whatever it predicts."""
+"""Tasks of experiments: load, split, fit and score, for nodes, graphs and links."""
 
 import copy
 import time
@@ -32,13 +32,13 @@ Prepared = tuple[NetworkInput, GraphOperator | None]
 
 @dataclass(frozen=True)
 class Run:
-    """The scores of one seed by name, and the training time.
+    """The result of one seed.
 
     Attributes:
-        seed: of the run.
+        seed: random seed of the run.
         metrics: scores by name.
         seconds: training time.
-        error: why a trial failed; `None` for a run that ended.
+        error: error of a failed trial; `None` for a successful run.
     """
 
     seed: int
@@ -49,14 +49,14 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """One seed of an experiment after training, and what training saw."""
+    """A trained seed of an experiment, with its training data."""
 
     seed: int
     result: FitResult
 
     @property
     def validation(self) -> float:
-        """The validation score of the selected epoch: ROC-AUC of several labels or of links, otherwise accuracy."""
+        """The validation score of the selected epoch: ROC-AUC for several labels or links, otherwise accuracy."""
         history = self.result.history
         return (history.val_auc or history.val_accuracy)[self.result.best_epoch]
 
@@ -65,18 +65,18 @@ FittedT = TypeVar("FittedT", bound=Fitted)
 
 
 class Task(ABC, Generic[FittedT]):
-    """The data of an experiment, and what one run on it does.
+    """Base class of tasks: the data of an experiment, and the methods to run it.
 
     Attributes:
-        experiment: what is run.
-        device: where networks are trained.
+        experiment: the experiment.
+        device: device on which networks are trained.
     """
 
     experiment: Experiment
     device = CPU
 
     def with_experiment(self, experiment: Experiment) -> Self:
-        """The same task with other hyperparameters or another protocol, on the data that is loaded."""
+        """The same task and data with other hyperparameters or another protocol."""
         other = copy.copy(self)
         other.experiment = experiment
         other.__dict__.pop("inputs", None)  # they depend on the hyperparameters
@@ -84,11 +84,11 @@ class Task(ABC, Generic[FittedT]):
 
     @abstractmethod
     def fit(self, seed: int, *, on_epoch: Callable[[int], None] | None = None) -> FittedT:
-        """Train with one seed, on its training part; the test part is not used."""
+        """Train with one seed on its training set; the test set is not used."""
 
     @abstractmethod
     def score(self, fitted: FittedT) -> dict[str, float]:
-        """Scores on the test and the validation part by name."""
+        """The scores on the test and validation sets by name."""
 
     def run(self, seed: int) -> Run:
         """Train and score one seed."""
@@ -96,10 +96,10 @@ class Task(ABC, Generic[FittedT]):
         return Run(seed, self.score(fitted), fitted.result.seconds)
 
     def trial(self, seed: int) -> Run:
-        """Train one seed of a search and score it on its validation part.
+        """Train one seed of a search and score it on its validation set.
 
-        A configuration that cannot be trained has the lowest score, 0, and its error unless its loss is not finite. An
-        error of the machine (memory, files) is raised, because the same configuration may succeed another time.
+        A configuration that cannot be trained has score 0 and its error, except if the loss is not finite. Errors of
+        the machine (memory, files) are raised, because the same configuration may succeed later.
         """
         start = time.perf_counter()
         try:
@@ -114,19 +114,19 @@ class Task(ABC, Generic[FittedT]):
 
 
 def _of_the_machine(error: Exception) -> bool:
-    """Whether memory ran out, also as PyTorch's allocators report it, or a file could not be used."""
+    """Whether an error is due to the machine: out of memory, or a file that could not be used."""
     no_memory = isinstance(error, RuntimeError) and "allocate memory" in str(error)
     return no_memory or isinstance(error, MemoryError | OSError | torch.OutOfMemoryError)
 
 
 @dataclass(frozen=True, eq=False)
 class Trained(Fitted):
-    """One seed of a classification after training.
+    """A trained seed of a classification task.
 
     Attributes:
-        split: of the nodes or graphs.
-        network: with the selected weights; `None` for a classical baseline.
-        predict: computes the logits.
+        split: split of the nodes or graphs.
+        network: network with the selected weights; `None` for a classical baseline.
+        predict: function that computes the logits.
     """
 
     split: Split
@@ -140,12 +140,12 @@ class Trained(Fitted):
 
 
 class Classification(Task[Trained]):
-    """Classes of nodes or of graphs, one or several for each.
+    """Classification of nodes or graphs, with one or several labels each.
 
     Attributes:
-        experiment: what is run.
+        experiment: the experiment.
         data: the data set, or the collection of graphs.
-        graph: the graph of the data set, or the disjoint union of the graphs of the collection.
+        graph: the graph of the data set, or the disjoint union of the collection.
     """
 
     def __init__(self, experiment: Experiment) -> None:
@@ -169,7 +169,7 @@ class Classification(Task[Trained]):
 
     @cached_property
     def inputs(self) -> Prepared:
-        """Features and operator as the network takes them, prepared once for all seeds."""
+        """Features and operator of the network, prepared once for all seeds."""
         with seeded(0):
             network = self.new_network()
         if isinstance(self.graph, DisjointUnion):
@@ -186,7 +186,7 @@ class Classification(Task[Trained]):
         group: Group = ALONE,
         checkpoint: Checkpoint | None = None,
     ) -> Trained:
-        """Train a new network; `prepare` makes its input where that is not the whole graph, see `fit` for the rest."""
+        """Train a new network; `prepare` creates its input if it is not the whole graph. Other arguments: see `fit`."""
         split, chosen = self.split(seed), self.experiment.hyperparameters
         score: Literal["accuracy", "auc"] = "auc" if self.data.several_labels else "accuracy"
         with seeded(seed):
@@ -231,10 +231,10 @@ class Classification(Task[Trained]):
 
 
 class ClassicalBaseline(Classification):
-    """A method without epochs, such as label spreading; its scores take the place of logits."""
+    """Classification by a classical baseline, such as label spreading; its scores replace logits."""
 
     def fit(self, seed: int, **_: Any) -> Trained:
-        """Fit the method and predict every node."""
+        """Fit the baseline and predict every node."""
         split, method = self.split(seed), make_classical(self.experiment.model, **self.experiment.hyperparameters.model)
         assert isinstance(self.graph, Graph)
         start = time.perf_counter()
@@ -247,7 +247,7 @@ class ClassicalBaseline(Classification):
 
 @dataclass(frozen=True, eq=False)
 class TrainedLinks(Fitted):
-    """One seed of link prediction after training."""
+    """A trained seed of link prediction."""
 
     split: LinkSplit
     predictor: LinkPredictor
@@ -255,14 +255,14 @@ class TrainedLinks(Fitted):
 
 
 class LinkPrediction(Task[TrainedLinks]):
-    """Edges of a graph that are held out, a new split and operator for each seed."""
+    """Link prediction, with a new split and operator for each seed."""
 
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
         self.data = load_dataset(experiment.data)
 
     def fit(self, seed: int, *, on_epoch: Callable[[int], None] | None = None) -> TrainedLinks:
-        """Train a new predictor on the training edges, as they are or diffused."""
+        """Train a new predictor on the training edges or their diffusion."""
         if self.data.graph is None:
             raise InputError(f"{self.data.name} has no given graph, but links are predicted in one")
         split, chosen = split_links(self.data.graph, seed), self.experiment.hyperparameters
@@ -287,7 +287,7 @@ class LinkPrediction(Task[TrainedLinks]):
 
 
 def load_task(experiment: Experiment, device: torch.device = CPU) -> Task[Any]:
-    """The task of an experiment with its data loaded; the graph is built, or read from the cache."""
+    """Create the task of an experiment: load its data, and build its graph or read it from the cache."""
     kind = ClassicalBaseline if experiment.model in CLASSICAL else Classification
     task: Task[Any] = LinkPrediction(experiment) if experiment.task == "links" else kind(experiment)
     task.device = device

@@ -1,4 +1,4 @@
-"""Tables of users, of which studies hide most targets: those of S2GNN_DATA/tables, and scikit-learn's own."""
+"""Real-world tables for studies with few labels: those in S2GNN_DATA/tables, and scikit-learn's."""
 
 import gzip
 import hashlib
