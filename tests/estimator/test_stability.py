@@ -89,6 +89,14 @@ def test_a_graph_without_room_for_more_edges_is_measured_without_them():
     assert len(stability_layout(found, "model", "10 rows").blocks) == len(draw_stability(found, "model").axes) == 2
 
 
+def test_a_graph_of_few_edges_has_none_to_spare():
+    classifier = S2GNNClassifier(**QUICK).fit(X[[0, 75, 149]], NAMES[[0, 75, 149]])
+    with pytest.raises(
+        InputError, match="the graph has 3 edges, too few to remove or add a share of them: .* 20 edges"
+    ):
+        estimator_stability(classifier)
+
+
 def test_the_report(classifier):
     found = estimator_stability(classifier, None, NAMES, seeds=(0, 1))
     content = stability_content(found, "model", "150 rows")

@@ -44,7 +44,7 @@ def test_why_the_accuracy_was_not_measured(classifier, regressor):
     for model, why in [
         (as_of_an_early_release(classifier.model), "This folder contains no labels"),
         (changed(classifier.model, **few), "label at least two rows in each of two classes"),
-        (changed(classifier.model, evaluation_=None), "without --folds 0"),
+        (changed(classifier.model, evaluation_=None), "call evaluate() of the estimator before saving it"),
         (changed(regressor.model, **few), "at least four are needed"),
     ]:
         section = accuracy_section(model)

@@ -55,6 +55,8 @@ def test_it_renders_without_errors_or_requests(browser, page, width, dark):
         assert width / 3 < box[0] <= width
         assert box[1] > 80
     assert browser.screenshot().startswith(b"\x89PNG")
+    boxes = "[...document.querySelectorAll('.stacked')].map((table) => table.parentElement)"
+    assert browser.run(f"{boxes}.every((box) => box.scrollWidth <= box.clientWidth)")  # nothing is cut off
 
 
 def test_pointing_at_a_row_shows_it(browser, page):

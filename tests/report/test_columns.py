@@ -4,7 +4,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_iris
 from sklearn.feature_selection import f_classif
 
-from s2gnn.report.columns import Column, number_text, quantile_groups, variance_explained
+from s2gnn.report.columns import Column, quantile_groups, variance_explained
 
 X, Y = load_iris(return_X_y=True)
 NUMERIC = tuple(Column(f"x{index}", index) for index in range(4))
@@ -41,7 +41,3 @@ def test_categories_have_goodman_and_kruskals_tau():
 def test_quantile_groups_are_equally_large_and_equal_values_share_one():
     assert np.bincount(quantile_groups(np.arange(100.0), 5)).tolist() == [20] * 5
     assert len(set(quantile_groups(np.zeros(9), 5).tolist())) == 1
-
-
-def test_integers_are_shown_in_full():
-    assert [number_text(value) for value in (123456.0, 0.1 + 0.2, -1.0)] == ["123456", "0.3", "-1"]

@@ -13,7 +13,7 @@ def methods(ours, linear, spreading, *, p):
     ("found", "classifies", "key"),
     [
         (methods(0.9, 0.7, 0.6, p=(0.01, 0.01)), True, "beats all 2"),
-        (methods(0.9, 0.7, 0.8, p=(0.01, 0.3)), True, "better than 1, level with 1"),
+        (methods(0.9, 0.7, 0.8, p=(0.01, 0.3)), True, "better than 1 of 2 methods"),
         (methods(0.9, 0.8, 0.8, p=(0.2, 0.3)), True, "no clear difference"),
         (methods(0.7, 0.9, 0.6, p=(0.01, 0.3)), True, "a simpler method wins"),
         (methods(0.7, 0.9, 0.8, p=(0.01, 0.01)), False, "beats all 2"),

@@ -26,7 +26,10 @@ def test_counts_lists_and_short_texts():
 
 
 def test_cells_are_escaped_unless_they_are_html():
-    text = table("a & b", ("<i>",), [("<b>", "<b>", Html("<b>x</b>"))])
+    text = table("a & b", ("<i>", "k", "l"), [("<b>", "<b>", Html("<b>x</b>"))])
     assert '<th scope="row">&lt;b&gt;</th><td>&lt;b&gt;</td><td><b>x</b></td>' in text
     assert 'aria-label="a &amp; b"' in text
     assert '<th scope="col">&lt;i&gt;</th>' in text
+    stacked = table("a", ('"i"', "k"), [("1", "2")], kind="why", stacked=True)
+    assert '<tr><th scope="row" data-heading="&quot;i&quot;">1</th><td data-heading="k">2</td></tr>' in stacked
+    assert '<table class="why stacked">' in stacked

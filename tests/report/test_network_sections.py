@@ -28,7 +28,10 @@ def test_noise(classifier):
     section = noise_section(replace(classifier.stability, flips=np.full_like(classifier.stability.flips, 0.0504)))
     assert section.key == "fairly robust"
     assert section.finding.endswith("at most 5.0 % of the predicted classes change.")
+    unmoved = noise_section(replace(classifier.stability, flips=np.zeros_like(classifier.stability.flips)))
+    assert unmoved.finding.endswith("no predicted class changes.")
     assert noise_section(None).key == "not measured"
+    assert noise_section(None).finding == "The graph has fewer than 20 edges, or all predictions are equal."
 
 
 def test_training(classifier):

@@ -39,10 +39,15 @@ from s2gnn.ranges import COUNT, FOLD_COUNT
 from s2gnn.report import write_report
 from s2gnn.tables import EncodedTable, Task, encode_table, read_edges, read_table
 from s2gnn.tables.identifiers import ROW
+from s2gnn.tables.numbers import number_text
 
 app = typer.Typer()
 
 CLASSES_SHOWN = 20
+UNSCORED = {
+    "classify": "not measured: label at least two rows of two classes, so that some can be hidden",
+    "regress": "not measured: at least four values must be known, so that some can be hidden",
+}
 
 
 @app.command()
@@ -181,7 +186,8 @@ def _announcement(table: EncodedTable, parameters: dict[str, Any], passes: int, 
 def _print(summary: dict[str, Any]) -> None:
     short = {"least": "min", "greatest": "max"} if summary["task"] == "regress" else {}
     labels = list(summary["labels"].items())
-    counts = ", ".join(f"{short.get(name, name)}: {count:,.6g}" for name, count in labels[:CLASSES_SHOWN])
+    written = number_text if short else "{:,}".format
+    counts = ", ".join(f"{short.get(name, name)}: {written(count)}" for name, count in labels[:CLASSES_SHOWN])
     if len(labels) > CLASSES_SHOWN:
         counts += f", … {len(labels):,} classes"
     scores = [CardScore(**score) for score in summary["scores"]]
@@ -194,8 +200,11 @@ def _print(summary: dict[str, Any]) -> None:
             "categorical columns": ", ".join(summary["categorical"]),
             "columns left out": reasons(summary["left_out"]),
             "features": f"{summary['features']:,}",
-            "graph": f"{summary['graph']}: {summary['edges']:,} edges",
-            **({score.name: f"{score_text(score)}, {score.how}" for score in scores} or {"score": "not measured"}),
+            "graph": f"{summary['graph']}: {summary['edges']:,} edge{'' if summary['edges'] == 1 else 's'}",
+            **(
+                {score.name: f"{score_text(score)}, {score.how}" for score in scores}
+                or {"score": UNSCORED[summary["task"]]}
+            ),
             "graph gain": summary["graph_gain"] and GraphGain(**summary["graph_gain"]).sentence,
             "time": duration(summary["seconds"]),
             "peak memory": summary["peak_bytes"] and size_text(summary["peak_bytes"]),

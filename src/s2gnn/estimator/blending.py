@@ -15,6 +15,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from s2gnn.learning.metrics import bootstrap_confidence
+from s2gnn.tables.numbers import number_text
 
 Measure = Literal["accuracy", "mean absolute error"]
 
@@ -269,17 +270,14 @@ class GraphGain:
     def sentence(self) -> str:
         """The gain in words."""
         points = self.measure == "accuracy"
-        factor, form = (100, ".1f") if points else (1, ".3g")
-        value, low, high = (factor * number for number in (self.value, self.low, self.high))
-        unit = " points" if points else ""
-        verb = "improves"
+        value, low, high, verb = self.value, self.low, self.high, "improves"
         if value < 0:
             verb, value, low, high = "worsens", -value, -high, -low
-        change = (
-            f"{verb} the {self.measure} by {value:{form}}{unit}" if value else f"does not change the {self.measure}"
-        )
+        unit = " points" if points else ""
+        by, least, most = (f"{100 * one:.1f}" if points else number_text(one, 3) for one in (value, low, high))
+        change = f"{verb} the {self.measure} by {by}{unit}" if value else f"does not change the {self.measure}"
         doubt = "" if low > 0 or high < 0 else "; the interval includes no effect"
         return (
             f"On {self.rows:,} hidden labels, the graph {change} compared with predicting from the columns alone "
-            f"(95 % interval {low:{form}} to {high:{form}}{unit}{doubt})."
+            f"(95 % interval {least} to {most}{unit}{doubt})."
         )

@@ -12,6 +12,7 @@ from scipy.stats import binomtest
 from sklearn.metrics import r2_score
 
 from s2gnn.learning.metrics import bootstrap_confidence
+from s2gnn.tables.numbers import number_text
 
 # Beyond, only one fold is hidden, because each takes as long as training itself.
 ROWS_FOR_EVERY_FOLD = 20_000
@@ -137,6 +138,8 @@ def regression_scores(truth: NDArray[Any], predicted: NDArray[Any], how: str) ->
 
 def score_text(score: CardScore) -> str:
     """A score as text; an accuracy in percent."""
-    factor, form, margin_form, unit = (100, ".1f", ".1f", " %") if score.name == "accuracy" else (1, ".4g", ".2g", "")
-    margin = "" if score.half_width is None else f" ± {factor * score.half_width:{margin_form}}"
-    return f"{factor * score.value:{form}}{margin}{unit}"
+    if score.name == "accuracy":
+        margin = "" if score.half_width is None else f" ± {100 * score.half_width:.1f}"
+        return f"{100 * score.value:.1f}{margin} %"
+    margin = "" if score.half_width is None else f" ± {number_text(score.half_width, 2)}"
+    return f"{number_text(score.value)}{margin}"

@@ -15,6 +15,7 @@ from s2gnn.estimator.classifier import S2GNNClassifier
 from s2gnn.estimator.regressor import S2GNNRegressor
 from s2gnn.graphs import Graph
 from s2gnn.render import Block, Cell, Table
+from s2gnn.tables.numbers import number_text
 
 # Noise that a graph of real data may well have, in words; the verdict is about the worst of these.
 MODERATE = {
@@ -25,6 +26,8 @@ MODERATE = {
 # The largest percentage of changed classes, or change of quantities relative to their spread, at which a model is
 # called robust and fairly robust.
 CLASS_LIMITS = (1.0, 5.0)
+# 10 % of fewer edges are one edge or none.
+FEWEST_EDGES = 20
 QUANTITY_LIMITS = (5.0, 20.0)
 
 Robustness = Literal["robust", "fairly robust", "sensitive"]
@@ -63,12 +66,17 @@ def estimator_stability(
         X: the rows (Q, M) to predict; the training rows by default.
         truth: their labels or values (Q,), for the score: the accuracy, or the mean absolute error.
         known: the rows that `truth` holds for, (Q,); all by default.
-        noises: by default those of `edge_noises()` that the graph has room for.
+        noises: by default those of `edge_noises()` that the graph has room for, which needs at least 20 edges.
         seeds: one for each draw of every noise.
         on_progress: called with the share of the draws that is done.
     """
     classifies = isinstance(estimator, S2GNNClassifier)
     if noises is None:
+        if estimator.graph_.n_edges < FEWEST_EDGES:
+            raise InputError(
+                f"the graph has {estimator.graph_.n_edges} edges, too few to remove or add a share of them: the effect "
+                f"of edge noise can be measured from {FEWEST_EDGES} edges on"
+            )
         noises = [noise for noise in edge_noises() if noise.fits(estimator.graph_)] or edge_noises()
 
     def answers(graph: Graph) -> NDArray[np.float64]:
@@ -118,7 +126,7 @@ def verdict(found: NoiseStability) -> str:
     name, worst = robustness(found)
     rows = [row for row, noise in enumerate(found.noises) if noise in MODERATE]
     *cases, last = (MODERATE[found.noises[row]] for row in rows)
-    effect = f"at most {worst:.1f} % of the predicted classes change"
+    effect = f"at most {worst:.1f} % of the predicted classes change" if worst else "no predicted class changes"
     if found.flips is None:
         effect = f"the predictions move by at most {worst:.1f} % of their spread"
     if found.scores is not None and found.clean_score is not None:
@@ -135,7 +143,7 @@ def _score_name(found: NoiseStability) -> str:
 
 
 def _score_text(found: NoiseStability, score: float) -> str:
-    return f"{score:.4g}" if found.flips is None else f"{100 * score:.1f} %"
+    return number_text(score) if found.flips is None else f"{100 * score:.1f} %"
 
 
 def stability_content(found: NoiseStability, model: str, looked_at: str) -> dict[str, Any]:

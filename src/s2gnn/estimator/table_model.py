@@ -23,6 +23,7 @@ from s2gnn.graphs import Graph
 from s2gnn.tables import EncodedTable, Identifiers, Table, TableEncoder, Task, row_name
 from s2gnn.tables.identifiers import ROW
 from s2gnn.tables.labels import class_names
+from s2gnn.tables.numbers import number_text
 
 EXTRA = "table"
 PROBABILITY = "probability"
@@ -194,7 +195,8 @@ class TableModel:
             what = f"the column {self.label} ({_listed(list(counts))}), each answer with its probability"
             limit = "A row of an unknown class is assigned one of these classes."
         else:
-            labels = f"numbers from {counts['least']:.6g} to {counts['greatest']:.6g}, mean {counts['mean']:.6g}"
+            least, mean, greatest = map(number_text, counts.values())
+            labels = f"numbers from {least} to {greatest}, mean {mean}"
             what = f"the number in the column {self.label}"
             limit = "It does not extrapolate beyond the training values."
         n_rows, n_labelled = self.estimator.graph_.n_nodes, self.estimator.n_labelled_

@@ -11,6 +11,7 @@ from s2gnn.report.elements import SPACE, Html, Section, counted, details, percen
 from s2gnn.report.figures import residuals_figure
 from s2gnn.report.model import ReportedModel
 from s2gnn.report.svg import inline_svg
+from s2gnn.tables.numbers import number_text
 
 FEW_LABELS = 30  # below this number of hidden labels, an accuracy is called rough
 MAX_IN_MATRIX = 30  # classes; with more, the most frequent errors are listed
@@ -43,7 +44,7 @@ def _why_not_measured(model: ReportedModel) -> str:
         return "There are too few labels to hide some and predict them: label at least two rows in each of two classes."
     if len(targets) < 4:
         return "There are too few known values to hide some and predict them: at least four are needed."
-    return "No labels were hidden: fit again without --folds 0, or call evaluate() before saving."
+    return "No labels were hidden: call evaluate() of the estimator before saving it."
 
 
 def confusion_section(classes: Sequence[str], confusion: NDArray[np.int64]) -> Section:
@@ -132,17 +133,18 @@ def residuals_section(truth: NDArray[np.float64], predicted: NDArray[np.float64]
     n, errors = len(truth), predicted - truth
     median, most = np.quantile(np.abs(errors), [0.5, 0.9])
     bias = float(errors.mean())
+    low, high = number_text(truth.min()), number_text(truth.max())
     finding = (
-        f"On {counted(n, 'hidden value')}, the median absolute error is {median:.3g}, and 90 % of the errors are at "
-        f"most {most:.3g}; the values range from {truth.min():.4g} to {truth.max():.4g}."
+        f"On {counted(n, 'hidden value')}, the median absolute error is {number_text(median, 3)}, and 90 % of the "
+        f"errors are at most {number_text(most, 3)}; the values range from {low} to {high}."
     )
     if n < FEW_LABELS:
         finding += " With so few values, these numbers are rough."
     elif abs(bias) > 2 * float(errors.std()) / np.sqrt(n):
-        finding += f" Predictions are too {'high' if bias > 0 else 'low'} by {abs(bias):.3g} on average."
+        finding += f" Predictions are too {'high' if bias > 0 else 'low'} by {number_text(abs(bias), 3)} on average."
     reading = (
         "Each point is a hidden value. On the dashed line the prediction is correct; the vertical distance to the line "
         "is the error."
     )
     figure = inline_svg(residuals_figure(truth, predicted), "residuals", "Scatter plot of predicted over true values")
-    return Section(*ACCURACY, f"median error {median:.3g}", finding, reading, figure)
+    return Section(*ACCURACY, f"median error {number_text(median, 3)}", finding, reading, figure)

@@ -68,7 +68,9 @@ def calibration_section(bins: Sequence[Bin], before: Sequence[Bin] | None = None
     by_chance = binomtest(round(accuracy * n), n, confidence).pvalue >= SIGNIFICANT
     small, worst, gap = abs(confidence - accuracy) <= SMALL_GAP, _worst_confidence(bins), points(confidence, accuracy)
     if by_chance and (not small or n < FEW_LABELS):
-        key, verdict = "too few labels to tell", f"With {n:,} labels, a difference of {gap} may be due to chance."
+        differs = round(100 * confidence) != round(100 * accuracy)
+        what = f"a difference of {gap}" if differs else "such an agreement"
+        key, verdict = "too few labels to tell", f"With {n:,} labels, {what} may be due to chance."
     elif by_chance and worst:
         key, verdict = "on average, yes", "Its probabilities are well calibrated on average."
     elif by_chance:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from s2gnn.estimator.card import Estimator
+from s2gnn.tables.numbers import number_text
 
 HISTOGRAM_BINS = 16
 CATEGORIES_NAMED = 3
@@ -94,9 +95,3 @@ def quantile_groups(values: NDArray[np.float64], n_groups: int) -> NDArray[np.in
     """The quantile interval 0..n_groups − 1 of each of the values (N,); equal values share one."""
     edges = np.quantile(values, np.linspace(0, 1, n_groups + 1)[1:-1])
     return np.searchsorted(edges, values, side="right")
-
-
-def number_text(value: float) -> str:
-    """Integers in full, other numbers to four digits, which hide the rounding of scaling and scaling back."""
-    whole = round(value)
-    return f"{whole:d}" if abs(value - whole) < 1e-9 * max(1.0, abs(value)) < 1e6 else f"{value:.4g}"

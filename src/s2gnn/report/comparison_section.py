@@ -1,10 +1,10 @@
 """The section that compares S2-GNN with simpler methods."""
 
 from s2gnn.report.baselines import CONSTANT, OURS, Comparison
-from s2gnn.report.columns import number_text
 from s2gnn.report.elements import Section, counted, listed, percent
 from s2gnn.report.figures import comparison_figure
 from s2gnn.report.svg import chart
+from s2gnn.tables.numbers import number_text
 
 SIGNIFICANT = 0.05
 
@@ -30,7 +30,7 @@ def comparison_section(found: Comparison) -> Section:
     key = "no clear difference"
     if better:
         finding += f" {OURS} is significantly better than {listed(better)}."
-        key = f"better than {len(better)}, level with {len(level)}" if level else f"beats all {len(better)}"
+        key = f"better than {len(better)} of {len(others) - 1} methods" if level else f"beats all {len(better)}"
     if worse:
         finding += f" It is significantly worse than {listed(worse)}: use the simpler method."
         key = "a simpler method wins"

@@ -18,6 +18,7 @@ from s2gnn.report.figures import INSTRUCTIONS, graph_svg, marker_svg, values_fig
 from s2gnn.report.graph_layout import GraphLayout
 from s2gnn.report.model import ReportedModel
 from s2gnn.report.svg import STEPS, inline_svg
+from s2gnn.tables.numbers import number_text
 
 COLUMNS_SHOWN = 8
 MAX_COLUMNS = 200
@@ -150,12 +151,9 @@ def _gain_key(gain: GraphGain) -> str:
     """Whether the graph helps, in a few words; not sure if the interval includes no effect."""
     if gain.low <= 0 <= gain.high:
         return "no clear effect on hidden labels"
-    unit = f"{abs(100 * gain.value):.1f} points" if gain.measure == "accuracy" else f"an error of {abs(gain.value):.3g}"
-    return (
-        f"{'gains' if gain.value > 0 else 'loses'} {unit}"
-        if gain.measure == "accuracy"
-        else (f"{'saves' if gain.value > 0 else 'adds'} {unit}")
-    )
+    if gain.measure == "accuracy":
+        return f"{'gains' if gain.value > 0 else 'loses'} {abs(100 * gain.value):.1f} points"
+    return f"{'saves' if gain.value > 0 else 'adds'} an error of {number_text(abs(gain.value), 3)}"
 
 
 def _graph_drawing(model: ReportedModel, layout: GraphLayout) -> str:
@@ -163,7 +161,7 @@ def _graph_drawing(model: ReportedModel, layout: GraphLayout) -> str:
     if model.classes is None:
         groups = quantile_groups(model.predictions[:, 0], len(STEPS))
         ends = np.quantile(model.predictions[:, 0], np.linspace(0, 1, len(STEPS) + 1))
-        names = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(ends)]
+        names = [f"{number_text(low, 3)} to {number_text(high, 3)}" for low, high in pairwise(ends)]
     else:
         groups, names = model.groups, list(model.classes[:MAX_IN_LEGEND])
     labelled = ~np.isin(rows, model.unlabelled)
@@ -195,7 +193,7 @@ def row_texts(model: ReportedModel, rows: NDArray[np.int64]) -> list[str]:
     for what, (known_rows, targets) in known.items():
         for row, target in zip(known_rows.tolist(), targets.tolist(), strict=True):
             if row in texts:
-                text = f"{target:.4g}" if model.classes is None else shortened(model.classes[target])
+                text = number_text(target) if model.classes is None else shortened(model.classes[target])
                 texts[row].append(f"{what}: {text}")
     for row, line in zip(rows.tolist(), values, strict=True):
         texts[row] += [f"{name}: {value}" for name, value in zip(names, line, strict=True)]
@@ -213,7 +211,7 @@ def _heading(model: ReportedModel, row: int) -> str:
 def prediction_text(model: ReportedModel, row: int) -> str:
     """The predicted value, or the likely classes with their probabilities."""
     if model.classes is None:
-        return f"{model.predictions[row, 0]:.4g}"
+        return number_text(model.predictions[row, 0])
     first, second = model.likely_classes(row)
     named = [first] if first[1] >= CERTAIN else [first, second]
     return " or ".join(f"{shortened(name)} ({percent(probability)})" for name, probability in named)
@@ -230,8 +228,8 @@ def labelling_section(model: ReportedModel, drawn: NDArray[np.int64]) -> Section
     row = int(model.rows_to_label[0])
     if model.classes is None:
         finding = (
-            f"The model is least certain about {model.row_name(row)}: it predicts {model.predictions[row, 0]:.4g}, and "
-            f"estimates of it have a standard deviation of {model.uncertainty[row]:.3g}."
+            f"The model is least certain about {model.row_name(row)}: it predicts {prediction_text(model, row)}, and "
+            f"estimates of it have a standard deviation of {number_text(model.uncertainty[row], 3)}."
         )
         reading = (
             "The rows with an unknown value on which the trees of a random forest differ most. Larger differences tend "
@@ -252,10 +250,13 @@ def _uncertain_share(model: ReportedModel) -> str:
     rows = model.unlabelled
     which = counted(len(rows), "row" if model.estimator.labelled_ is None else "unlabelled row")
     uncertain = int(np.sum(model.predictions[rows].max(axis=1).round(2) < UNCERTAIN))
+    if len(rows) == 1:
+        least = "less than" if uncertain else "at least"
+        return f"It is the only unlabelled row, predicted with {least} {percent(UNCERTAIN)} confidence."
     if not uncertain:
         return f"All {which} are predicted with at least {percent(UNCERTAIN)} confidence."
-    share = percent(uncertain / len(rows))
-    return f"Of the {which}, {uncertain:,} ({share}) are predicted with less than {percent(UNCERTAIN)} confidence."
+    share, verb = percent(uncertain / len(rows)), "is" if uncertain == 1 else "are"
+    return f"Of the {which}, {uncertain:,} ({share}) {verb} predicted with less than {percent(UNCERTAIN)} confidence."
 
 
 def _rows_to_label_table(model: ReportedModel, drawn: NDArray[np.int64]) -> str:
@@ -266,10 +267,11 @@ def _rows_to_label_table(model: ReportedModel, drawn: NDArray[np.int64]) -> str:
         cell = model.row_cell(row)
         link = Html(f'<a href="#row-{row + 1}">{escaped(cell)}</a>') if row in drawn else cell
         if model.classes is None:
-            rows.append((link, prediction_text(model, row), f"{model.uncertainty[row]:.3g}", *line))
+            rows.append((link, prediction_text(model, row), number_text(model.uncertainty[row], 3), *line))
         else:
             (best, probability), (second, other) = model.likely_classes(row)
             rows.append((link, best, share_bar(probability), f"{second} ({percent(other)})", *line))
     header = ("standard deviation",) if model.classes is None else ("confidence", "second choice")
     kind = "uncertain" if model.classes is None else "uncertain classes"
-    return table("The rows to label next", (model.row_header, "prediction", *header, *columns), rows, kind=kind)
+    names = (model.row_header, "prediction", *header, *columns)
+    return table("The rows to label next", names, rows, kind=kind, stacked=True)

@@ -64,12 +64,21 @@ def escaped(text: str) -> str:
     return text if isinstance(text, Html) else html.escape(text)
 
 
-def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str = "") -> Html:
-    """A table, whose first cell of each row is its heading; `kind` is a CSS class."""
+def table(
+    caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str = "", stacked: bool = False
+) -> Html:
+    """A table, whose first cell of each row is its heading.
+
+    `kind` is a CSS class. On a narrow page, the cells of a row are `stacked`, each next to its heading.
+    """
+    headings = [f' data-heading="{escaped(name)}"' if stacked else "" for name in header]
     body = "\n".join(
-        f'<tr><th scope="row">{escaped(first)}</th>{"".join(f"<td>{escaped(cell)}</td>" for cell in rest)}</tr>'
+        f'<tr><th scope="row"{headings[0]}>{escaped(first)}</th>'
+        + "".join(f"<td{heading}>{escaped(cell)}</td>" for heading, cell in zip(headings[1:], rest, strict=True))
+        + "</tr>"
         for first, *rest in rows
     )
+    kind = f"{kind} stacked".strip() if stacked else kind
     return Html(html_table(caption, header, f"<tbody>\n{body}\n</tbody>", kind=kind))
 
 

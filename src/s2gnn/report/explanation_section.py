@@ -10,6 +10,7 @@ from s2gnn.estimator.explanation import Explanation
 from s2gnn.report.data_sections import prediction_text
 from s2gnn.report.elements import Html, Section, counted, escaped, percent, shortened, table
 from s2gnn.report.model import ReportedModel
+from s2gnn.tables.numbers import number_text
 
 MAX_EXPLAINED = 500
 # An explanation follows a prediction through the graph of all rows, so that fewer are made for large tables.
@@ -87,21 +88,25 @@ def _words(model: ReportedModel, row: int, found: Explanation) -> Why:
     labelled = []
     for place in np.argsort(-np.abs(found.influence), kind="stable")[:NAMED]:
         target, influence = targets[place], found.influence[place]
-        label = f"{target:.4g}" if model.classes is None else shortened(model.classes[target])
-        size = f"{influence:+.3g}" if model.classes is None else f"{100 * influence:+.1f} points"
+        label = number_text(target) if model.classes is None else shortened(model.classes[target])
+        size = _signed(influence) if model.classes is None else f"{100 * influence:+.1f} points"
         labelled.append(f"{model.row_name(int(found.labelled[place]))} ({label}): {size}")
     shares = zip(PARTS, found.members.values(), strict=True)
-    parts = [f"{part}: {f'{share:.4g}' if model.classes is None else percent(share)}" for part, share in shares]
+    parts = [f"{part}: {number_text(share) if model.classes is None else percent(share)}" for part, share in shares]
     return Why(parts, columns, labelled)
 
 
 def _effect(model: ReportedModel, effect: float) -> str:
     """Of a column: the odds of the class are multiplied by a factor, or the value changes."""
     if model.classes is None:
-        return f"{effect:+.3g}"
+        return _signed(effect)
     factor = np.exp(min(abs(effect), np.log(1000)))
     digits = f"{factor:.1f}" if factor < 10 else f"{factor:.0f}"
     return f"odds {'×' if effect > 0 else '÷'} {digits}"
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0 else ''}{number_text(value, 3)}"
 
 
 def explanation_section(
@@ -133,7 +138,11 @@ def explanation_section(
         if row in words
     ]
     header = (model.row_header, "prediction", *(heading for heading, _ in next(iter(words.values())).listed()))
-    figure = table("Explanations of the rows to label next", header, table_rows, kind="why") if table_rows else ""
+    figure = (
+        table("Explanations of the rows to label next", header, table_rows, kind="why", stacked=True)
+        if table_rows
+        else ""
+    )
     reading = f"{_reading(model)} In the table of all predictions below, “why” shows the same for each explained row."
     return Section("why", "Why does it predict this?", key, finding, reading, figure, wide=True)
 

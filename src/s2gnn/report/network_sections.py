@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from s2gnn.analysis import NoiseStability
-from s2gnn.estimator.stability import effects, robustness, verdict
+from s2gnn.estimator.stability import FEWEST_EDGES, effects, robustness, verdict
 from s2gnn.report.elements import Section, listed, percent
 from s2gnn.report.figures import NOISES, branches_figure, loss_figure, noise_figure, noise_strength
 from s2gnn.report.model import ReportedModel
@@ -20,7 +20,7 @@ def noise_section(found: NoiseStability | None) -> Section:
     """How robust the model is to wrong edges."""
     name = ("noise", "How robust is it to wrong edges?")
     if found is None:
-        why = "The graph has no edges, or all predictions are equal."
+        why = f"The graph has fewer than {FEWEST_EDGES} edges, or all predictions are equal."
         reading = "Otherwise this section would show how predictions change when edges are wrong."
         return Section(*name, "not measured", why, reading, specialist=True)
     reading = (

@@ -7,7 +7,7 @@ import numpy as np
 
 from s2gnn.analysis import NoiseStability, branch_shares
 from s2gnn.estimator.explanation import Explanation
-from s2gnn.estimator.stability import estimator_stability
+from s2gnn.estimator.stability import FEWEST_EDGES, estimator_stability
 from s2gnn.files import write_atomically
 from s2gnn.progress import progress_bar
 from s2gnn.report.accuracy_sections import accuracy_section
@@ -65,9 +65,9 @@ def model_layout(model: ReportedModel) -> GraphLayout:
 def edge_stability(
     model: ReportedModel, on_progress: Callable[[float], None] = lambda _: None
 ) -> NoiseStability | None:
-    """The effect of edge noise; `None` for a graph without edges, or if all predicted values are equal."""
+    """The effect of edge noise; `None` for a graph of few edges, or if all predicted values are equal."""
     graph = model.estimator.graph_
-    if graph.n_edges == 0 or (model.classes is None and np.ptp(model.predictions) == 0):
+    if graph.n_edges < FEWEST_EDGES or (model.classes is None and np.ptp(model.predictions) == 0):
         return None
     draws = next((draws for draws, most in MAX_ROWS_FOR_DRAWS.items() if model.n_rows <= most), 1)
     return estimator_stability(model.estimator, seeds=range(draws), on_progress=on_progress)

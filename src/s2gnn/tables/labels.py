@@ -99,8 +99,8 @@ def quantities(table: Table, label: str) -> NDArray[np.float64]:
     values = table.numbers(label, "a quantity", "fix the value, or set --task classify if these are classes")
     if len(np.unique(values[present])) == 1:
         raise InputError(
-            f"every labelled row of {table.source} has {values[present][0]:g} in column {label!r}: there is nothing "
-            "to learn"
+            f"every labelled row of {table.source} has {values[present][0]:g} in column {label!r}: give rows with at "
+            "least two different values"
         )
     return values
 
