@@ -1,7 +1,7 @@
 """Matplotlib figures in one style, for print and for screens, and as files."""
 
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from s2gnn.files import write_atomically
 PALETTE = ("#332288", "#88CCEE", "#44AA99", "#DDCC77", "#CC6677", "#AA4499", "#117733", "#882255", "#999933")
 QUIET, GUIDE = "0.45", "0.9"  # what is in the background, and lines that only guide the eye
 WIDTH = 7.2  # inches, two columns of a journal; text has 6.5 to 8.5 points
-STYLE: Mapping[str, Any] = {
+STYLE: dict[Any, Any] = {
     "font.size": 8,
     "axes.titlesize": 8.5,
     "axes.labelsize": 8,
@@ -110,7 +110,9 @@ def label_ends(axes: Axes, ends: Iterable[tuple[float, float, str, str]], gap: f
     axes.get_xlim(), axes.get_ylim()  # scales the axes to their lines
     to_axes = axes.transData + axes.transAxes.inverted()
     found = sorted((*to_axes.transform((x, y))[::-1], label, colour) for x, y, label, colour in ends)
-    height = axes.get_figure(root=True).get_figheight() * 72 * axes.get_position().height
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    height = 72 * figure.get_figheight() * axes.get_position().height
     for at, (y, x, label, colour) in zip(_apart([y for y, *_ in found], gap / height), found, strict=True):
         line = {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 2}
         place: Any = {"xycoords": "axes fraction", "textcoords": "axes fraction", "annotation_clip": False}
@@ -137,7 +139,7 @@ def _places(group: Sequence[float], gap: float) -> list[float]:
 def save_figure(draw: Callable[[], Figure], path: str | Path) -> None:
     """Draw a figure in `STYLE` and write it to `path`: as PNG or SVG by its suffix, or as both if it has neither."""
     forms = tuple(form for form in FORMS if str(path).endswith(f".{form}"))
-    with rc_context(dict(STYLE)):
+    with rc_context(STYLE):
         figure = draw()
         files = {form: picture(figure, form, outlines=True) for form in forms or FORMS}
     for form, content in files.items():

@@ -1,6 +1,7 @@
 """The picture of a sweep: one small panel for each data set, one line for each model and protocol."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,7 +14,7 @@ from s2gnn.pictures import PALETTE, add_legend, panel_grid
 
 _COLUMNS, _HEIGHT = 3, 1.75
 _BAND = 0.16  # opacity
-_VARIANT = {"color": PALETTE[4], "marker": "s", "linewidth": 1.3}
+_VARIANT: dict[str, Any] = {"color": PALETTE[4], "marker": "s", "linewidth": 1.3}
 _MOST_TICKS = 8
 
 
