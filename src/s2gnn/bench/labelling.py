@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pandas as pd
-from sklearn.datasets import make_classification
 
+from s2gnn.bench.fitting import random_table
 from s2gnn.bench.record import Row
 from s2gnn.labelling.labels import LabelledCopy
 from s2gnn.labelling.server import LabellingServer
@@ -35,9 +35,7 @@ def time_rounds(most: int) -> Iterator[Row]:
 
 def time_round(rows: int, columns: int, labels: int) -> Row:
     """Answer a batch on a page that serves a random table of four classes, while hidden labels are still predicted."""
-    X, y = make_classification(
-        rows, columns, n_informative=columns // 2, n_classes=4, n_clusters_per_class=1, flip_y=0.05, random_state=0
-    )
+    X, y = random_table(rows, columns)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"
         known = np.where(np.arange(rows) < labels, y.astype(str), "")
