@@ -23,6 +23,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "api_pages",
     "mathml",
+    "notebooks",
     "repository_files",
     "table_cells",
     "types_elsewhere",

@@ -1,6 +1,7 @@
 """The site builds without a warning, needs no network, has no dead link, and every public name is in its reference."""
 
 import importlib
+import json
 import os
 import re
 import warnings
@@ -11,7 +12,7 @@ import pytest
 from sphinx.cmd.build import build_main
 from sphinx.util.inventory import InventoryFile
 
-from tests.documents.pages import ROOT
+from tests.documents.pages import ROOT, blocks, title
 
 PACKAGES = (
     "graphs", "operators", "nn", "pyg", "estimator", "labelling", "report", "data", "tables", "learning", "links",
@@ -103,6 +104,20 @@ def test_types_of_other_packages_are_links(site):
     assert text.index('id="s2gnn.nn.S2Conv"') < text.index('id="s2gnn.nn.S2GNN"') < text.index('id="s2gnn.nn.GCN"')
     assert "Shapes</p>" in text
     assert " -- " not in text
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "tutorials").glob("*.md")), ids=title)
+def test_a_tutorial_can_be_downloaded_as_a_notebook(site, page):
+    out, pages = site
+    assert f"{page.stem}.ipynb" in pages[out / "tutorials" / f"{page.stem}.html"].links
+    notebook = json.loads((out / "tutorials" / f"{page.stem}.ipynb").read_text(encoding="utf-8"))
+    assert (notebook["nbformat"], len({cell["id"] for cell in notebook["cells"]})) == (4, len(notebook["cells"]))
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    run = [block for block in blocks(page) if block.language in ("python", "bash") and block.reason is None]
+    assert [cell["source"].replace("!s2gnn", "s2gnn") for cell in cells] == [block.text.rstrip() for block in run]
+    shown = [output["text"] for cell in cells for output in cell["outputs"]]
+    assert shown == [block.text for block in blocks(page) if block.language == "text"]
+    assert "](../" not in json.dumps(notebook)
 
 
 FITS = """(() => {

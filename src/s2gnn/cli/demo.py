@@ -25,7 +25,7 @@ def demo(
     """Predict the cultivar of wines from ten labels per class; compare with seven methods of scikit-learn.
 
     No download needed: the 178 wines come with scikit-learn. The lead of S2GNNClassifier is similar to its median
-    lead on the 53 tables of [bold]s2gnn study show leaderboard[/bold], and the draws of the labels are others.
+    lead on the 53 tables of [bold]s2gnn study show leaderboard[/bold], which has other draws of the labels.
 
     Example: [bold]s2gnn demo --seeds 10 --out wine.png[/bold]
     """

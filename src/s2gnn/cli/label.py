@@ -43,7 +43,12 @@ def label(
         typer.Option(help="Classes to choose from, separated by commas, in addition to those of the labels."),
     ] = None,
     strategy: Annotated[
-        Strategy, typer.Option(help="Which rows come first: auto moves from coverage of the table to uncertain rows.")
+        Strategy,
+        typer.Option(
+            metavar="NAME",
+            help="Which rows come first: coverage of the table, uncertain, change, random, or auto, which moves from "
+            "coverage to uncertain rows.",
+        ),
     ] = "auto",
     batch: Annotated[int, integer(COUNT, help="Train again after this number of answers.")] = 5,
     listed: Annotated[
@@ -74,14 +79,14 @@ def label(
     labels = LabelledCopy.open(table, column, new_column=classes is not None)
     if listed is not None:
         session = Session(labels, settings)
-        session.train()
+        session.training.finish()
         _print_rows(session.suggestions(listed), column, as_json=as_json)
         return
     with only_session(labels.path):
         labels = LabelledCopy.open(table, column, new_column=classes is not None)  # as the last session left it
         labels.create()
         session = Session(labels, settings)
-        with session.training_in_background(), LabellingServer(session, port) as server:
+        with session.training.in_background(), LabellingServer(session, port) as server:
             print(
                 f"Label {column} at {server.address}\nPress Ctrl-C to end; run the command again to resume.", flush=True
             )

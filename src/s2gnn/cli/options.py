@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -12,8 +12,17 @@ from s2gnn.ranges import COUNT, SEED, Range
 
 
 def integer(allowed: Range, *names: str, help: str) -> Any:
-    """An option for an integer of a range; others are refused before anything is computed."""
-    return typer.Option(*names, min=allowed.low, max=allowed.high, help=help)
+    """An option for an integer of a range; others are refused before anything is computed.
+
+    Typer's own limits would fill the help with ranges such as 1<=x<=2147483647.
+    """
+
+    def within(value: int | None) -> int | None:
+        if value is not None and not allowed.low <= value <= allowed.high:
+            raise typer.BadParameter(f"{value} is not in the range {allowed.low}<=x<={allowed.high}.")
+        return value
+
+    return typer.Option(*names, callback=within, help=help)
 
 
 def number(help: str, *, min: float | None = None) -> Any:
@@ -28,7 +37,10 @@ def number(help: str, *, min: float | None = None) -> Any:
 
 
 Seed = Annotated[int, integer(SEED, help="Random seed.")]
-GraphKind = Annotated[Kind | None, typer.Option(help="Kind of graph; default: that of the paper's Table I.")]
+GraphKind = Annotated[
+    Kind | None,
+    typer.Option(metavar="KIND", help=f"Graph: {', '.join(get_args(Kind))}; default: that of the paper's Table I."),
+]
 K = Annotated[int | None, integer(COUNT, help="Number of neighbours; default: the paper's.")]
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, mps; auto uses a GPU if there is one.")]
 Changes = Annotated[
