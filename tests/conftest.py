@@ -13,9 +13,22 @@ from s2gnn.estimator import learners
 from tests import bfloat16
 from tests.browser import Browser, find_chromium
 from tests.postgresql import PostgresServer, find_programs, find_user
+from tests.seed import SEED
 
-settings.register_profile("s2gnn", deadline=None, derandomize=True)
+settings.register_profile("s2gnn", deadline=None, derandomize=SEED == 0, database=None)
 settings.load_profile("s2gnn")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Let hypothesis draw from the seed, unless it was given one of its own."""
+    if SEED and config.getoption("hypothesis_seed") is None:
+        config.option.hypothesis_seed = str(SEED)
+
+
+def pytest_report_header() -> str:
+    """The seed, with which a failure can be repeated."""
+    return f"S2GNN_TEST_SEED={SEED}"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -30,7 +43,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 @pytest.fixture(autouse=True)
 def _same_random_numbers() -> None:
     """Let every test draw the same numbers whatever ran before it."""
-    torch.manual_seed(0)
+    torch.manual_seed(SEED)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,6 +5,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from s2gnn import Graph
+from tests.seed import seeded
 
 
 @st.composite
@@ -20,6 +21,6 @@ def graphs(draw, max_nodes=12, weights=(1e-20, 1e6)):
 
 
 def random_graph(n: int, density: float = 0.3, seed: int = 0) -> Graph:
-    """A fixed random graph with weights in (0, 1)."""
-    upper = sp.triu(sp.random_array((n, n), density=density, rng=np.random.default_rng(seed)), k=1)
+    """A random graph with weights in (0, 1), the same for a seed in one run of the tests."""
+    upper = sp.triu(sp.random_array((n, n), density=density, rng=np.random.default_rng(seeded(seed))), k=1)
     return Graph.from_scipy(upper + upper.T)

@@ -4,12 +4,13 @@ from torch.nn import functional as F
 
 from s2gnn.operators import kernel
 from s2gnn.operators.activation import activate, combine
+from tests.seed import seeded
 
 NATIVE = kernel.available()[1:]
 
 
 def branches(dtype=torch.float32, shape=(40, 3, 17)):
-    generator = torch.Generator().manual_seed(0)
+    generator = torch.Generator().manual_seed(seeded(0))
     return (
         torch.randn(shape, dtype=dtype, generator=generator),
         torch.randn(shape[1], shape[2], dtype=dtype, generator=generator),
@@ -57,7 +58,7 @@ def test_native_and_plain_paths_drop_the_same_elements(variant, drop):
 @pytest.mark.parametrize("drop", [0.2, 0.5, 0.7])
 def test_a_share_of_the_elements_is_dropped_independently_and_the_rest_scaled(name, drop):
     ones = torch.ones(500, 4, 64)
-    torch.manual_seed(1)
+    torch.manual_seed(seeded(1))
     with kernel.use(name):
         y, other = (activate(ones, torch.zeros(4, 64), drop) for _ in range(2))
     kept = (y > 0).double()

@@ -11,6 +11,7 @@ from s2gnn import InputError, SobolevOperator
 from s2gnn.graphs.selection import Selection
 from s2gnn.operators import EdgeOperator, kernel
 from tests.random_graphs import random_graph
+from tests.seed import seeded
 
 SHIFTS = ["adjacency", "laplacian", "normalized_adjacency", "normalized_laplacian"]
 KERNELS = [kernel.PLAIN, kernel.available()[-1]]
@@ -102,9 +103,11 @@ def test_weights_far_from_one_keep_their_digits():
 def test_gradcheck_by_signal_weights_and_epsilon(name, shift, normalize):
     # A repeated edge, a self-loop, and node 3 without incoming edges.
     index = torch.tensor([[0, 1, 2, 3, 3, 1, 0], [1, 2, 0, 1, 3, 2, 4]])
-    weight = torch.rand(7, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).add(0.1).requires_grad_()
+    weight = (
+        torch.rand(7, dtype=torch.float64, generator=torch.Generator().manual_seed(seeded(0))).add(0.1).requires_grad_()
+    )
     epsilon = torch.tensor(0.6, dtype=torch.float64, requires_grad=True)
-    h = torch.randn(5, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).requires_grad_()
+    h = torch.randn(5, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(seeded(1))).requires_grad_()
 
     def run(h, weight, epsilon):
         return EdgeOperator(index, weight, 5, 3, epsilon, shift, normalize=normalize, dtype=torch.float64).propagate(h)

@@ -10,13 +10,14 @@ from s2gnn import Graph, InputError
 from s2gnn.operators import SobolevFamily, gradients, kernel
 from tests import dense
 from tests.random_graphs import graphs, random_graph
+from tests.seed import seeded
 
 SHIFTS = ["adjacency", "laplacian", "normalized_adjacency", "normalized_laplacian"]
 quiet = pytest.mark.filterwarnings("ignore::s2gnn.IdenticalBranchesWarning")
 
 
 def double(*shape, seed=0):
-    return torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    return torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seeded(seed)))
 
 
 def number(value):
@@ -55,7 +56,7 @@ def adjacency_of(graph, weights):
 @settings(max_examples=20)
 @given(g=graphs(max_nodes=9), alpha=st.sampled_from([1, 2, 6, 16]), epsilon=st.sampled_from([0.0, 1e-3, 1.0, 1e3]))
 def test_equals_the_dense_formula_for_any_weights(shift, g, alpha, epsilon):
-    h = np.random.default_rng(0).normal(size=(g.n_nodes, 2))
+    h = np.random.default_rng(seeded(0)).normal(size=(g.n_nodes, 2))
     products = SobolevFamily(g, alpha, shift, dtype=torch.float64).at(epsilon).propagate(torch.from_numpy(h))
     single = SobolevFamily(g, alpha, shift).at(epsilon).propagate(torch.from_numpy(h).float())
     for rho in {1, 2, alpha} & set(range(1, alpha + 1)):
@@ -104,7 +105,7 @@ def test_gradcheck_by_epsilon_by_weights_and_by_both(shift):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("shift", SHIFTS)
 def test_native_and_plain_factors_agree_on_a_hub_isolated_nodes_and_zero_weights(shift, dtype):
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seeded(0))
     edges = [(0, leaf) for leaf in range(1, 300)] + [(300, 301), (302, 303)]
     graph = Graph.from_edge_list(edges, rng.uniform(1e-6, 1e6, len(edges)), 310)
     target = double(310, 5, 3).to(dtype)

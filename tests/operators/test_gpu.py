@@ -25,6 +25,7 @@ if DEVICE == "cpu" and os.environ.get("TRITON_INTERPRET") != "1":
     pytest.skip("needs a GPU, or TRITON_INTERPRET=1", allow_module_level=True)
 
 from s2gnn.operators import gpu_kernels  # noqa: E402  importing it starts Triton
+from tests.seed import seeded  # noqa: E402
 
 WIDTHS = (1, 3, 8, 16, 17, 64, 100)
 HALF = (torch.bfloat16, torch.float16)
@@ -41,7 +42,7 @@ def short_chunks(monkeypatch):
 
 def hub_graph(seed=0):
     """Node 0 is connected with three others and split in two, 4 with none."""
-    weights = np.random.default_rng(seed).uniform(0.1, 1.5, 4)
+    weights = np.random.default_rng(seeded(seed)).uniform(0.1, 1.5, 4)
     return Graph.from_edge_list([(0, 1), (0, 2), (0, 3), (1, 2)], weights, 5)
 
 
@@ -54,7 +55,7 @@ def directed_powers(alpha, dtype):
 
 def exact(*shape, dtype, seed=0):
     """Random values that all types represent exactly."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(seeded(seed))
     return (torch.randint(-8, 9, shape, generator=generator) / 8).to(DEVICE, dtype)
 
 

@@ -9,6 +9,7 @@ import torch
 
 from s2gnn import S2GNN, Graph, InputError, SobolevOperator, knn_graph
 from s2gnn.operators import EdgeOperator, SobolevFamily, SparseInput, kernel
+from tests.seed import seeded
 
 OUTSIDE = (-1, 3, 2**20, 2**31 - 1, -(2**31))  # of the nodes of GRAPH
 GRAPH = Graph.from_edge_list([(0, 1), (1, 2)], weights=[0.5, 2.0])
@@ -159,7 +160,7 @@ def test_the_arrays_of_a_graph_are_immutable():
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr"])
 def test_sparse_matrices_whose_indices_were_changed(form):
-    matrix = sp.random_array((N, 200), density=0.2, rng=np.random.default_rng(0), format=form)
+    matrix = sp.random_array((N, 200), density=0.2, rng=np.random.default_rng(seeded(0)), format=form)
     (matrix.coords[1] if form == "coo" else matrix.indices)[2] = 2**20
     for use in (SparseInput, lambda x: knn_graph(x, 1), lambda x: S2GNN(200, 4, 2).prepare(x, GRAPH)):
         with pytest.raises(InputError, match=f"the indices of the {form} matrix are damaged"):

@@ -7,11 +7,12 @@ from s2gnn import SobolevOperator
 from s2gnn.graphs.selection import Selection
 from s2gnn.operators.matrix import ConstantMatrix, MatrixOperator
 from tests.random_graphs import random_graph
+from tests.seed import seeded
 
 
 @pytest.mark.parametrize(("density", "layout"), [(0.1, torch.sparse_csr), (0.6, torch.strided)])
 def test_product_and_gradients_are_those_of_the_dense_matrix(density, layout):
-    M = sp.random_array((9, 14), density=density, rng=np.random.default_rng(0))
+    M = sp.random_array((9, 14), density=density, rng=np.random.default_rng(seeded(0)))
     matrix = ConstantMatrix.from_scipy(M, torch.empty(0, dtype=torch.float64))
     assert [tensor.layout for tensor in (*matrix.factors, *matrix.transposes)] == [layout, layout]
     h = torch.randn(14, 3, dtype=torch.float64, requires_grad=True)

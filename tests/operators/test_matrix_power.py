@@ -11,6 +11,7 @@ from s2gnn import Graph
 from s2gnn.operators import matrix_power
 from s2gnn.operators.matrix_power import matrix_powers, power_factors
 from tests.random_graphs import graphs, random_graph
+from tests.seed import seeded
 
 
 def dense(graph, rho, epsilon):
@@ -41,7 +42,7 @@ def test_the_factors_multiply_to_the_normalised_power(graph, alpha, epsilon):
 
 @given(graphs(max_nodes=8), st.sampled_from([0.0, 1.5]), st.sampled_from([torch.float32, torch.float64]))
 def test_both_forms_multiply_as_the_formula_in_either_precision(graph, epsilon, dtype):
-    h = torch.randn(graph.n_nodes, 3, dtype=dtype, generator=torch.Generator().manual_seed(0))
+    h = torch.randn(graph.n_nodes, 3, dtype=dtype, generator=torch.Generator().manual_seed(seeded(0)))
     tolerance = {torch.float32: 1e-5, torch.float64: 1e-11}[dtype]
     for factored, share in ((True, math.inf), (False, 0.0)):
         with pytest.MonkeyPatch.context() as patch:

@@ -8,18 +8,19 @@ from torch.func import functional_call, grad, hessian, jacfwd, jacrev, jvp, vjp,
 from s2gnn import S2GNN, InputError, S2Conv, SobolevOperator
 from s2gnn.operators import EdgeOperator, SobolevFamily, kernel, propagation
 from tests.random_graphs import random_graph
+from tests.seed import seeded
 
 N, IN, OUT, ALPHA = 9, 4, 3, 3
 KERNELS = [kernel.PLAIN, kernel.available()[-1]]
 
 
 def tensor(*shape, seed=0):
-    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seeded(seed)))
 
 
 def directed_edges():
     data = random_graph(N).to_pyg()
-    kept = torch.rand(data.num_edges, generator=torch.Generator().manual_seed(0)) < 0.7
+    kept = torch.rand(data.num_edges, generator=torch.Generator().manual_seed(seeded(0))) < 0.7
     return data.edge_index[:, kept], data.edge_weight[kept].double()
 
 
