@@ -27,7 +27,8 @@ def notebook(page: str) -> dict[str, Any]:
         if not_run:
             _add_text(cells, f"```{language}\n{text}```")
         elif language == "text":
-            cells[-1]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": text}]
+            printed = next(cell for cell in reversed(cells) if cell["cell_type"] == "code")
+            printed["outputs"].append({"output_type": "stream", "name": "stdout", "text": text})
         else:
             code = re.sub(r"^(?=\S)", "!", text, flags=re.MULTILINE) if language == "bash" else text
             number = sum(cell["cell_type"] == "code" for cell in cells) + 1
