@@ -35,7 +35,7 @@ def serve(tmp_path):
             session = Session(copy, Settings(parameters=QUICK, **settings))
             server = stack.enter_context(LabellingServer(session))
             thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-            stack.enter_context(session.training_in_background())
+            stack.enter_context(session.training.in_background())
             thread.start()
             stack.callback(thread.join)
             stack.callback(server.shutdown)

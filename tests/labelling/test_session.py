@@ -29,19 +29,19 @@ def opened(path, **settings):
 
 def test_the_first_rows_cover_the_table_and_later_ones_have_predictions(path):
     session = opened(path)
-    rows = session.round.queue[:2]
+    rows = session.training.round.queue[:2]
     assert sorted((rows < 20).tolist()) == [False, True]  # one of each cluster
     assert session.state()["row"]["prediction"] is None
     for row in rows.tolist():
         session.answer(row, "a" if row < 20 else "b")
-    session.train()
+    session.training.finish()
     state = session.state()
     assert state["row"]["number"] not in rows
     assert sum(one["probability"] for one in state["row"]["prediction"]) == pytest.approx(1)
     assert {one["class"] for one in state["row"]["neighbours"]} == {"a", "b"}
     assert state["panel"]["counts"] == {"a": 1, "b": 1}
     assert state["panel"]["uncertain"] == np.sum(
-        np.delete(session.round.estimator.label_distributions_, rows, axis=0).max(axis=1) < 0.8
+        np.delete(session.training.round.estimator.label_distributions_, rows, axis=0).max(axis=1) < 0.8
     )
 
 
@@ -61,13 +61,13 @@ def test_undo_takes_back_answers_and_skips_in_order(path):
 def test_skips_undo_and_the_order_of_classes_survive_a_restart(path):
     session = opened(path, classes=("b", "a"))
     session.add_class("c")
-    first, second = session.next_row(), int(session.round.queue[1])
+    first, second = session.next_row(), int(session.training.round.queue[1])
     session.answer(first, "a")
     session.skip(second)
     again = opened(path, classes=())
     assert again.classes == ["b", "a", "c"]
     assert again.state()["panel"]["skipped"] == 1
-    assert second not in again.round.queue
+    assert second not in again.training.round.queue
     assert (again.undo(), again.undo(), again.undo()) == (second, first, None)
     assert opened(path).state()["panel"]["labelled"] == 0
 
@@ -80,7 +80,7 @@ def test_skipped_rows_can_be_shown_again(path):
     session.answer(39, "b")
     session.show_skipped()
     assert opened(path).state()["panel"]["skipped"] == session.state()["panel"]["skipped"] == 0
-    assert rows[0] in session.round.queue
+    assert rows[0] in session.training.round.queue
     assert session.undo() == 39
 
 
@@ -116,10 +116,10 @@ def test_stable_predictions_are_the_advice_to_stop(path):
     session.answer(39, "b")
     advice = []
     for _ in range(5):
-        session.train()
+        session.training.finish()
         advice.append(session.state()["panel"]["advice"][:8])
     assert advice[0] != "You may " or "stop soon" in session.state()["panel"]["advice"]
-    assert session.round.stable == 4
+    assert session.training.round.stable == 4
     assert "in each of the last 4 rounds" in session.state()["panel"]["advice"]
     assert session.state()["panel"]["stop"]
 
@@ -128,7 +128,7 @@ def test_the_panel_has_an_interval_within_0_and_1_and_says_when_every_row_is_lab
     session = opened(path, parameters=())
     for row in [*range(4), *range(36, 40)]:
         session.answer(row, "a" if row < 20 else "b")
-    session.train()
+    session.training.finish()
     accuracy = session.state()["panel"]["accuracy"]
     assert accuracy["rows"] == 8
     assert 0 <= accuracy["low"] <= accuracy["value"] <= accuracy["high"] <= 1
@@ -156,7 +156,7 @@ def test_a_problem_in_training_is_shown_and_labelling_continues(path, monkeypatc
     session.answer(0, "a")
     session.answer(39, "b")
     monkeypatch.setattr("s2gnn.labelling.rounds.Trainer.fit", fails)
-    with session.training_in_background():
+    with session.training.in_background():
         while session.state()["problem"] is None:
             time.sleep(0.01)
     assert session.state()["problem"] == "The model could not be trained: the loss is not finite"

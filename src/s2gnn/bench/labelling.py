@@ -43,7 +43,7 @@ def time_round(rows: int, columns: int, labels: int) -> Row:
             path, index=False
         )
         session = Session(LabelledCopy.open(path, "kind"), Settings())
-        with session.training_in_background(), LabellingServer(session) as server:
+        with session.training.in_background(), LabellingServer(session) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             page = _Page(server.address)
             while page.state["training"] == "suggestions":
@@ -55,7 +55,7 @@ def time_round(rows: int, columns: int, labels: int) -> Row:
             while page.state["training"] == "suggestions":
                 page.ask("state")
             now = os.times()
-            seconds = session.round.seconds
+            seconds = session.training.round.seconds
             server.shutdown()
     return {
         "rows": rows,

@@ -1,12 +1,10 @@
-"""A labelling session: the row to show, the answers, and the model that is trained again in the background."""
+"""A labelling session: the row to show, and the answers."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +13,15 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from s2gnn.errors import InputError
-from s2gnn.estimator import S2GNNClassifier
-from s2gnn.graphs import knn_graph
 from s2gnn.labelling.history import History
 from s2gnn.labelling.labels import LabelledCopy
-from s2gnn.labelling.rounds import Round, Trainer, hardly_changed
 from s2gnn.labelling.settings import Settings
-from s2gnn.labelling.strategies import Known, suggest, suggest_rows
+from s2gnn.labelling.training import Answers, Training
 from s2gnn.labelling.view import View
 from s2gnn.tables import TableEncoder, choose_columns
 from s2gnn.tables.table import MISSING
 
-QUEUE = 50  # suggestions made at once, so that nobody waits for the model
-NEIGHBOURS = 10
 LONGEST_CLASS = 200
-LONGEST_END = 5.0  # seconds that Ctrl-C waits for a step of the training
 
 
 class Session:
@@ -46,31 +38,28 @@ class Session:
         self.history.classes = list(
             dict.fromkeys([*self.history.classes, *settings.classes, *sorted(set(copy.labels) - {""})])
         )
-        self.features = _features(copy, settings)  # (N, M)
-        self.graph = knn_graph(self.features, min(NEIGHBOURS, len(self.features) - 1))
-        self._trainer = Trainer(self.features, {"random_state": settings.seed, **dict(settings.parameters)})
-        self._lock = threading.RLock()
-        self._wanted = threading.Event()  # a round of training for the latest labels
-        self._wanted_since, self._since_round = 0.0, 0  # the time, and the number of answers
-        self._suggesting = self._ended = False
-        self._problem: str | None = None
-        self.round = Round(None, self._queue(None), self.features)
+        self._lock = threading.RLock()  # of labels and history
+        self._since_round = 0  # number of answers
+        self.training = Training(_features(copy, settings), settings, self.answers)
 
     @property
     def classes(self) -> list[str]:
         """To choose from."""
         return self.history.classes
 
-    # Answers
+    def answers(self) -> Answers:
+        """The answers so far."""
+        with self._lock:
+            return Answers(self.copy.labels.copy(), self.history.skipped)
 
     def next_row(self) -> int | None:
         """The row to label now; `None` if all are labelled or skipped."""
         with self._lock:
             for _ in range(2):
-                for row in self.round.queue.tolist():
+                for row in self.training.round.queue.tolist():
                     if self.copy.labels[row] == "" and self.history.answers.get(row) != "skip":
                         return int(row)
-                self.round = replace(self.round, queue=self._queue(self.round.estimator))
+                self.training.refill()
             return None
 
     def answer(self, row: int, label: str) -> None:
@@ -102,7 +91,7 @@ class Session:
         """Show skipped rows again."""
         with self._lock:
             self.history.remove(*self.history.skipped)
-            self.round = replace(self.round, queue=self._queue(self.round.estimator))
+            self.training.refill()
 
     def undo(self) -> int | None:
         """Take back the last answer or skip, and show its row again; `None` if there is none."""
@@ -114,8 +103,7 @@ class Session:
                 self.copy.set(row, "")
                 self._count_answer()
             self.history.remove(row)
-            queue = self.round.queue
-            self.round = replace(self.round, queue=np.concatenate([[row], queue[queue != row]]))
+            self.training.show_first(row)
             return row
 
     def add_class(self, name: str) -> None:
@@ -138,107 +126,22 @@ class Session:
     def _count_answer(self) -> None:
         self._since_round += 1
         two_classes = len(set(self.copy.labels) - {""}) >= 2
-        if two_classes and (self._since_round >= self.settings.batch or self.round.estimator is None):
-            self._ask_for_round()
-
-    # Training
-
-    def _ask_for_round(self) -> None:
-        if not self._wanted.is_set():
-            self._wanted_since = time.perf_counter()
-            self._wanted.set()
-
-    def train(self) -> None:
-        """Train on the labels so far, suggest rows and estimate the accuracy."""
-        self._ask_for_round()
-        while self._train_step():
-            pass
-
-    @contextmanager
-    def training_in_background(self) -> Iterator[None]:
-        """Train in a thread inside the block: at its start and after every batch of answers."""
-        thread = threading.Thread(target=self._train_when_wanted, name="training", daemon=True)
-        self._ask_for_round()
-        thread.start()
-        try:
-            yield
-        finally:
-            self._ended = True
-            self._wanted.set()
-            thread.join(LONGEST_END)  # the thread holds nothing that is lost with it
-
-    def _train_when_wanted(self) -> None:
-        while not self._ended:
-            try:
-                if not self._train_step():
-                    self._wanted.wait()
-            except (ValueError, ArithmeticError, RuntimeError, MemoryError) as error:  # labelling continues without it
-                self._problem = f"The model could not be trained: {error}"
-                self._wanted.wait()
-
-    def _train_step(self) -> bool:
-        """Suggest rows for new labels, or else predict one fold of hidden labels; `False` if neither is left to do.
-
-        So new suggestions wait for at most one fold.
-        """
-        if self._wanted.is_set():
-            self._suggest()
-        elif self._trainer.is_done:
-            return False
-        elif self._trainer.hide_fold():
-            self._publish(self.round)
-        return True
-
-    def _suggest(self) -> None:
-        """Train on the labels so far, and suggest rows."""
-        with self._lock:
-            self._wanted.clear()
-            labels, before, since = self.copy.labels.copy(), self.round, self._wanted_since
-            self._since_round, self._suggesting = 0, True
-        try:
-            self._trainer.fit(labels)
-            estimator = self._trainer.estimator
-            if estimator is None:
-                self._publish(Round(None, before.queue, self.features))
-            else:
-                positions = estimator.members_.graph_columns(estimator.features_)
-                stable = before.stable + 1 if hardly_changed(before.estimator, estimator) else 0
-                self._publish(Round(estimator, before.queue, positions, stable), since)
-            self._problem = None
-        finally:
-            self._suggesting = False
-
-    def _publish(self, round_: Round, since: float | None = None) -> None:
-        """Make suggestions with the model of a round, which was asked for at the time `since` if it is new."""
-        queue = self._queue(round_.estimator)
-        seconds = round_.seconds if since is None else time.perf_counter() - since
-        with self._lock:
-            self.round = replace(round_, queue=queue, seconds=seconds)
+        if two_classes and (self._since_round >= self.settings.batch or self.training.round.estimator is None):
+            self._since_round = 0
+            self.training.ask()
 
     def suggestions(self, n: int) -> list[dict[str, Any]]:
         """The next `n` rows to label: number, counted from 1, identifier and the likeliest classes."""
-        rows = self._queue(self.round.estimator, n).tolist()
+        round_ = self.training.round
+        rows = self.training.suggest(round_.estimator, n).tolist()
         return [
-            {**self.view.name(row), "number": row + 1, "prediction": self.view.prediction(row, self.round)}
-            for row in rows
+            {**self.view.name(row), "number": row + 1, "prediction": self.view.prediction(row, round_)} for row in rows
         ]
-
-    def _queue(self, estimator: S2GNNClassifier | None, n: int = QUEUE) -> NDArray[np.int64]:
-        with self._lock:
-            labelled = np.flatnonzero(self.copy.labels != "")
-            without = np.array(sorted({*self.history.answers, *labelled.tolist()}), dtype=np.int64)
-        settings = self.settings
-        if estimator is None:
-            known = Known(self.graph, labelled)
-            return suggest_rows(known, n, strategy=settings.strategy, without=without, seed=settings.seed)
-        return suggest(estimator, n, strategy=settings.strategy, without=without, seed=settings.seed)
-
-    # The page
 
     def state(self, looked_at: int | None = None) -> dict[str, Any]:
         """What the page shows, as JSON has it; the row stays the one that is `looked_at` while it is open."""
         with self._lock:
-            row, round_, labels = self.next_row(), self.round, self.copy.labels
+            row, round_, labels = self.next_row(), self.training.round, self.copy.labels
             if looked_at is not None and 0 <= looked_at < len(labels) and labels[looked_at] == "":
                 row = looked_at
             return {
@@ -246,15 +149,9 @@ class Session:
                 "row": None if row is None else self.view.row(row, round_),
                 "panel": self.view.panel(self.classes, len(self.history.skipped), round_),
                 "can_undo": bool(self.history.answers),
-                "training": self._activity(),
-                "problem": self._problem,
+                "training": self.training.activity,
+                "problem": self.training.problem,
             }
-
-    def _activity(self) -> str | None:
-        """What is computed in the background: "suggestions", then "accuracy"."""
-        if self._wanted.is_set() or self._suggesting:
-            return "suggestions"
-        return None if self._trainer.is_done or self._problem else "accuracy"
 
 
 def _features(copy: LabelledCopy, settings: Settings) -> NDArray[np.float64]:
