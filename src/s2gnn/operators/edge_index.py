@@ -1,4 +1,4 @@
-"""The graph of PyG's `edge_index`, as a layer makes it at every call."""
+"""The graph of PyG's `edge_index`, built at every call of a layer."""
 
 import numpy as np
 import torch
@@ -17,11 +17,11 @@ ASYMMETRIC = -2  # what the native pass returns for valid edges of a directed gr
 def graph_of_edge_index(
     edge_index: Tensor, edge_weight: ArrayLike | Tensor | None, n_nodes: int, *, details: bool = True
 ) -> tuple[Graph, NDArray[np.integer]]:
-    """The undirected graph of both directions of every edge, and the pair that each entry names (E,).
+    """Build the undirected graph of an `edge_index`; also returns the index of the pair of each entry (E,).
 
-    Pairs are numbered as in `Graph.to_edge_list`. Repeated edges are added up, self-loops and weights of zero dropped,
-    with pair −1. One native pass does it; input that it does not accept, wrong input among it, goes through
-    `Graph.from_edge_index`.
+    Pairs are numbered as in `Graph.to_edge_list`. Repeated edges are summed; self-loops and edges of weight zero are
+    dropped and have pair −1. Computed in one native pass; input that it does not support, including invalid input, is
+    passed to `Graph.from_edge_index`.
 
     Raises:
         AsymmetricGraphError: if the graph is directed; with `details` it names an edge, which takes longer.

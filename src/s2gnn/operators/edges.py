@@ -23,10 +23,10 @@ _NUMPY = {torch.float16: np.float32, torch.bfloat16: np.float32, torch.float32: 
 
 
 class EdgeFacts(NamedTuple):
-    """What has to be known of the values of edges, see `EdgeOperator.facts`.
+    """Properties of edge values, see `EdgeOperator.facts`.
 
     Attributes:
-        valid: whether the weights are not negative, and their sums over incoming edges finite.
+        valid: whether the weights are non-negative, and their sums over incoming edges finite.
         symmetric: whether every edge has a reverse of the same weight, up to rounding.
         identical: whether all S_ρ are the same, because every entry of A + εI is zero or the same number.
     """
@@ -37,11 +37,11 @@ class EdgeFacts(NamedTuple):
 
 
 class EdgeMessages(NamedTuple):
-    """All S_ρ as what flows along each edge and what each node keeps.
+    """The entries of all S_ρ, for message passing.
 
     Attributes:
-        along: S_ρ(i, j) of every edge j → i, in the order of `edge_index`, (E, α); of repeated edges their share by
-            weight, of self-loops zero.
+        along: S_ρ(i, j) of every edge j → i, in the order of `edge_index`, (E, α); divided by weight among repeated
+            edges, and zero for self-loops.
         own: S_ρ(i, i), (N, α).
     """
 
@@ -50,35 +50,33 @@ class EdgeMessages(NamedTuple):
 
 
 class EdgeOperator(HadamardOperator):
-    r"""S_1, …, S_α of the directed edges j → i that `edge_index` lists, normalised as PyG's `gcn_norm` does.
+    r"""S_1, …, S_α of directed edges j → i, normalised like PyG's `gcn_norm`.
 
     .. math::
         S_\rho = D_\rho^{-1/2} (A + \epsilon I)^{(\rho)} D_\rho^{-1/2}
 
-    with :math:`A_{ij}` the weight of the edge j → i, and :math:`D_\rho` the sums over incoming edges on both sides.
-    Where both directions of every edge are listed with the same weight, this is `SobolevOperator`; otherwise S_ρ is not
-    symmetric, its entries are not bounded, and its spectral radius can be larger than 1. Degrees of the other shifts
-    are sums over incoming edges too.
+    with :math:`A_{ij}` the weight of the edge j → i, and :math:`D_\rho` the sums over incoming edges on both sides. If
+    both directions of every edge are listed with the same weight, this equals `SobolevOperator`; otherwise S_ρ is not
+    symmetric, its entries are not bounded, and its spectral radius can exceed 1. The other shifts also use sums over
+    incoming edges as degrees.
 
-    The operator is built by torch functions whose results have sizes known beforehand, so that `torch.compile`,
-    `torch.export`, `torch.func` and gradients by the weights and by ε work. Repeated edges are added up, self-loops
-    dropped.
+    The operator is built by torch functions with static output sizes, which supports `torch.compile`, `torch.export`,
+    `torch.func`, and gradients of the weights and of ε. Repeated edges are summed, self-loops dropped.
 
     Args:
-        edge_index: (2, E), sources and targets in 0..N−1.
-        edge_weight: (E,), finite and not negative; default: ones. Values are not checked here.
-        n_nodes: N.
+        edge_index: sources and targets in 0..N−1, (2, E).
+        edge_weight: finite, non-negative weights (E,), which are not checked here; default: ones.
+        n_nodes: number of nodes N.
         alpha: highest power.
-        epsilon: weight of the identity, a number or a scalar tensor, which may have a gradient.
+        epsilon: weight of the identity, a number or a scalar tensor, which may require a gradient.
         shift: see `SobolevOperator`.
-        normalize: whether to divide by the degrees; otherwise S_ρ = (A + εI)^(ρ).
-        known_directed: whether it is known that some edge has no reverse of the same weight, which is then not looked
-            for.
-        dtype: torch.float32 or torch.float64, in which products are computed; factors are formed in float64, on a
-            device that has it.
+        normalize: whether to normalise by degrees; otherwise S_ρ = (A + εI)^(ρ).
+        known_directed: skip the search for reverse edges, because the graph is known to be directed.
+        dtype: dtype of the products, torch.float32 or torch.float64; factors are computed in float64 if the device
+            supports it.
 
     Attributes:
-        edge_index: (2, E), as given.
+        edge_index: the argument `edge_index` (2, E).
     """
 
     def __init__(
@@ -131,14 +129,14 @@ class EdgeOperator(HadamardOperator):
 
     @property
     def is_constant(self) -> bool:
-        """Whether neither ε nor the weights have derivatives."""
+        """Whether neither ε nor the weights require a gradient."""
         return not self.powers.are_learned
 
     def facts(self, valid: Tensor | bool = True) -> EdgeFacts:
-        """What the values of the edges are, by one transfer of a few numbers from the device.
+        """Compute the properties of the edge values, with a single transfer of a few numbers from the device.
 
         Args:
-            valid: whether indices and weights are, as far as is known before, a boolean tensor ().
+            valid: whether indices and weights are valid according to earlier checks, a boolean tensor ().
         """
         weights, listed = self._weights.detach(), self._listed.detach()
         if not len(weights):
@@ -153,12 +151,12 @@ class EdgeOperator(HadamardOperator):
         return EdgeFacts(bool(are_valid), bool(are_symmetric), identical and self.shift == "adjacency")
 
     def require_symmetry(self) -> None:
-        """Raise a RuntimeError unless the edges are symmetric; in compiled code, when it runs."""
+        """Raise a RuntimeError unless the edges are symmetric; in compiled code at run time."""
         remedy = "symmetrise it, or build the layer with directed=True"
         torch._assert_async(self._symmetric, f"the graph is not symmetric, but the layer has directed=False: {remedy}")
 
     def as_undirected(self) -> "EdgeOperator":
-        """The same operator of symmetric edges without the pattern of the transposes, which is the same one."""
+        """The same operator of symmetric edges without the separate pattern of the transposes."""
         undirected, (indptr, indices) = copy.copy(self), self.powers.csr()
         undirected.powers = self.powers._replace(indptr=indptr, indices=indices)
         return undirected
@@ -173,7 +171,7 @@ class EdgeOperator(HadamardOperator):
         return EdgeMessages(share[:, None] * powers * c.index_select(0, targets) * c.index_select(0, sources), own)
 
     def selected(self, selection: Selection) -> "EdgeOperator":
-        """Not available: select the edges of the nodes, and build an operator of these."""
+        """Not implemented: select the edges of the nodes, and build a new operator."""
         raise InputError(
             f"an EdgeOperator of {self.n_nodes} nodes has no part of {len(selection.nodes)}: build one from the edges "
             "of these nodes, for instance with torch_geometric.utils.subgraph"
@@ -185,6 +183,6 @@ class EdgeOperator(HadamardOperator):
 
 
 def _agree(weights: Tensor, other: Tensor, given: Tensor | None) -> Tensor:
-    """Whether two directions (E,) of edges have the same weights up to the rounding of those `given`, a tensor ()."""
+    """Whether the two directions (E,) of edges agree, up to rounding in the dtype of `given`; a tensor ()."""
     rounding = relative_rounding(_NUMPY.get(given.dtype, np.float64)) if given is not None else 0.0
     return ((weights - other).abs() <= rounding * torch.maximum(weights, other)).all()

@@ -1,4 +1,4 @@
-"""SobolevFamily: the operators of one graph as functions of ε and of the edge weights, to learn either."""
+"""SobolevFamily: the operators of a graph as differentiable functions of ε and of the edge weights."""
 
 import copy
 import math
@@ -28,20 +28,20 @@ class SobolevFamily(GraphOperator):
     .. math::
         S_\rho(\epsilon) = P_\rho + C_\rho B^{(\rho)} C_\rho
 
-    with B made of the edges alone, and diagonal matrices :math:`P_\rho` and :math:`C_\rho` that depend on ε: so `at`
-    costs O(α N) and its products what those of a `SobolevOperator` do. With `with_weights` the edges have gradients,
-    one for each undirected pair, in O(α E) for features of a given width. No dense matrix is made.
+    B only depends on the edges; the diagonal matrices :math:`P_\rho` and :math:`C_\rho` depend on ε. So `at` costs O(α
+    N), and products cost the same as with a `SobolevOperator`. `with_weights` adds gradients of the edge weights, one
+    for each undirected pair, in O(α E) for features of a given width. No dense matrix is formed.
 
-    A network with `epsilon="learn"` is called with a family in place of an operator, as `S2GNN.prepare` gives it; every
-    other network takes one too, and fills in its own ε.
+    A network with `epsilon="learn"` takes a family instead of an operator, see `S2GNN.prepare`; other networks accept
+    one too and evaluate it at their ε.
 
     Args:
-        graph: the weighted graph, N nodes.
+        graph: weighted graph on N nodes.
         alpha: highest power, at least 1.
         shift: see `SobolevOperator`.
-        weights: of the edges (n_edges,), see `with_weights`; default: those of the graph.
-        dtype: torch.float32 or torch.float64, in which products are computed; factors are formed in float64.
-        device: where.
+        weights: edge weights (n_edges,), see `with_weights`; default: the graph's.
+        dtype: dtype of the products, torch.float32 or torch.float64; factors are computed in float64.
+        device: device of the products.
 
     Example:
         >>> graph = Graph.from_edge_list([(0, 1), (1, 2)], weights=[0.5, 2.0])
@@ -87,11 +87,11 @@ class SobolevFamily(GraphOperator):
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
     ) -> "SobolevFamily":
-        """The family of PyG's `edge_index` (2, E) and `edge_weight` (E,), whose gradient it keeps.
+        """Create a family from PyG's `edge_index` (2, E) and a differentiable `edge_weight` (E,).
 
-        The weight of a pair is the mean of its two directions, which must agree, and the sum over repeated edges, so
-        that the gradients of all entries that name a pair add up to the derivative by its weight. Self-loops are
-        dropped. A weight of zero that has a gradient stays an edge.
+        The weight of a pair is the mean of its two directions, which must agree, summed over repeated edges; the
+        gradients of all its entries add up to the derivative with respect to the weight of the pair. Self-loops are
+        dropped. Edges of weight zero are kept if the weights require a gradient.
         """
         found = graph_of_edge_index(edge_index, edge_weight, n_nodes)
         return cls.from_pairs(*found, edge_index, edge_weight, alpha, shift, dtype=dtype, device=device)
@@ -107,7 +107,7 @@ class SobolevFamily(GraphOperator):
         shift: Shift,
         **options: Any,
     ) -> "SobolevFamily":
-        """The family of a graph that `graph_of_edge_index` made, with the pair that each entry names."""
+        """Create a family from the graph and pairs returned by `graph_of_edge_index`."""
         if not isinstance(edge_weight, Tensor) or not edge_weight.requires_grad:
             return cls(graph, alpha, shift, **options)
         n_nodes, device = graph.n_nodes, options["device"]
@@ -124,14 +124,15 @@ class SobolevFamily(GraphOperator):
     def with_weights(self, weights: Tensor) -> "SobolevFamily":
         """The family with other weights (n_edges,) ≥ 0 of the same edges, in the order of `Graph.to_edge_list`.
 
-        One number for each undirected pair, so that A stays symmetric; their gradient is that of both entries of A.
+        There is one weight for each undirected pair, which keeps A symmetric; its gradient is the sum over both
+        entries.
         """
         other = copy.copy(self)
         other._use(weights)
         return other
 
     def to(self, device: torch.device | str) -> "SobolevFamily":
-        """The same family on another device; gradients of its weights flow back to this one."""
+        """The same family on another device; gradients flow back to the original weights."""
         moved = copy.copy(self)
         moved.pattern, factors = self.pattern.to(device), self._factors
         b, q, largest, diagonal = (x.to(device) for x in (factors.b, factors.q, factors.largest, factors.diagonal))
@@ -140,7 +141,7 @@ class SobolevFamily(GraphOperator):
         return moved
 
     def selected(self, selection: Selection) -> "SobolevFamily":
-        """The family of the rows and columns of some nodes; nothing is normalised again."""
+        """The family restricted to the rows and columns of some nodes, without renormalisation."""
         stored = selection.stored(self.graph.indptr, self.graph.indices)
         entries, nodes = (torch.from_numpy(places).to(self.device) for places in (stored.entries, selection.nodes))
         all_of = self._factors
@@ -171,7 +172,7 @@ class SobolevFamily(GraphOperator):
         self._factors = edge_factors(self.pattern, on_device, self.alpha, self.shift, self.dtype)
 
     def at(self, epsilon: float | Tensor) -> "DifferentiableOperator":
-        """The operators at ε ≥ 0, a number or a scalar tensor, which may have a gradient."""
+        """The operators at ε ≥ 0, a number or a scalar tensor, which may require a gradient."""
         if isinstance(epsilon, Tensor) and epsilon.ndim:
             raise InputError(f"epsilon has shape {tuple(epsilon.shape)}, but it must be one number, a scalar tensor")
         number = epsilon_number(epsilon)
@@ -189,13 +190,13 @@ class SobolevFamily(GraphOperator):
 
 
 class DifferentiableOperator(HadamardOperator):
-    """S_1, …, S_α of a `SobolevFamily` at one ε, with products that have gradients by ε and by the edge weights.
+    """S_1, …, S_α of a `SobolevFamily` at one ε, differentiable with respect to ε and the edge weights.
 
-    Made by `SobolevFamily.at`; layers take it in place of a `SobolevOperator`.
+    It is returned by `SobolevFamily.at`; layers accept it like a `SobolevOperator`.
 
     Attributes:
-        family: what it is one of.
-        epsilon: the value of ε; NaN inside `torch.compile` and transforms of `torch.func`, where it is not a number.
+        family: the family of the operator.
+        epsilon: value of ε; NaN inside `torch.compile` and transforms of `torch.func`, where it has no concrete value.
     """
 
     def __init__(self, family: SobolevFamily, epsilon: float, powers: HadamardPowers) -> None:
@@ -216,7 +217,7 @@ class DifferentiableOperator(HadamardOperator):
         return DifferentiableOperator(self.family.to(device), self.epsilon, powers)
 
     def selected(self, selection: Selection) -> "DifferentiableOperator":
-        """The rows and columns of some nodes, as an operator on these; nothing is normalised again."""
+        """The operator restricted to the rows and columns of some nodes, without renormalisation."""
         family, nodes = self.family.selected(selection), torch.from_numpy(selection.nodes).to(self.device)
         csr = family.pattern.pointers, family.pattern.indices
         powers = HadamardPowers(*csr, family._factors.b, self.powers.c[nodes], self.powers.t[nodes], self.powers.sign)

@@ -1,4 +1,4 @@
-"""What operators on a graph have in common, and the input that one of them has propagated once."""
+"""Base classes of operators on a graph, and inputs that an operator has propagated once."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -23,17 +23,17 @@ def is_dense(x: object) -> TypeGuard[Tensor]:
 
 
 class GraphOperator(ABC):
-    """What a network is called with together with its input: numbers that belong to the nodes or edges of one graph.
+    """Base class of the second argument of networks: data on the nodes or edges of one graph.
 
     Attributes:
-        n_nodes: N.
+        n_nodes: number of nodes N.
     """
 
     n_nodes: int
 
     @abstractmethod
     def selected(self, selection: Selection) -> Self:
-        """The rows and columns of some nodes, as an operator on these; nothing is normalised again."""
+        """The operator restricted to the rows and columns of some nodes, without renormalisation."""
 
     @abstractmethod
     def to(self, device: torch.device | str) -> Self:
@@ -46,14 +46,14 @@ class GraphOperator(ABC):
 
 
 class BranchOperator(GraphOperator):
-    """The matrices S_1, …, S_α of one graph, which the branches of a layer multiply with; S_0 is the identity.
+    """Base class of operators with the matrices S_1, …, S_α of the branches of a layer; S_0 is the identity.
 
     Attributes:
-        alpha: α.
+        alpha: number of matrices α.
         epsilon: weight of the identity.
-        shift: the shift operator that the matrices are made of.
-        dtype: in which products are computed.
-        device: where.
+        shift: name of the shift operator.
+        dtype: dtype of the products.
+        device: device of the products.
     """
 
     alpha: int
@@ -70,12 +70,12 @@ class BranchOperator(GraphOperator):
     def gather_cost(self, width: int, *, branches: bool) -> float:
         """The cost of the sparse products with one signal (N, width), or with one for each of the α `branches`.
 
-        In floating-point operations of one large dense product that would take as long.
+        The unit is the floating-point operations of a large dense product that takes the same time.
         """
 
     @property
     def is_constant(self) -> bool:
-        """Whether S_ρ x of a constant x never changes, so that it can be computed once."""
+        """Whether S_ρ x is constant for a constant x, so that it can be computed once."""
         return True
 
     def propagate(self, h: Tensor) -> Tensor:
@@ -91,16 +91,16 @@ class BranchOperator(GraphOperator):
         return by_branch(x.by(self) if isinstance(x, PreparedInput) else self.stacked(x), weight)
 
     def prepare(self, x: Tensor) -> "PreparedInput":
-        """S_ρ x of an input that never changes, x (N, F), computed once; a layer takes it in place of x."""
+        """Compute S_ρ x of a constant input x (N, F) once; layers accept the result instead of x."""
         return PreparedInput(self.stacked(x.detach()), self)
 
     def stores_half_precision(self, h: Tensor) -> bool:
-        """Whether products take the signal `h` and give theirs in half precision, computed in float32."""
+        """Whether products read and write signals like `h` in half precision; they are computed in float32."""
         del h
         return False
 
     def signal(self, h: Tensor, *, branches: bool = False) -> Tensor:
-        """`h` (N, F), or (N, α + 1, F), if its shape, type and device fit; autocast converts it."""
+        """Validate shape, dtype and device of the signal `h` (N, F) or (N, α + 1, F); autocast converts it."""
         if not is_dense(h):
             raise InputError(f"the signal is a {type(h).__name__}, but the operator expects a dense, strided tensor")
         leading = (self.n_nodes, self.alpha + 1) if branches else (self.n_nodes,)
@@ -124,20 +124,20 @@ class BranchOperator(GraphOperator):
 
 
 class HadamardOperator(BranchOperator):
-    """Normalised Hadamard powers of one graph, in the factors that the kernels take.
+    """Base class of operators that are normalised Hadamard powers of one graph, stored as factors.
 
     Attributes:
-        powers: the factors.
+        powers: the factors, as the kernels take them.
     """
 
     powers: HadamardPowers
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Self:
-        """The same operator on another device; gradients by learned factors flow back to this one.
+        """The same operator on another device; gradients flow back to learned factors of the original.
 
         Args:
-            device: where.
-            non_blocking: as of `torch.Tensor.to`; PyG's `Data.to` passes it.
+            device: target device.
+            non_blocking: see `torch.Tensor.to`; PyG's `Data.to` passes it.
         """
         moved = copy.copy(self)
         for name, value in vars(self).items():
@@ -172,11 +172,11 @@ class HadamardOperator(BranchOperator):
 
 @dataclass(frozen=True, eq=False)
 class PreparedInput:
-    """A constant input under each of the filters of a first layer, computed once for all epochs and seeds.
+    """A constant input under each filter of a first layer, computed once for all epochs and seeds.
 
     Attributes:
-        stacked: the filtered inputs of each node side by side, (N, R, F); of `op.prepare(x)`, S_ρ x for ρ = 0..α.
-        operator: the operator that made it; a layer refuses what another operator made.
+        stacked: the filtered inputs, (N, R, F); for `op.prepare(x)`, S_ρ x for ρ = 0..α.
+        operator: the operator that prepared it; layers raise an error if it is used with another operator.
     """
 
     stacked: Tensor
@@ -189,16 +189,16 @@ class PreparedInput:
 
     @property
     def x(self) -> Tensor:
-        """The input under the first filter, (N, F); of `op.prepare(x)`, the input itself."""
+        """The input under the first filter, (N, F); for `op.prepare(x)`, the input itself."""
         return self.stacked[:, 0]
 
     @property
     def propagated(self) -> Tensor:
-        """The input under the other filters, (R − 1, N, F); of `op.prepare(x)`, S_ρ x for ρ = 1..α."""
+        """The input under the other filters, (R − 1, N, F); for `op.prepare(x)`, S_ρ x for ρ = 1..α."""
         return self.stacked[:, 1:].transpose(0, 1)
 
     def by(self, operator: GraphOperator) -> Tensor:
-        """The filtered inputs (N, R, F), if `operator` made them."""
+        """The filtered inputs (N, R, F); raises an error if another operator prepared them."""
         if operator is not self.operator:
             raise InputError(
                 "the prepared input was made by another operator: call the model with both that prepare returned"
@@ -206,9 +206,9 @@ class PreparedInput:
         return self.stacked
 
     def to(self, device: torch.device | str) -> "PreparedInput":
-        """The same input on another device, with its `operator` there, which the network is called with."""
+        """The same input on another device, together with its `operator`."""
         return PreparedInput(self.stacked.to(device), self.operator.to(device))
 
     def rows(self, chosen: Tensor, operator: GraphOperator) -> "PreparedInput":
-        """The rows `chosen` (n,), for the `operator` of these nodes alone."""
+        """The rows `chosen` (n,), for the `operator` restricted to these nodes."""
         return PreparedInput(self.stacked.index_select(0, chosen.to(self.stacked.device)), operator)

@@ -1,4 +1,4 @@
-"""Which kernel computes the products: a native variant for this processor, Triton on a GPU, or plain torch."""
+"""Selection of the kernel: a native variant for this processor, Triton on a GPU, or plain torch."""
 
 import importlib
 import importlib.util
@@ -29,7 +29,7 @@ _forced: str | None = None
 
 @cache
 def native_module() -> ModuleType | None:
-    """The compiled module, or `None`, with a warning that explains why, when it was not built or cannot be loaded."""
+    """The compiled module, or `None` with a warning if it was not built or cannot be loaded."""
     try:
         return importlib.import_module("s2gnn.operators._native")
     except ImportError as error:
@@ -63,7 +63,7 @@ def _interpreted() -> bool:
 
 @contextmanager
 def use(name: str) -> Iterator[None]:
-    """Compute with the kernel called `name` inside the block, one of `available()`."""
+    """Use the kernel `name`, one of `available()`, inside the block."""
     global _forced
     previous, _forced = _forced, _checked(name)
     try:
@@ -73,10 +73,10 @@ def use(name: str) -> Iterator[None]:
 
 
 def chosen(device: str = "cpu") -> str:
-    """The kernel for tensors on a kind of device: the one forced, else the best.
+    """The kernel for tensors on a type of device: the one set by `use`, by default the best.
 
-    On a GPU that is Triton, or plain torch where Triton is not installed or plain torch is forced; on other devices
-    plain torch.
+    On a GPU this is Triton, or plain torch if Triton is not installed or plain torch was set; on other devices plain
+    torch.
     """
     forced = _forced
     if forced is None and ENVIRONMENT in os.environ:

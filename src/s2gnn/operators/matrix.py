@@ -1,4 +1,4 @@
-"""Differentiable products with constant matrices, and an operator made of them."""
+"""Differentiable products with constant matrices, and operators of such matrices."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -76,11 +76,11 @@ class ConstantMatrix:
 
 
 class MatrixOperator(BranchOperator):
-    """Any constant matrices M_1, …, M_α in place of S_1, …, S_α; one that is listed several times is multiplied once.
+    """An operator of arbitrary constant matrices M_1, …, M_α; repeated matrices are multiplied once.
 
     Args:
         matrices: M_1, …, M_α, each (N, N).
-        epsilon: the weight of the identity that they were made with.
+        epsilon: weight of the identity in these matrices.
     """
 
     shift: Shift = "adjacency"
@@ -115,7 +115,7 @@ class MatrixOperator(BranchOperator):
         return sum(matrix.cost(width * (len(powers) if branches else 1)) for matrix, powers in self._powers.items())
 
     def selected(self, selection: Selection) -> "MatrixOperator":
-        """The rows and columns of some nodes, as an operator on these; nothing is normalised again."""
+        """The operator restricted to the rows and columns of some nodes, without renormalisation."""
         chosen = {matrix: matrix.selected(selection) for matrix in self._powers}
         return MatrixOperator([chosen[matrix] for matrix in self.matrices], self.epsilon)
 

@@ -14,7 +14,7 @@ def sobolev_term(graph: Graph, rho: int, epsilon: float, shift: Shift = "laplaci
     """(L + εI)^(ρ), the ρ-th Hadamard power of the shifted Laplacian, CSR (N, N) in float64.
 
     It has the pattern of L + εI for every ρ and is positive semi-definite, definite for ε > 0, by the
-    Schur product theorem. Another `shift` takes the place of L.
+    Schur product theorem. `shift` can replace L by another shift operator.
     """
     if not isinstance(rho, int | np.integer) or rho < 1:
         raise InputError(f"rho is {rho!r}, but a Hadamard power here is an integer >= 1")
@@ -32,8 +32,8 @@ def sobolev_inner(graph: Graph, x: ArrayLike, y: ArrayLike, rho: int, epsilon: f
 def sobolev_norm(graph: Graph, x: ArrayLike, rho: int, epsilon: float) -> float:
     """‖x‖ = √(xᵀ (L + εI)^(ρ) x), a norm of signals x (N,) for ε > 0 and a semi-norm for ε = 0.
 
-    This is the norm that the inner product induces. The paper also writes ‖(L + εI)^(ρ/2) x‖, which for
-    Hadamard powers is another quantity, and has no real value for odd ρ where entries are negative.
+    This norm is induced by the inner product. The paper also writes ‖(L + εI)^(ρ/2) x‖, which is different for Hadamard
+    powers, and not real for odd ρ if entries are negative.
     """
     squared = sobolev_inner(graph, x, x, rho, epsilon)
     return float(np.sqrt(max(squared, 0.0)))  # rounding may leave −1e-17 on the kernel of the semi-norm

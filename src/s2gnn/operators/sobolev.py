@@ -1,4 +1,4 @@
-"""SobolevOperator: the α normalised Hadamard powers of one graph, as one object."""
+"""SobolevOperator: the α normalised Hadamard powers of a graph."""
 
 import copy
 import math
@@ -31,20 +31,19 @@ class SobolevOperator(HadamardOperator):
 
     where :math:`(\cdot)^{(\rho)}` is the element-wise (Hadamard) power and :math:`D_\rho` the diagonal matrix
     of the row sums of absolute values. S_0 is the identity. Every S_ρ has the pattern of A + εI, is
-    symmetric, and has spectral radius at most 1. An isolated node keeps its own signal for ε > 0 and loses it
-    for ε = 0. At ρ = 1 and ε = 1, S_1 is the operator of GCN.
+    symmetric, and has spectral radius at most 1. An isolated node keeps its own signal for ε > 0; for ε = 0 its row is
+    zero. For ε = 1, S_1 is the operator of GCN.
 
-    The pattern is stored once, whatever α. The operator is an explicit object that the caller builds once
-    and hands to every layer.
+    The sparsity pattern is stored once for all powers. Build the operator once and pass it to every layer.
 
     Args:
-        graph: the weighted graph, N nodes.
+        graph: weighted graph on N nodes.
         alpha: highest power, at least 1.
         epsilon: weight of the identity, at least 0.
-        shift: "adjacency" (the paper's), or "laplacian", "normalized_adjacency", "normalized_laplacian" to
-            take L, A_N or Δ in place of A.
-        dtype: torch.float32 or torch.float64, in which products are computed.
-        device: where products are computed.
+        shift: "adjacency" (the paper's), or "laplacian", "normalized_adjacency", "normalized_laplacian" to replace A by
+            L, A_N or Δ.
+        dtype: dtype of the products, torch.float32 or torch.float64.
+        device: device of the products.
 
     Example:
         >>> graph = Graph.from_edge_list([(0, 1), (1, 2)], weights=[0.5, 2.0])
@@ -107,9 +106,9 @@ class SobolevOperator(HadamardOperator):
 
     @classmethod
     def union(cls, operators: Sequence["SobolevOperator"]) -> "SobolevOperator":
-        """The operator of the disjoint union of the graphs of `operators`, which have the same α, ε and shift.
+        """The operator of the disjoint union of the graphs of `operators`, which must have the same α, ε and shift.
 
-        Degrees do not cross the graphs, so nothing is computed again.
+        Nothing is recomputed, because degrees do not cross the graphs.
         """
         first = operators[0]
         for op in operators:
@@ -125,10 +124,9 @@ class SobolevOperator(HadamardOperator):
         return joined
 
     def selected(self, selection: Selection) -> "SobolevOperator":
-        """The rows and columns that some nodes have in every S_ρ, as an operator (n, n).
+        """The operator restricted to the rows and columns (n, n) of some nodes, without renormalisation.
 
-        Nothing is normalised again: degrees are those of the whole graph, and what came over an edge that leaves the
-        nodes is missing.
+        Degrees are those of the whole graph; contributions of edges that leave the selected nodes are missing.
         """
         stored = selection.stored(self.graph.indptr, self.graph.indices)
         entries, nodes = (torch.from_numpy(places).to(self.device) for places in (stored.entries, selection.nodes))
@@ -154,7 +152,7 @@ class SobolevOperator(HadamardOperator):
 
 
 def warn_of_identical_branches(alpha: int, epsilon: float, shift: Shift) -> None:
-    """Warn, if there are several powers, that all are the same operator."""
+    """Warn that all powers are the same operator, if there are several."""
     if alpha > 1:
         warnings.warn(
             f"on this graph, with epsilon={epsilon:g} and shift={shift!r}, the {alpha} Hadamard powers are all the "
@@ -166,30 +164,30 @@ def warn_of_identical_branches(alpha: int, epsilon: float, shift: Shift) -> None
 
 
 def check_graph(graph: object) -> None:
-    """Raise unless `graph` is a `Graph`."""
+    """Raise an error unless `graph` is a `Graph`."""
     if not isinstance(graph, Graph):
         raise InputError(f"graph is a {type(graph).__name__}: build a Graph, for instance Graph.from_scipy(A)")
 
 
 def check_dtype(dtype: torch.dtype) -> None:
-    """Raise unless `dtype` is one that products are computed in."""
+    """Raise an error unless `dtype` is supported."""
     if dtype not in _NUMPY:
         raise InputError(f"dtype is {dtype}, but it must be torch.float32 or torch.float64")
 
 
 def check_alpha(alpha: int) -> None:
-    """Raise unless `alpha` is a possible number of Hadamard powers."""
+    """Raise an error unless `alpha` is a valid number of Hadamard powers."""
     DEPTH.checked(alpha, "alpha")
 
 
 def check_epsilon(epsilon: float) -> None:
-    """Raise unless `epsilon` is finite and not negative."""
+    """Raise an error unless `epsilon` is finite and non-negative."""
     if not 0 <= real(epsilon) < math.inf:
         raise InputError(f"epsilon is {epsilon!r}, but it must be a finite number >= 0")
 
 
 def epsilon_number(epsilon: float | Tensor) -> float:
-    """ε as a checked number; NaN for a tensor without a value, in the compiler, a transform or on the meta device."""
+    """ε as a validated number; NaN for a tensor without a concrete value (compiler, transforms, meta device)."""
     if isinstance(epsilon, Tensor) and (torch.compiler.is_compiling() or transforming() or epsilon.is_meta):
         return math.nan
     number = float(epsilon.detach()) if isinstance(epsilon, Tensor) else epsilon

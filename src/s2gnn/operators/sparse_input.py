@@ -1,4 +1,4 @@
-"""Sparse node features, kept sparse in the product with a layer's weights."""
+"""Sparse node features, multiplied by a layer's weights as a sparse matrix."""
 
 import copy
 
@@ -15,7 +15,7 @@ from s2gnn.operators.matrix import ConstantMatrix
 class SparseInput:
     """A constant sparse input X (N, F), such as bag-of-words features.
 
-    `x @ weight` is differentiable by the weight, and computed in the type of X under autocast too.
+    `x @ weight` is differentiable with respect to the weight, and computed in the dtype of X also under autocast.
 
     Args:
         x: SciPy sparse matrix or array (N, F) of finite values.
