@@ -146,7 +146,9 @@ def test_the_gain_of_pairs():
     same = GraphGain.of_hits(base, base)
     assert same.low < 0 < same.high
     assert "does not change the accuracy" in same.sentence
-    assert "the interval includes no effect" in same.sentence
+    assert same.sentence.endswith(f"(95 % interval {100 * same.low:.1f} to {100 * same.high:.1f} points).")
+    unsure = GraphGain.of_hits(np.arange(100) < 51, np.arange(100) < 50)
+    assert unsure.sentence.endswith("points; the interval includes no effect).")
 
 
 def test_the_gain_of_errors():

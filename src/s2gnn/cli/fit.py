@@ -33,6 +33,7 @@ from s2gnn.estimator.card import reasons
 from s2gnn.estimator.evaluation import number_of_folds, score_text
 from s2gnn.estimator.expected import training_bytes, training_seconds
 from s2gnn.estimator.folder import DESCRIPTION, FILES, REPORT
+from s2gnn.estimator.table_model import listed_names
 from s2gnn.estimator.transductive import FOLDS
 from s2gnn.progress import duration
 from s2gnn.ranges import COUNT, FOLD_COUNT
@@ -186,6 +187,8 @@ def _announcement(table: EncodedTable, parameters: dict[str, Any], passes: int, 
 def _print(summary: dict[str, Any]) -> None:
     short = {"least": "min", "greatest": "max"} if summary["task"] == "regress" else {}
     labels = list(summary["labels"].items())
+    if all(name.isdecimal() for name, _ in labels):
+        labels.sort(key=lambda label: int(label[0]))
     written = number_text if short else "{:,}".format
     counts = ", ".join(f"{short.get(name, name)}: {written(count)}" for name, count in labels[:CLASSES_SHOWN])
     if len(labels) > CLASSES_SHOWN:
@@ -196,8 +199,8 @@ def _print(summary: dict[str, Any]) -> None:
             "rows": f"{summary['rows']:,}",
             "labelled rows": f"{summary['labelled_rows']:,} ({counts})",
             "task": {"classify": "classification", "regress": "regression"}[summary["task"]],
-            "numeric columns": ", ".join(summary["numeric"]),
-            "categorical columns": ", ".join(summary["categorical"]),
+            "numeric columns": listed_names(summary["numeric"]),
+            "categorical columns": listed_names(summary["categorical"]),
             "columns left out": reasons(summary["left_out"]),
             "features": f"{summary['features']:,}",
             "graph": f"{summary['graph']}: {summary['edges']:,} edge{'' if summary['edges'] == 1 else 's'}",

@@ -276,7 +276,7 @@ class GraphGain:
         unit = " points" if points else ""
         by, least, most = (f"{100 * one:.1f}" if points else number_text(one, 3) for one in (value, low, high))
         change = f"{verb} the {self.measure} by {by}{unit}" if value else f"does not change the {self.measure}"
-        doubt = "" if low > 0 or high < 0 else "; the interval includes no effect"
+        doubt = "" if low > 0 or high < 0 or not value else "; the interval includes no effect"
         return (
             f"On {self.rows:,} hidden labels, the graph {change} compared with predicting from the columns alone "
             f"(95 % interval {least} to {most}{unit}{doubt})."

@@ -13,8 +13,9 @@ def warn_if_identical(graph: Graph, alpha: int, epsilon: float) -> None:
     """Warn the caller of `fit` if the powers of the graph of the rows coincide."""
     if alpha > 1 and hadamard_factors(graph, alpha, epsilon, "adjacency").identical:
         warnings.warn(
-            f"all edges of the graph have the same weight, so that its {alpha} Hadamard powers are the same operator: "
-            "give the edges weights (s2gnn.graphs.weights computes some), or choose another epsilon",
+            f"all edges of the graph have the same weight, so that its {alpha} Hadamard powers are the same operator; "
+            "weights would let S2-GNN tell strong edges from weak ones: add a column of weights to a list of edges, or "
+            "compute them with s2gnn.graphs.weights",
             IdenticalBranchesWarning,
             stacklevel=4,
         )

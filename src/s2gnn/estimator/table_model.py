@@ -189,10 +189,10 @@ class TableModel:
         """The model card of a newly fitted model."""
         counts = self.label_counts()
         names = {"numbers": self.encoder.numeric, "categories": self.encoder.categorical}
-        columns = "; ".join(f"{kind}: {_listed(columns)}" for kind, columns in names.items() if columns)
+        columns = "; ".join(f"{kind}: {listed_names(columns)}" for kind, columns in names.items() if columns)
         if self.task == "classify":
-            labels = _listed([f"{name} {count:,.0f}" for name, count in counts.items()])
-            what = f"the column {self.label} ({_listed(list(counts))}), each answer with its probability"
+            labels = listed_names([f"{name} {count:,.0f}" for name, count in counts.items()])
+            what = f"the column {self.label} ({listed_names(list(counts))}), each answer with its probability"
             limit = "A row of an unknown class is assigned one of these classes."
         else:
             least, mean, greatest = map(number_text, counts.values())
@@ -256,7 +256,7 @@ class TableModel:
         return model
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed_names(names: Sequence[str]) -> str:
     """Names in a line, the first twenty of many."""
     more = f", … {len(names):,} in all" if len(names) > NAMES_SHOWN else ""
     return " ".join(", ".join(names[:NAMES_SHOWN]).split()) + more
