@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save
 from sklearn.datasets import load_iris
 
-from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor, knn_graph
+from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor, files, knn_graph
 from s2gnn.estimator import CardScore, ModelCard, load_estimator, save_estimator
 from s2gnn.estimator.folder import read_folder
 from tests.device_arrays import DeviceArrays
@@ -121,6 +121,7 @@ def test_the_old_model_stays_if_the_new_one_cannot_take_its_place(classifier, fo
             raise failure
         return replace(path, target)
 
+    monkeypatch.setattr(files, "_swapped", lambda one, other: False)  # as where two folders cannot be swapped
     monkeypatch.setattr(Path, "replace", failing)
     with pytest.raises(failure):
         save_estimator(classifier, folder, {"column": "other"})
@@ -261,6 +262,17 @@ def test_numbers_that_are_not_finite_are_refused(folder, name):
     numbers.flat[-1] = np.nan
     rewrite(folder, "training.npz", npz_with(folder, **{name: numbers}))
     refused(folder, "finite")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "match"), [("features", 1e200, "beyond 1e.150"), ("width", 5e-324, "scales")]
+)
+def test_numbers_that_would_overflow_are_refused(folder, name, value, match):
+    with np.load(folder / "training.npz", allow_pickle=False) as archive:
+        numbers = archive[name].copy()
+    numbers.flat[-1] = value
+    rewrite(folder, "training.npz", npz_with(folder, **{name: numbers}))
+    refused(folder, match)
 
 
 def test_weights_that_are_not_finite_are_refused(folder):

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from s2gnn.devices import checked_device
 from s2gnn.errors import InputError
 from s2gnn.estimator.card import Estimator, ModelCard, card_page
 from s2gnn.estimator.content import CLASSES, DAMAGE, Content, content_of, estimator_of
-from s2gnn.files import write_atomically
+from s2gnn.files import folder_aside, replace_folder, write_atomically
 
 FORMAT = "s2gnn-estimator"
 VERSION = 3  # since the base predictor and the blend
@@ -160,20 +159,13 @@ def _read_plain_file(folder: Path, name: str, largest: int | None = None) -> byt
 
 
 def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write the files into a temporary folder, then rename it; an existing folder is moved away first and removed."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as aside:
-        new, old = Path(aside) / "new", Path(aside) / "old"
+    """Write the files into a folder aside, then put it in the place of an existing one."""
+    with folder_aside(folder) as aside:
+        new = aside / "new"
         new.mkdir()
         for name, content in files.items():
             write_atomically(new / name, content)
-        try:
-            if folder.exists():
-                folder.replace(old)
-            new.replace(folder)
-        finally:
-            if old.exists() and not folder.exists():  # a failure, or Ctrl-C, between the two
-                old.replace(folder)
+        replace_folder(new, folder)
 
 
 def _sha256(content: bytes) -> str:
