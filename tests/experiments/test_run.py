@@ -131,7 +131,7 @@ def test_no_run_starts_that_would_not_finish_in_time(records, listener, monkeypa
     assert (records.read(), listener.said[-1]) == ([], "0 of 2 runs finished; rerun the command to resume")
     queue = [replace(job, seconds=10.0) for job in missing_jobs([experiment(seeds=9)], records)]
     now, left = [0.0], []
-    monkeypatch.setattr("s2gnn.experiments.run.time", SimpleNamespace(time=lambda: now[0]))
+    monkeypatch.setattr("s2gnn.experiments.run.time", SimpleNamespace(monotonic=lambda: now[0]))
 
     def each_run_takes_ten_seconds(progress):
         now[0] += 10 * (progress.description != "done")
@@ -147,7 +147,7 @@ def test_a_run_that_took_longer_than_expected_sets_the_time_of_the_next(records,
     slow = SimpleNamespace(run=lambda seed: Run(seed, {"test_accuracy": 0.9, "epoch": 2}, 100.0))
     monkeypatch.setattr("s2gnn.experiments.jobs.load_task", lambda experiment, device: slow)
     queue = [replace(job, seconds=1.0) for job in missing_jobs([experiment(seeds=3)], records)]
-    run_jobs(Queue(queue), records, end=time.time() + 50)
+    run_jobs(Queue(queue), records, end=time.monotonic() + 50)
     assert len(records.read()) == 1
 
 

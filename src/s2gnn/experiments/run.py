@@ -51,7 +51,7 @@ def run_experiments(
         Why runs failed, one line each.
     """
     wanted = list({experiment.key: experiment for experiment in experiments}.values())
-    end = None if minutes is None else time.time() + 60 * minutes
+    end = None if minutes is None else time.monotonic() + 60 * minutes
     name = "" if budget is None else f"budget {budget.name}: "
     queue: Queue
     if budget is not None and budget.rungs:
@@ -106,7 +106,7 @@ def run_jobs(
         queue: the runs.
         records: where results go; see `search_records` for those of searches.
         jobs: number of processes; 1 trains in this one. Each computes with its share of the threads.
-        end: start no run that would not finish by this time, in seconds since the epoch.
+        end: start no run that would not finish by this time, of `time.monotonic`, which no change of the clock moves.
         budget: name of the budget, for the records.
         report: called when a run starts and when it ends.
         device: where networks are trained.
@@ -136,7 +136,7 @@ def run_jobs(
             if key in failures:
                 done, expected = done + 1, expected + job.seconds
                 continue
-            if end is not None and time.time() + max(job.seconds, longest.get(key, 0.0)) >= end:
+            if end is not None and time.monotonic() + max(job.seconds, longest.get(key, 0.0)) >= end:
                 return None
             running.append(job)
             report(progress())

@@ -148,7 +148,7 @@ def search(
             f"a search under {experiment.protocol.name} would choose hyperparameters on graphs that other folds test: "
             "search under fair-graphs, or set them with --set"
         )
-    end = None if minutes is None else time.time() + 60 * minutes
+    end = None if minutes is None else time.monotonic() + 60 * minutes
     with _opened(experiment, config, storage) as trials:
         if trials.result().finished < config.trials:
             task = load_task(experiment)  # builds and caches the graph once, before processes start
@@ -376,7 +376,7 @@ class _Objective:
 
     def is_over(self) -> bool:
         """Whether there is no time for another seed, judging by the longest so far."""
-        return self.end is not None and time.time() + self.longest >= self.end
+        return self.end is not None and time.monotonic() + self.longest >= self.end
 
     def __call__(self, trial: Trial) -> float:
         task, seeds = self.task.with_experiment(self.trials.with_values(trial.params)), self.trials.config.seeds
@@ -387,13 +387,13 @@ class _Objective:
                 continue
             if self.is_over():
                 raise _OutOfTimeError
-            start = time.time()
+            start = time.monotonic()
             try:
                 scores[position] = float(task.fit(seed).validation)
             except NonFiniteLossError as error:
                 raise NonFiniteLossError(f"seed {seed}: {error}") from error
             trial.report(scores[position], position)
-            self.longest = max(self.longest, time.time() - start)
+            self.longest = max(self.longest, time.monotonic() - start)
             self.report()
             if trial.should_prune() and len(scores) < len(seeds):
                 raise optuna.TrialPruned
