@@ -42,6 +42,7 @@ EVIDENCE_ARRAYS = (
     "members", "member_rows", "member_folds", "label_weights",
 )  # fmt: skip
 EVIDENCE_VERSION = 1
+LARGEST = 1e150  # of numbers in a folder, and 1 / LARGEST of widths: products of two stay finite
 DAMAGE = (KeyError, TypeError, ValueError, IndexError, RuntimeError, OverflowError, MemoryError)
 """What arrays and weights that do not fit together may raise; an `InputError` is a `ValueError`."""
 
@@ -115,6 +116,10 @@ def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
     """The estimator that was stored, and what its evidence keeps of the card; one of `DAMAGE` if that fails."""
     description = as_type(content.description, Description)
     arrays = _unpacked(content.training, ARRAYS, BLENDED)
+    for name, array in arrays.items():
+        wide = array.dtype.kind == "f" and array.itemsize > 4  # others do not reach it
+        excessive = wide and bool((np.isfinite(array) & (np.abs(array) > LARGEST)).any())
+        _require(not excessive, f"{name} with a number beyond {LARGEST:g}")
     kind = CLASSES[description.kind]
     estimator, parameters = kind(), stored_parameters(kind, description.parameters)
     graph = Graph(_matrix("graph", arrays))
@@ -132,7 +137,7 @@ def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
     _restore_columns(estimator, description, arrays, columns)
     scaling = Scaling(*(arrays[name].astype(np.float64).reshape(columns) for name in ("centre", "width")))
     finite = all(np.isfinite(numbers).all() for numbers in (logits, scaling.centre, scaling.width))
-    _require(finite and bool((scaling.width > 0).all()), "logits or scales that are not finite")
+    _require(finite and bool((scaling.width >= 1 / LARGEST).all()), "logits or scales that are not finite")
     estimator.features_, estimator.scaling_, estimator.seen_rows_ = features, scaling, seen
     histories, kept_epochs = tuple(description.histories), tuple(description.kept_epochs)
     _require(len(histories) == len(kept_epochs) == n_networks, "histories of other networks")
@@ -356,7 +361,7 @@ def _attachment(stored: Mapping[str, Any] | None) -> Attachment | None:
     _require(stored.get("kind") in tuple(ATTACHMENTS), f"an attachment of the kind {stored.get('kind')!r}")
     attachment = as_type(stored, ATTACHMENTS[stored["kind"]])
     for name, value in vars(attachment).items():
-        _require(value >= (name in ("k", "candidates")), f"an attachment whose {name} is {value!r}")
+        _require(LARGEST >= value >= (name in ("k", "candidates")), f"an attachment whose {name} is {value!r}")
     return attachment
 
 

@@ -117,8 +117,8 @@ class TableEncoder:
                 raise ValueError("it has no column")
             if len({*numeric, *known}) < len(numeric) + len(known):
                 raise ValueError("it has a column twice")
-            if not (width > 0).all():
-                raise ValueError(f"the scale {width[~(width > 0)][0]} is not positive")
+            if not (width >= 1 / LARGEST).all():
+                raise ValueError(f"the scale {width[~(width >= 1 / LARGEST)][0]} is not positive, or too small")
             for name, found in known.items():
                 if not found or len(set(found)) < len(found):
                     raise ValueError(f"column {name!r} has no category, or one twice")
@@ -141,8 +141,8 @@ def _numbers(table: Table, names: Sequence[str]) -> NDArray[np.float64]:
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-        raise TypeError(f"{value!r} is not a finite number")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+        raise TypeError(f"{value!r} is not a finite number, or too large")
     return float(value)
 
 
