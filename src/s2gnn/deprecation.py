@@ -1,4 +1,4 @@
-"""Modules that have moved: their documented names still import, with a warning."""
+"""Deprecated module names: documented names can still be imported, with a warning."""
 
 import sys
 import warnings
@@ -27,7 +27,7 @@ _RENAMED = MappingProxyType(
 
 
 class _MovedModule(ModuleType):
-    """Stands for a module under its old name."""
+    """A module under its deprecated name."""
 
     def __getattr__(self, name: str) -> Any:
         new = _MOVED[self.__name__]
@@ -40,6 +40,6 @@ class _MovedModule(ModuleType):
 
 
 def register_moved_modules() -> None:
-    """Make the old modules importable."""
+    """Make modules importable under their deprecated names."""
     for name in _MOVED:
         sys.modules.setdefault(name, _MovedModule(name, f"Deprecated alias of `{_MOVED[name]}`."))

@@ -1,4 +1,4 @@
-"""Which devices compute here, and the one that a name stands for."""
+"""Available devices, and their selection by name."""
 
 import torch
 
@@ -9,20 +9,20 @@ CPU = torch.device("cpu")
 
 
 def available_devices() -> tuple[str, ...]:
-    """The devices of this machine that torch can compute on: "cpu", then the GPUs."""
+    """The devices that torch can use on this machine: "cpu", then the GPUs."""
     gpus = (f"cuda:{index}" for index in range(torch.cuda.device_count() if torch.cuda.is_available() else 0))
     return ("cpu", *gpus, *(("mps",) if torch.backends.mps.is_available() else ()))
 
 
 def checked_device(name: str | torch.device) -> torch.device:
-    """The device called `name`, if it is there.
+    """Return the device `name` if it is available.
 
     Args:
         name: "cpu", "cuda", "cuda:1", "mps"; or "auto" for the first CUDA or ROCm GPU, or the CPU if there is none.
             "auto" does not choose "mps", which has no float64.
 
     Raises:
-        InputError: if `name` is no device, or one that this machine or this build of torch does not have.
+        InputError: if `name` is not a device, or not available on this machine or in this build of torch.
     """
     available = available_devices()
     if name == AUTO:
@@ -39,7 +39,7 @@ def checked_device(name: str | torch.device) -> torch.device:
 
 
 def widest_float(device: torch.device) -> torch.dtype:
-    """The type in which factors are formed on a device: float64 where it has it, else float32."""
+    """The dtype of factors on a device: float64 if it is supported, otherwise float32."""
     return torch.float32 if device.type == "mps" else torch.float64
 
 

@@ -1,11 +1,11 @@
-"""The errors and warnings that are part of the contract with the caller."""
+"""Public errors and warnings."""
 
 import difflib
 from collections.abc import Iterable
 
 
 class InputError(ValueError):
-    """What was given cannot be used; the text names the offending value and how to fix it."""
+    """Invalid input; the message contains the invalid value and how to fix it."""
 
 
 class AsymmetricGraphError(InputError):
@@ -39,7 +39,7 @@ class SeedError(RuntimeError):
 
 
 class LostProcessError(RuntimeError):
-    """Another of the processes that train together has ended or does not answer."""
+    """Another process of a distributed training has ended or does not respond."""
 
 
 class IdenticalBranchesWarning(UserWarning):
@@ -51,11 +51,11 @@ class SlowPathWarning(UserWarning):
 
 
 class IdleProcessesWarning(UserWarning):
-    """Some of the processes that train together have no batch to compute."""
+    """Some processes of a distributed training have no batch to compute."""
 
 
 class LabelsWarning(UserWarning):
-    """Labels may have been meant differently from how they are read."""
+    """Labels may be interpreted differently from what was intended."""
 
 
 class IdentifiersWarning(UserWarning):

@@ -1,4 +1,4 @@
-"""Processes that work for this one: started safe from a half-handled Ctrl-C, and never left behind."""
+"""Worker processes that are protected from Ctrl-C while they start, and end with their parent."""
 
 import multiprocessing
 import os
@@ -32,14 +32,14 @@ def start_process(target: Callable[..., None], *arguments: Any, method: StartMet
 
 
 def end_with_parent() -> None:
-    """Called in a started process: it ends at once when the one that started it is gone."""
+    """Make this process end as soon as its parent has ended; called in a started process."""
     if sys.platform == "win32":
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # there is no mask that could have been inherited
     threading.Thread(target=_wait_for_parents_end, daemon=True).start()
 
 
 def how_it_ended(process: BaseProcess, advice: str = "lower jobs") -> str:
-    """Why a process is no longer there, as the rest of a sentence about it, with advice where memory ran out."""
+    """The reason why a process ended, as the end of a sentence, with advice if it ran out of memory."""
     process.join()
     code = process.exitcode or 0
     killer = signal.Signals(-code).name if code < 0 else None
@@ -50,7 +50,7 @@ def how_it_ended(process: BaseProcess, advice: str = "lower jobs") -> str:
 
 @contextmanager
 def _interrupts_later() -> Iterator[None]:
-    """Keep a Ctrl-C until the block is left, and from the processes that are started in it.
+    """Defer Ctrl-C until the end of the block, and block it in processes started inside.
 
     The terminal sends Ctrl-C to all processes at once. A child inherits the blocked signal and leaves the matter to
     this process. Here the mask of one thread is not enough: another thread of the process would take the signal, and

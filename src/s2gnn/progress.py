@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 @contextmanager
 def progress_bar(description: str, *, shown: bool) -> Iterator[Callable[[float], None]]:
-    """Give a function that takes the share of the work done, in [0, 1]; it draws nothing unless `shown`."""
+    """Yield a function to be called with the share of finished work, in [0, 1]; the bar is hidden unless `shown`."""
     if not shown:
         yield lambda _: None
         return
@@ -27,7 +27,7 @@ def progress_bar(description: str, *, shown: bool) -> Iterator[Callable[[float],
 
 
 def duration(seconds: float) -> str:
-    """A time for people."""
+    """Format a duration, e.g. "1 min 40 s"."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

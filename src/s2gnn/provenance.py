@@ -1,4 +1,4 @@
-"""Where a result comes from: the versions and the commit that made it."""
+"""Provenance of results: commit, versions and processor."""
 
 import platform
 import subprocess
@@ -30,7 +30,7 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 def versions() -> dict[str, str]:
-    """The versions of Python and of the packages that numbers depend on."""
+    """The versions of Python and of the packages that affect results."""
     packages = ("s2gnn", "torch", "numpy", "scipy", "scikit-learn")
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
 
@@ -54,5 +54,5 @@ def cpu() -> str:
 
 
 def origin(command: str) -> dict[str, Any]:
-    """What made a result: the command, the commit and the versions, as the first fields of its JSON."""
+    """The command, commit and versions of a result, as the first fields of its JSON record."""
     return {"command": command, "commit": commit(), "versions": versions()}

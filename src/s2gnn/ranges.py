@@ -1,4 +1,4 @@
-"""The ranges of the numbers that a caller may choose, declared once for the library and the command line."""
+"""Valid ranges of integer arguments, shared by the library and the command line."""
 
 import math
 import operator
@@ -40,7 +40,7 @@ class Range:
 
 
 def real(value: Any) -> float:
-    """`value` as a Python float; NaN if it is no real number, or an integer beyond the range of floats."""
+    """`value` as a Python float; NaN if it is not a real number, or an integer beyond the range of floats."""
     try:
         return float(value) if isinstance(value, int | float | np.integer | np.floating) else math.nan
     except OverflowError:

@@ -31,7 +31,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Block:
-    """Rows under a heading; Markdown shows only the heading of `folded` ones, until it is clicked."""
+    """Rows under a heading; `folded` blocks are collapsed in Markdown."""
 
     heading: str
     rows: tuple[tuple[Cell, ...], ...]
@@ -40,13 +40,13 @@ class Block:
 
 @dataclass(frozen=True)
 class Table:
-    """A table to look at.
+    """A table of text cells.
 
     Attributes:
-        title: above it.
-        header: of the columns, the first of which is aligned to the left.
-        blocks: the rows.
-        notes: below it.
+        title: title of the table.
+        header: names of the columns; the first column is left-aligned.
+        blocks: blocks of rows.
+        notes: paragraphs below the table.
     """
 
     title: str
@@ -56,7 +56,7 @@ class Table:
 
 
 def render(table: Table, form: FormatName) -> str:
-    """The table in one of the formats."""
+    """Render the table in one of the formats."""
     formats = {"text": as_text, "markdown": as_markdown, "latex": as_latex, "html": as_html}
     if form not in formats:
         raise InputError(f"the format is {form!r}, but it must be one of {', '.join(formats)}")
@@ -64,7 +64,7 @@ def render(table: Table, form: FormatName) -> str:
 
 
 def as_text(table: Table) -> str:
-    """For a terminal: the best is marked by **, the second best by *."""
+    """Render the table as text; the best is marked by **, the second best by *."""
     stream = io.StringIO()
     console = Console(file=stream, highlight=False, width=_WIDEST)
     console.print(Text(table.title))
@@ -80,7 +80,7 @@ def as_text(table: Table) -> str:
 
 
 def as_markdown(table: Table) -> str:
-    """The best in bold, the second best in italics."""
+    """Render the table as Markdown; the best is bold, the second best italic."""
     marks = {None: "", 1: "**", 2: "*"}
     blocks = []
     for block in table.blocks:
@@ -132,7 +132,7 @@ def _latex(text: str) -> str:
 
 
 def as_html(table: Table) -> str:
-    """One page that needs nothing else; the best in bold, the second best underlined."""
+    """Render the table as a self-contained HTML page; the best is bold, the second best underlined."""
     bodies = []
     for block in table.blocks:
         said = f"<span>{html.escape(block.heading)}</span>"
@@ -145,11 +145,11 @@ def as_html(table: Table) -> str:
 
 
 def html_table(caption: str, header: Sequence[str], bodies: str, *, kind: str = "") -> str:
-    """A table that scrolls by itself where it is wider than the page.
+    """An HTML table that scrolls horizontally if it is wider than the page.
 
     Args:
-        caption: read out by screen readers.
-        header: of the columns, plain text.
+        caption: label for screen readers.
+        header: names of the columns, plain text.
         bodies: the `<tbody>` elements.
         kind: CSS class of the table.
     """
@@ -167,13 +167,13 @@ def _html_entry(entry: Cell) -> str:
 
 
 def fill_sections(text: str, render: Callable[[str], str]) -> str:
-    """`text` with `render(NAME)` after every `<!-- record: NAME -->`, up to `<!-- end -->`."""
+    """Replace the text between every `<!-- record: NAME -->` and `<!-- end -->` by `render(NAME)`."""
     if not _SECTION.search(text):
         raise InputError("the document has no section for a record: <!-- record: NAME --> and <!-- end -->")
     return _SECTION.sub(lambda block: f"{block[1]}\n{render(block['name'])}\n{block[3]}", text)
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table whose columns after the first are aligned to the right."""
+    """A Markdown table; all columns except the first are right-aligned."""
     lines = [header, ("---", *("---:",) * (len(header) - 1)), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
