@@ -143,10 +143,13 @@ class Records:
             with locked(descriptor):
                 self._repair_end(descriptor)
                 size = os.fstat(descriptor).st_size
-                if os.write(descriptor, line) != len(line):
+                try:
+                    if os.write(descriptor, line) != len(line):
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                    os.fsync(descriptor)
+                except OSError as error:
                     os.ftruncate(descriptor, size)
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
-                os.fsync(descriptor)
+                    raise OSError(error.errno, error.strerror, str(self.path)) from error
         finally:
             os.close(descriptor)
 
