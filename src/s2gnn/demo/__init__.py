@@ -152,7 +152,7 @@ def _draw_errors(axes: Axes, comparison: Comparison) -> None:
         mean = float(errors.mean())
         axes.barh(place, mean, 0.66, color=PALETTE[0] if method == OURS else "0.75")
         shift = np.linspace(-0.2, 0.2, len(errors)) if len(errors) > 1 else np.zeros(1)
-        axes.scatter(errors, place + shift, s=5, color=QUIET, linewidths=0, zorder=3)
+        axes.scatter(errors, place + shift, s=8, color=QUIET, edgecolors="white", linewidths=0.4, zorder=3)
         axes.text(1.01, place, f"{mean:.1f}", transform=axes.get_yaxis_transform(), va="center", fontsize=7)
     axes.set_xlim(left=0)
     axes.set_xlabel(f"wrong predictions for {n_unlabelled} unlabelled wines")
