@@ -19,12 +19,13 @@ LINK = re.compile(r"(?<!!)\[([^]]+)\]\((?!https?:)[^)]*\)")
 def notebook(page: str) -> dict[str, Any]:
     """A page of Markdown as a notebook of format 4: its text, its code as cells, and their outputs as shown."""
     cells: list[dict[str, Any]] = []
-    end = 0
+    end, runs = 0, True
     for block in BLOCK.finditer(page):
         _add_text(cells, page[end : block.start()])
         end = block.end()
         not_run, language, text = block.groups()
-        if not_run:
+        runs = not not_run if language != "text" else runs  # what a command that is not run prints is text as well
+        if not runs:
             _add_text(cells, f"```{language}\n{text}```")
         elif language == "text":
             printed = next(cell for cell in reversed(cells) if cell["cell_type"] == "code")
