@@ -13,6 +13,7 @@ from s2gnn.errors import InputError
 from s2gnn.estimator.card import Estimator, ModelCard, card_page
 from s2gnn.estimator.content import CLASSES, DAMAGE, Content, content_of, estimator_of
 from s2gnn.files import folder_aside, replace_folder, write_atomically
+from s2gnn.reading import parse_json
 
 FORMAT = "s2gnn-estimator"
 VERSION = 3  # since the base predictor and the blend
@@ -127,10 +128,10 @@ def _read_description(folder: Path) -> dict[str, Any]:
     path = folder / DESCRIPTION
     text = _read_plain_file(folder, DESCRIPTION, LARGEST_DESCRIPTION)
     try:
-        description = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        description = parse_json(text, dict[str, Any])
+    except InputError as error:
         raise InputError(f"{path} is not JSON ({error}): give {MODEL_FOLDER}") from error
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
+    if description.get("format") != FORMAT:
         raise InputError(f"{path} does not describe an estimator of s2gnn: it lacks format = {FORMAT!r}")
     if description.get("version") not in READABLE or description.get("class") not in tuple(CLASSES):
         raise InputError(
