@@ -13,7 +13,7 @@ ifeq ($(origin S2GNN_DATA), undefined)
   endif
 endif
 
-.PHONY: help demo test test-gpu test-loaders fuzz lint format types docs clean
+.PHONY: help demo test test-gpu test-loaders sanitize fuzz faults mutants lint format types docs clean
 
 help:
 	@echo "make demo         compare S2GNNClassifier with seven methods of scikit-learn on a table with few labels"
@@ -21,6 +21,9 @@ help:
 	@echo "make test-gpu     test the GPU kernels: on a GPU if there is one, else in Triton's interpreter"
 	@echo "make test-loaders test PyG's neighbour samplers, which need torch-sparse: compiling it takes 10 to 20 minutes"
 	@echo "make fuzz         look for files that make a reader fail, with atheris; MINUTES=1 for each reader"
+	@echo "make faults       kill running commands at random moments and compare their results: KILLS=100"
+	@echo "make mutants      change the code of graphs and operators in random ways and count what the tests notice: MUTANTS=300"
+	@echo "make sanitize     check the native kernels with AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make docs         build the documentation site: build/site/index.html"
 	@echo "make format       rewrite the code in the project's style"
 	@echo "make clean        remove the environment and caches"
@@ -48,10 +51,21 @@ test-loaders: $(READY)
 	$(BIN)/python -c "import torch_sparse" 2>/dev/null || $(BIN)/pip install --quiet --constraint constraints.txt --no-deps --no-build-isolation torch-scatter torch-sparse
 	OMP_NUM_THREADS=1 $(BIN)/pytest tests/pyg
 
+faults: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.random_kills --kills $(or $(KILLS),100)
+
+# Runs in a copy, in build/mutation; on one core it takes hours.
+mutants: $(READY)
+	$(BIN)/python -c "import mutmut" 2>/dev/null || $(BIN)/pip install --quiet --constraint constraints.txt mutmut
+	$(BIN)/python tests/mutation/sample_mutants.py --sample $(or $(MUTANTS),300)
+
 # Not in the extra dev: atheris has wheels for some versions of Python only.
 fuzz: $(READY)
 	$(BIN)/python -c "import atheris" 2>/dev/null || $(BIN)/pip install --quiet --constraint constraints.txt --no-deps atheris
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),1)
+
+sanitize: $(READY)
+	.ci/sanitize
 
 lint: $(READY)
 	$(BIN)/ruff check .
