@@ -5,6 +5,7 @@ built with sanitizers: `python native_kernels.py PATH/TO/_native*.so --threads 3
 """
 
 import argparse
+import ctypes
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +22,13 @@ SLOPE, HEADS = 0.2, 3
 def load(path: Path) -> ModuleType:
     """The module in a file, under the name that it was compiled with."""
     spec = importlib.util.spec_from_file_location("_native", path)
-    module = importlib.util.module_from_spec(spec)
+    try:
+        module = importlib.util.module_from_spec(spec)
+    except ImportError as error:  # it uses the OpenMP runtime that PyTorch has loaded
+        if "omp" not in str(error).lower():
+            raise
+        ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL)
+        module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 

@@ -58,6 +58,13 @@ inline Real total(typename Vector<Lanes, Real>::type v) {
   }
 }
 
+// Some numbers of two vectors, where `Order` is a vector of integers.
+#if defined(__clang__)
+#define S2GNN_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define S2GNN_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, Order{__VA_ARGS__})
+#endif
+
 // The sums of the numbers of each of four vectors.
 template <typename Real, int Lanes>
 inline typename Vector<4, Real>::type totals(typename Vector<Lanes, Real>::type a, typename Vector<Lanes, Real>::type b,
@@ -67,11 +74,10 @@ inline typename Vector<4, Real>::type totals(typename Vector<Lanes, Real>::type 
                                    folded<Real, Lanes>(d));
   } else {
     using Index = std::conditional_t<sizeof(Real) == 4, std::int32_t, std::int64_t>;
-    typedef Index Order __attribute__((vector_size(4 * sizeof(Index))));
-    const Order even = {0, 4, 2, 6}, odd = {1, 5, 3, 7};
-    const auto ab = __builtin_shuffle(a, b, even) + __builtin_shuffle(a, b, odd);
-    const auto cd = __builtin_shuffle(c, d, even) + __builtin_shuffle(c, d, odd);
-    return __builtin_shuffle(ab, cd, Order{0, 1, 4, 5}) + __builtin_shuffle(ab, cd, Order{2, 3, 6, 7});
+    typedef Index Order __attribute__((vector_size(4 * sizeof(Index)), unused));
+    const auto ab = S2GNN_SHUFFLE(a, b, 0, 4, 2, 6) + S2GNN_SHUFFLE(a, b, 1, 5, 3, 7);
+    const auto cd = S2GNN_SHUFFLE(c, d, 0, 4, 2, 6) + S2GNN_SHUFFLE(c, d, 1, 5, 3, 7);
+    return S2GNN_SHUFFLE(ab, cd, 0, 1, 4, 5) + S2GNN_SHUFFLE(ab, cd, 2, 3, 6, 7);
   }
 }
 
