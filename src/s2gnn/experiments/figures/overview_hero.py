@@ -91,14 +91,15 @@ def _draw_accuracies(axes: Axes, accuracies: pd.DataFrame) -> None:
     axes.set_xscale("log")
     axes.set_xticks(list(accuracies.columns), [str(column) for column in accuracies.columns])
     axes.minorticks_off()
-    shown = accuracies.loc[[ours, *named]]
-    axes.set_ylim(shown.min(axis=None) - 2, shown.max(axis=None) + 1)
+    shown = accuracies.loc[[ours, *named]].to_numpy(dtype=float)
+    axes.set_ylim(shown.min() - 2, shown.max() + 1)
     bare(axes)
-    last = accuracies.columns[-1]
-    ends = [(last, float(accuracies.loc[method, last]), method, colours[method]) for method in (ours, *named)]
-    rest = accuracies.loc[[method for method in others if method not in named], last]
-    if len(rest):
-        ends.append((last, float(rest.max()), f"{len(rest)} other{'s' if len(rest) > 1 else ''}", "0.7"))
+    last = float(accuracies.columns[-1])
+    heights = dict(zip(map(str, accuracies.index), accuracies.to_numpy(dtype=float)[:, -1], strict=True))
+    ends = [(last, float(heights[method]), method, colours[method]) for method in (ours, *named)]
+    rest = [float(heights[method]) for method in others if method not in named]
+    if rest:
+        ends.append((last, max(rest), f"{len(rest)} other{'s' if len(rest) > 1 else ''}", "0.7"))
     label_ends(axes, ends)
     axes.set_xlabel("labels per class")
     axes.set_title("accuracy (%) on tables")

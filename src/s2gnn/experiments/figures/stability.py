@@ -102,10 +102,9 @@ def _draw(content: Content) -> Figure:
         axes.set_xlabel("signal-to-noise ratio (dB)")
         axes.legend()
     panels[0].set_ylabel("change of the output")
-    lines = {"-": r"measured $\|Y-\hat Y\|$", "--": "bound of Theorem 3"}
     handles = [
-        Line2D([], [], color=QUIET, linestyle=style, marker="o" if style == "-" else None, label=label)
-        for style, label in lines.items()
+        Line2D([], [], color=QUIET, marker="o", label=r"measured $\|Y-\hat Y\|$"),
+        Line2D([], [], color=QUIET, linestyle="--", label="bound of Theorem 3"),
     ]
     add_legend(figure, None, handles)
     return figure
