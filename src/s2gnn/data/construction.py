@@ -1,7 +1,6 @@
 """The graph or graphs of a data set, built as in the paper and cached by a hash of their inputs."""
 
 import hashlib
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -15,6 +14,7 @@ from s2gnn.data.catalogue import Kind, graph_k
 from s2gnn.data.dataset import Dataset, GraphCollection
 from s2gnn.data.fetching import writable_cache
 from s2gnn.errors import InputError
+from s2gnn.files import folder_aside
 from s2gnn.graphs import DisjointUnion, Graph, diffuse, knn_graph, largest_component, smooth_graph
 from s2gnn.graphs.storage import load_graph, save_graph
 
@@ -103,8 +103,8 @@ def _cached(key: str, build: Callable[[], Graph]) -> Graph:
                 return load_graph(path)
         path.unlink(missing_ok=True)
     graph = build()
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as fresh:
-        path = Path(fresh) / "graph.npz"
+    with folder_aside(folder / "new") as aside:
+        path = aside / "graph.npz"
         save_graph(graph, path)
         path.replace(folder / _sealed_name(key, path))
     return graph
