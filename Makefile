@@ -13,7 +13,7 @@ ifeq ($(origin S2GNN_DATA), undefined)
   endif
 endif
 
-.PHONY: help demo test test-gpu test-loaders sanitize sanitize fuzz faults mutants lint format types docs clean
+.PHONY: help demo test test-gpu test-loaders sanitize fuzz faults mutants lint format types docs clean
 
 help:
 	@echo "make demo         compare S2GNNClassifier with seven methods of scikit-learn on a table with few labels"
@@ -23,7 +23,6 @@ help:
 	@echo "make fuzz         look for files that make a reader fail, with atheris; MINUTES=1 for each reader"
 	@echo "make faults       kill running commands at random moments and compare their results: KILLS=100"
 	@echo "make mutants      change the code of graphs and operators in random ways and count what the tests notice: MUTANTS=300"
-	@echo "make sanitize     check the native kernels with AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make sanitize     check the native kernels with AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make docs         build the documentation site: build/site/index.html"
 	@echo "make format       rewrite the code in the project's style"
@@ -64,9 +63,6 @@ mutants: $(READY)
 fuzz: $(READY)
 	$(BIN)/python -c "import atheris" 2>/dev/null || $(BIN)/pip install --quiet --constraint constraints.txt --no-deps atheris
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),1)
-
-sanitize: $(READY)
-	.ci/sanitize
 
 sanitize: $(READY)
 	.ci/sanitize

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 import scipy.sparse as sp
 from sklearn.impute import SimpleImputer
@@ -156,7 +157,6 @@ def test_missing_values_of_sparse_matrices_are_refused(labels):
 
 
 def test_frames_of_polars_are_those_of_pandas(frame, labels):
-    polars = pytest.importorskip("polars")
     of_pandas = frame.drop(columns="code")  # categories of numbers, which polars does not have
     columns = {name: [None if pd.isna(value) else value for value in values] for name, values in of_pandas.items()}
     of_polars = polars.DataFrame(columns).with_columns(polars.col("colour").cast(polars.Categorical))

@@ -28,14 +28,14 @@ TOP_OF_MANY = 15
 def dataset_graph(
     dataset: Dataset, kind: Kind, k: int | None = None, *, progress: bool = False
 ) -> tuple[Dataset, Graph]:
-    """The graph of a data set, and the data set on the graph's nodes.
+    """Build the graph of a data set; returns the data set restricted to the graph's nodes, and the graph.
 
     Args:
-        dataset: N rows.
-        kind: "knn" and "smooth" build a graph from the features; "diffusion" takes the largest component of the
-            given graph and joins its nodes by personalised PageRank (teleport 0.05, 128 entries of each column);
-            "given" is the given graph as it is.
-        k: of "knn" and "smooth"; default: the paper's, which is 30, but 40 for HAR and 20 for Isolet.
+        dataset: a data set with N rows.
+        kind: "knn" and "smooth" build a graph from the features; "diffusion" diffuses the largest component of the
+            given graph (teleport 0.05, 128 entries per column); "given" returns the given graph unchanged.
+        k: number of neighbours of "knn" and "smooth"; default: the paper's, i.e. 40 for HAR, 20 for Isolet, otherwise
+            30.
         progress: show a bar while a graph is learned or diffused.
 
     Returns:
