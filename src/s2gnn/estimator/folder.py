@@ -11,7 +11,8 @@ import torch
 from s2gnn.devices import checked_device
 from s2gnn.errors import InputError
 from s2gnn.estimator.card import Estimator, ModelCard, card_page
-from s2gnn.estimator.content import CLASSES, DAMAGE, Content, content_of, estimator_of
+from s2gnn.estimator.content import DAMAGE, Content, content_of, estimator_of
+from s2gnn.estimator.description import CLASSES
 from s2gnn.files import folder_aside, replace_folder, write_atomically
 from s2gnn.reading import parse_json
 
