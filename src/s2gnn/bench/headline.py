@@ -30,7 +30,7 @@ def _few_labels(folder: Path) -> tuple[str, ...]:
         f"Accuracy with {LABELS} labels per class",
         f"**{means[CLASSIFIER]:.1f} %**",
         f"{others.index[0]} {others.iloc[0]:.1f} %, {others.index[1]} {others.iloc[1]:.1f} %",
-        f"[mean of {len(scores)} tables](docs/estimator.md#how-well-it-predicts)",
+        f"[mean of {len(scores)} tables](docs/leaderboard.md)",
     )
 
 
