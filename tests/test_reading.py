@@ -117,7 +117,7 @@ def test_an_encrypted_member_is_refused():
     ],
 )
 def test_absurd_headers_are_refused_before_anything_is_allocated(content):
-    with pytest.raises(InputError, match="a.npy (is not a|has an absurd shape)"):
+    with pytest.raises(InputError, match="a.npy (is not a|has an invalid shape)"):
         read_all(archive(content))
 
 

@@ -1,7 +1,7 @@
-"""The one gate for files that somebody else may have written: read with limits, check, and only then use.
+"""Read untrusted files: limit their size, check them, and only then use them.
 
 Nothing here executes or unpickles what it reads. Memory is limited before it is allocated, by the size of the file and
-the memory that is free, and whatever is wrong with a file is one `InputError`.
+the free memory; anything wrong with a file raises an `InputError`.
 """
 
 import gzip
@@ -40,15 +40,15 @@ _BAD_HEADER = (ValueError, KeyError, TypeError, RecursionError, MemoryError, Ove
 
 
 def read_bytes(path: Path, *, largest: int | None = None) -> bytes:
-    """The content of a plain file; a pipe or a device, which may never end, is refused.
+    """Read a plain file; a pipe or a device, which may never end, is refused.
 
     Args:
-        path: of the file.
-        largest: number of bytes that is accepted; default: half of the free memory.
+        path: path of the file.
+        largest: maximum number of bytes; default: half of the free memory.
 
     Raises:
         FileNotFoundError: if there is no such file.
-        InputError: if it is no plain file, is too large or cannot be read.
+        InputError: if it is not a plain file, is too large or cannot be read.
     """
     try:
         size = path.stat().st_size
@@ -65,12 +65,12 @@ def read_bytes(path: Path, *, largest: int | None = None) -> bytes:
 
 
 def parse_json(content: bytes | str, schema: type[T]) -> T:
-    """JSON as a value of the type `schema`, such as a dataclass or `dict[str, float]`, down to its last field.
+    """Parse JSON into the type `schema`, such as a dataclass or `dict[str, float]`, and check every field.
 
-    Numbers are finite, fields that a dataclass lacks are ignored.
+    Numbers must be finite; fields that a dataclass lacks are ignored.
 
     Raises:
-        InputError: naming the field that has another type, or the byte where it is no JSON.
+        InputError: with the name of a field of the wrong type, or the position of invalid JSON.
     """
     try:
         return msgspec.json.decode(content, type=schema)
@@ -81,7 +81,7 @@ def parse_json(content: bytes | str, schema: type[T]) -> T:
 
 
 def as_type(value: Any, schema: type[T]) -> T:
-    """A value of parsed JSON as the type `schema`, see `parse_json`."""
+    """Convert parsed JSON to the type `schema`, see `parse_json`."""
     try:
         return msgspec.convert(value, schema)
     except (msgspec.ValidationError, OverflowError) as error:
@@ -89,22 +89,22 @@ def as_type(value: Any, schema: type[T]) -> T:
 
 
 def parse_record(content: bytes, required: type) -> dict[str, Any]:
-    """A JSON object with all its fields, of which those of the dataclass `required` have their types.
+    """Parse a JSON object with all its fields, and check the fields of the dataclass `required`.
 
     Raises:
-        InputError: as `parse_json`.
+        InputError: as in `parse_json`.
     """
     parse_json(content, required)
     return parse_json(content, dict[str, Any])
 
 
 def parse_safetensors(content: bytes) -> tuple[dict[str, "Tensor"], dict[str, str]]:
-    """The tensors of a safetensors file by name, and its metadata.
+    """Read the tensors of a safetensors file by name, and its metadata.
 
     Raises:
         InputError: if it is damaged.
     """
-    from safetensors.torch import load  # imports torch, which graphs and tables do without
+    from safetensors.torch import load  # imports torch, which graphs and tables do not need
 
     try:
         tensors = load(content)
@@ -118,12 +118,12 @@ def parse_safetensors(content: bytes) -> tuple[dict[str, "Tensor"], dict[str, st
 def read_arrays(
     source: Path | BinaryIO, wanted: Callable[[str], bool], *, expansion: float = EXPANSION
 ) -> dict[str, NDArray[Any]]:
-    """The arrays of an NPZ archive whose names are `wanted`.
+    """Read the arrays of an NPZ archive whose names are `wanted`.
 
     Args:
         source: path of the archive, or the archive as a stream.
         wanted: whether to read the array of this name.
-        expansion: how many times the size of a large archive its arrays may have; 1 for one that is not compressed.
+        expansion: maximum ratio of the size of the arrays to that of a large archive; 1 if it is not compressed.
 
     Raises:
         FileNotFoundError: if there is no such file.
@@ -155,10 +155,10 @@ def opened_archive(
 
 
 def checked_csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> sp.csr_array:
-    """A CSR matrix of arrays that somebody else wrote.
+    """Build a CSR matrix from untrusted arrays.
 
     Raises:
-        InputError: if they are not those of a matrix of this `shape`.
+        InputError: if they do not form a matrix of this `shape`.
     """
     arrays = {"data": data, "indices": indices, "indptr": indptr}
     if any(array.ndim != 1 or array.dtype.kind not in "fiub" for array in arrays.values()) or "f" in (
@@ -180,17 +180,17 @@ def check_pointers(indptr: NDArray[Any], n_entries: int) -> None:
 
 
 def unpacked_limit(packed: int, expansion: float = EXPANSION) -> int:
-    """The number of bytes that a compressed file of `packed` bytes may unpack to."""
+    """Return the maximum number of bytes that a compressed file of `packed` bytes may unpack to."""
     return min(max(SMALL, int(expansion * packed)), _memory())
 
 
 class Gunzipped(gzip.GzipFile):
-    """The content of a gzipped file, read in pieces until it exceeds `unpacked_limit`.
+    """Decompress a gzipped file in pieces, until it exceeds `unpacked_limit`.
 
     Args:
         file: the gzipped file.
-        packed: its number of bytes.
-        path: for messages.
+        packed: its size in bytes.
+        path: path shown in messages.
     """
 
     def __init__(self, file: IO[bytes], packed: int, path: object) -> None:
@@ -198,11 +198,11 @@ class Gunzipped(gzip.GzipFile):
         self._path, self._limit = path, unpacked_limit(packed)
 
     def read(self, size: int | None = -1) -> bytes:
-        """The next `size` bytes."""
+        """Return the next `size` bytes."""
         return self._within_limit(super().read(size))
 
     def read1(self, size: int = -1) -> bytes:
-        """At most `size` bytes, by one read of the file."""
+        """Return at most `size` bytes from one read of the file."""
         return self._within_limit(super().read1(size))
 
     def _within_limit(self, content: bytes) -> bytes:
@@ -212,7 +212,7 @@ class Gunzipped(gzip.GzipFile):
 
 
 def _memory() -> int:
-    """The number of bytes that one file may take: half of what is free."""
+    """Return the number of bytes that one file may take: half of the free memory."""
     return available_bytes() // 2 if sys.platform == "linux" else sys.maxsize
 
 
@@ -231,7 +231,7 @@ def _check_sizes(members: Iterable[zipfile.ZipInfo], expansion: float) -> None:
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
-    """The array in a member, whose header is compared with the size of the member before anything is allocated."""
+    """Read the array in a member; its header is checked against the size of the member before allocation."""
     try:
         with archive.open(member) as stream:
             version = np.lib.format.read_magic(stream)
@@ -242,7 +242,7 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
         if dtype.kind not in PLAIN or min(shape, default=0) < 0 or dtype.itemsize * math.prod(shape) != size:
             raise InputError(f"{member.filename} is not a complete array of numbers or text: {shape} of {dtype}")
         if item * math.prod(length or 1 for length in shape) > max(size, SMALL):
-            raise InputError(f"{member.filename} has an absurd shape: {shape} of {dtype}")
+            raise InputError(f"{member.filename} has an invalid shape: {shape} of {dtype}")
         with archive.open(member) as stream:
             array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
             return array

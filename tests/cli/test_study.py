@@ -245,7 +245,7 @@ def test_studies_and_budgets_are_listed_as_json(s2gnn):
         (("show", "/dev/null.jsonl"), "/dev/null.jsonl has no records"),
         (("document", "missing.md"), "missing.md is not a file"),
         (("draw", "table9", "--results", "."), "there is no study 'table9'"),
-        (("draw", "cost", "--results", "."), "has no records that cost has a picture of"),
+        (("draw", "cost", "--results", "."), "has no records to draw cost from"),
     ],
 )
 def test_what_a_study_cannot_do_is_one_sentence(s2gnn, arguments, text, tmp_path, monkeypatch):

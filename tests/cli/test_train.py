@@ -56,7 +56,7 @@ def test_a_run_resumes_from_its_checkpoint(s2gnn, tmp_path):
         (("train", "digits", "--parts", 1798), "--parts is 1798, but the graph of digits has 1797 nodes"),
         (("train", "digits", "--model", "gcn", "--out", "model"), "--out saves an S2-GNN, but the model is gcn"),
         (("train", "digits", "--checkpoint", "run.pt"), "run.pt does not end in .safetensors"),
-        (("train", "mutag"), "mutag has many graphs, but s2gnn train is for the nodes of one"),
+        (("train", "mutag"), "mutag has many graphs, but s2gnn train classifies the nodes of one graph"),
         (("train", "nothing"), "nothing"),
     ],
 )

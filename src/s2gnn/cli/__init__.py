@@ -20,8 +20,8 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command line.
 
-    Bad input ends with one sentence and exit code 2, another failure with 1, an error that nobody foresaw with 70,
-    Ctrl-C with 130 at any time. With --debug, anywhere on the command line, the traceback of any error comes first.
+    Every error prints one sentence. The exit code is 2 for bad input, 70 for an unexpected error, 130 for Ctrl-C and 1
+    for any other failure. With --debug, anywhere on the command line, the traceback is printed first.
     """
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def _outcome(error: Exception) -> tuple[int, str]:
-    """The exit code and the sentence that an error ends with."""
+    """Return the exit code and the message of an error."""
     if isinstance(error, InputError):
         return BAD_INPUT, str(error)
     if isinstance(error, OSError | SeedError | LostProcessError | NonFiniteLossError):
@@ -58,13 +58,13 @@ def _outcome(error: Exception) -> tuple[int, str]:
 
 
 def _one_line(text: str) -> str:
-    """Text without line breaks and control characters, which names and values in a file may have."""
+    """Remove line breaks and control characters, which names and values in a file may contain."""
     return " ".join("".join(one if one.isprintable() else " " for one in text).split())
 
 
 @contextmanager
 def _warnings_in_a_line() -> Iterator[None]:
-    """Print a warning as one line of standard error, and each text once."""
+    """Print each warning once, as one line on standard error."""
     printed: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -91,8 +91,8 @@ def _flush_output() -> None:
 def ending_at_once() -> Iterator[None]:
     """End the process on Ctrl-C inside the block, which only imports large packages.
 
-    An exception is not enough: half-imported packages replace it by others. Where Ctrl-C is ignored, for example under
-    nohup, it stays ignored.
+    An exception is not enough: half-imported packages replace it with other exceptions. Where Ctrl-C is ignored,
+    for example under nohup, it stays ignored.
     """
     handler = signal.getsignal(signal.SIGINT)
     if handler is not signal.default_int_handler:

@@ -5,6 +5,6 @@ from s2gnn.cli import main
 try:
     main()
 finally:
-    # Under -m, CPython ends by the signal, whatever the exit code, if Ctrl-C came while code was run from a string, as
-    # torch does when it imports a part of itself. Running another string makes it forget that.
+    # Under -m, CPython exits by the signal, whatever the exit code, if Ctrl-C arrived while it ran code from a string,
+    # as torch does during its import. Running another string clears that state.
     exec("")

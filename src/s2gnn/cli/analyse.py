@@ -75,7 +75,7 @@ def stability(
 
 
 def _rows_of(model: TableModel, path: Path) -> tuple[Any, Any, str]:
-    """A table, its labels and the mask of labelled rows if there are any, and a description."""
+    """Read a table; return it, its labels with the mask of labelled rows (if any), and a description."""
     table = read_table(path)
     truth = model.truth(table)
     labelled = 0 if truth is None else int(truth[1].sum())
@@ -113,7 +113,7 @@ def spectrum(
 
 
 def _graph(given: str, kind: Kind | None, k: int | None) -> tuple[Graph, str | None]:
-    """The graph of a data set and its kind, or the graph of a file and `None`."""
+    """Return the graph of a data set and its kind, or the graph of a file and `None`."""
     if given in CATALOGUE:
         kind = kind or dataset_info(given).kind
         k = graph_k(given, kind, k)

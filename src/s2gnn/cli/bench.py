@@ -1,4 +1,4 @@
-"""`s2gnn bench`: time and memory on this machine, ours and the alternatives."""
+"""`s2gnn bench`: measure the time and memory of S2-GNN and its alternatives on this machine."""
 
 import json
 import re
@@ -43,7 +43,7 @@ Tasks = Annotated[str, typer.Option(help="Tasks, separated by commas.")]
 Record = Annotated[
     Path | None,
     typer.Option(
-        "--record", help="Folder to store the record in, in place of the previous one of this benchmark and processor."
+        "--record", help="Folder to store the record in; replaces the previous record of this benchmark and processor."
     ),
 ]
 Repetitions = Annotated[int, integer(DRAWS, help="Number of timing rounds; the fastest run is reported.")]
@@ -75,7 +75,7 @@ def fit(
     as_json: AsJson = False,
     record: Record = None,
 ) -> None:
-    """Fit S2GNNClassifier on tables of growing size: time and memory next to what s2gnn fit announces.
+    """Fit S2GNNClassifier on tables of growing size: time and memory, compared with the estimates of s2gnn fit.
 
     Takes about two minutes on 2 cores for 100,000 rows.
 
@@ -99,7 +99,7 @@ def label(
 
 @app.command()
 def info(as_json: AsJson = False) -> None:
-    """Show the kernel in use, the number of threads, and how fast memory and dense products are.
+    """Show the kernel in use, the number of threads, the memory bandwidth and the speed of dense products.
 
     Example: [bold]s2gnn bench info[/bold]
     """
@@ -221,7 +221,7 @@ def gpu(
 ) -> None:
     """Compile the GPU kernels and report the registers and spills of every variant; needs Triton, but no GPU.
 
-    Also calculates the time of a propagation from the bytes that it moves and the published bandwidth of two GPUs.
+    Also calculates the time of a propagation from the bytes it moves and the published bandwidth of two GPUs.
 
     Example: [bold]s2gnn bench gpu --targets sm_90[/bold]
     """
@@ -299,7 +299,7 @@ def cost(
     try:
         estimate = CostModel(results).epoch(task)
     except InputError as error:
-        typer.echo(f"no seconds by the model: {error}", err=True)
+        typer.echo(f"time cannot be predicted: {error}", err=True)
     machine = measure_machine() if train else None
     runs = list(benchmarks.train_large(task, ["ours"], epochs)) if train else []
     needs, epoch = [asdict(training_bytes(task))], [asdict(estimate)] if estimate else []
@@ -336,7 +336,7 @@ def _run(
     device: torch.device | None = None,
     **parts: Iterable[Row],
 ) -> None:
-    """Make the measurements, reporting each on standard error, and print the record as JSON, or its tables."""
+    """Run the measurements, report each on standard error, and print the record as JSON or tables."""
     _check_folder(folder)
     record = make_record(_command(), machine, device, **{part: map(_reported, rows) for part, rows in parts.items()})
     if folder is not None:

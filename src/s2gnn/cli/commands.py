@@ -1,4 +1,4 @@
-"""The commands; the module of one is imported when it is called, so that `s2gnn --help` is there at once."""
+"""The commands; each module is imported only when its command is called, so that `s2gnn --help` is fast."""
 
 from importlib import import_module
 from typing import Annotated, Any
@@ -45,18 +45,18 @@ def _root(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")] = False,
 ) -> None:
-    del version, debug  # `main` takes --debug out of the arguments, wherever it is
+    del version, debug  # `main` removes --debug from the arguments, wherever it is
 
 
 class _Deferred(TyperCommand):
-    """The name and the help of a command; the command itself takes over when it is called."""
+    """Holds the name and help of a command; loads the command itself when it is called."""
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
         return load(str(self.name)).make_context(*arguments, **options)
 
 
 def load(name: str) -> Any:
-    """The command of a module: its group of sub-commands, or the command with its name."""
+    """Return the command of a module: its group of sub-commands, or the command with its name."""
     with ending_at_once():
         module = import_module(f"s2gnn.cli.{name}")
     group = typer.main.get_group(module.app)

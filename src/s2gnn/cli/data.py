@@ -30,7 +30,7 @@ app = typer.Typer(help="List, fetch and describe the named data sets.", no_args_
 
 @app.command("list")
 def list_command(as_json: AsJson = False) -> None:
-    """List the data sets: sizes, the paper's graph, and where they are.
+    """List the data sets: sizes, the paper's graph, and where they are stored.
 
     "local" is in the folder S2GNN_DATA, "cache" was downloaded before, "bundled" comes with scikit-learn. --json adds
     licences and citations.
@@ -121,7 +121,7 @@ def info(
 
 
 def _measured(info: DatasetInfo, kind: Kind, k: int | None, *, progress: bool) -> tuple[tuple[Statistic, ...], str]:
-    """The statistics of a data set with one graph or many, and where it came from."""
+    """Return the statistics of a data set with one graph or many, and its source."""
     if info.task == "nodes":
         dataset, graph = dataset_graph(load_dataset(info.name, progress=progress), kind, k, progress=progress)
         return statistics(dataset, graph, kind, k), dataset.source
@@ -130,7 +130,7 @@ def _measured(info: DatasetInfo, kind: Kind, k: int | None, *, progress: bool) -
 
 
 def _fetched(info: DatasetInfo, *, skip: bool, progress: bool) -> dict[str, str]:
-    """The result of fetching one data set; one that nobody publishes is an error unless it may be skipped."""
+    """Fetch one data set and describe the result; an unpublished data set is an error unless it may be skipped."""
     before = whereabouts(info)
     if before != "not here":
         result = "was here"

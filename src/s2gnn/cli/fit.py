@@ -90,8 +90,8 @@ def fit(
         int,
         integer(
             FOLD_COUNT,
-            help="Number of cross-validation folds of the scores. Training itself predicts five folds, which 0 or 1 "
-            "keeps. With more than 20,000 rows, only one fold is evaluated.",
+            help="Number of cross-validation folds of the scores. 0 or 1 reports the scores of "
+            "the five folds that training itself uses. With more than 20,000 rows, only one fold is evaluated.",
         ),
     ] = 5,
     predictions: Annotated[
@@ -129,7 +129,7 @@ def fit(
     parameters = {name: value for name, value in {"graph": graph, "k": k}.items() if value is not None}
     if not as_json:
         passes = 1 + number_of_folds(FOLDS, data.n_rows)
-        if folds >= 2 and (folds, seed) != (FOLDS, 0):  # others than those that training predicts anyway
+        if folds >= 2 and (folds, seed) != (FOLDS, 0):  # not the folds that training predicts anyway
             passes += number_of_folds(folds, data.n_rows)
         print(_announcement(encoded, parameters, passes, searched=given is None), file=sys.stderr, flush=True)
     model = TableModel.fit(encoded, given, random_state=seed, verbose=not as_json, device=device, **parameters)
@@ -171,7 +171,7 @@ def fit(
 
 
 def _announcement(table: EncodedTable, parameters: dict[str, Any], passes: int, *, searched: bool) -> str:
-    """What is about to be done, and the time and memory it needs; the time to learn a graph is not known."""
+    """Describe the training and the expected time and memory; the time to learn a graph is not known."""
     n, n_features = table.X.shape
     n_labelled = int(pd.notna(table.y).sum())
     kind = S2GNNClassifier if table.task == "classify" else S2GNNRegressor

@@ -40,7 +40,7 @@ def label(
     ] = None,
     classes: Annotated[
         str | None,
-        typer.Option(help="Classes to choose from, separated by commas, in addition to those of the labels."),
+        typer.Option(help="Further classes to choose from, separated by commas."),
     ] = None,
     strategy: Annotated[
         Strategy,
@@ -52,9 +52,9 @@ def label(
     ] = "auto",
     batch: Annotated[int, integer(COUNT, help="Train again after this number of answers.")] = 5,
     listed: Annotated[
-        int | None, integer(COUNT, "--list", help="Print this number of rows to label, and do not open a page.")
+        int | None, integer(COUNT, "--list", help="Print this number of rows to label instead of opening the page.")
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 for a free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 picks a free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
     seed: Seed = 0,
     device: Device = AUTO,
@@ -83,7 +83,7 @@ def label(
         _print_rows(session.suggestions(listed), column, as_json=as_json)
         return
     with only_session(labels.path):
-        labels = LabelledCopy.open(table, column, new_column=classes is not None)  # as the last session left it
+        labels = LabelledCopy.open(table, column, new_column=classes is not None)  # as saved by the last session
         labels.create()
         session = Session(labels, settings)
         with session.training.in_background(), LabellingServer(session, port) as server:

@@ -10,17 +10,17 @@ MEASURABLE = sys.platform != "win32"
 
 
 def size_text(n_bytes: int) -> str:
-    """A number of bytes as text."""
+    """Format a number of bytes."""
     return f"{n_bytes / 2**30:.1f} GiB" if n_bytes >= 2**29 else f"{max(1, round(n_bytes / 2**20))} MiB"
 
 
 def measured_peak() -> int | None:
-    """The peak memory of this process so far, in bytes; `None` where the system does not report it."""
+    """Return the peak memory of this process so far, in bytes; `None` if the system does not report it."""
     return peak_bytes() if MEASURABLE else None
 
 
 def expected_text(further: int) -> str:
-    """The expected peak memory if `further` bytes are allocated, and how much is available."""
+    """Describe the expected peak memory if `further` bytes are allocated, and the available memory."""
     expected = f"expected peak memory {size_text(further + (measured_peak() or 0))}"
     if sys.platform != "linux":
         return expected
@@ -31,7 +31,7 @@ def expected_text(further: int) -> str:
 
 
 def prediction_bytes(rows: int, model: TableModel) -> int:
-    """An upper estimate of the memory that predicting needs besides the table and the model, in bytes."""
+    """Estimate, from above, the memory that prediction needs in addition to the table and the model, in bytes."""
     n, n_features = model.estimator.graph_.n_nodes, model.encoder.n_features
     features = 3 * 8 * n_features * (rows + n)  # encoded, and centred for the search on both sides
     return int(features + 6 * 8 * VALUES_AT_ONCE)

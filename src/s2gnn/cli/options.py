@@ -1,4 +1,4 @@
-"""The options that several commands on data sets and experiments have."""
+"""Options shared by the commands on data sets and experiments."""
 
 import math
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from s2gnn.ranges import COUNT, SEED, Range
 
 
 def integer(allowed: Range, *names: str, help: str) -> Any:
-    """An option for an integer of a range; others are refused before anything is computed.
+    """Define an option for an integer in a range; values outside it are rejected before anything is computed.
 
     Typer's own limits would fill the help with ranges such as 1<=x<=2147483647.
     """
@@ -26,7 +26,7 @@ def integer(allowed: Range, *names: str, help: str) -> Any:
 
 
 def number(help: str, *, min: float | None = None) -> Any:
-    """An option for a finite number; Typer's own limits let NaN pass."""
+    """Define an option for a finite number; Typer's own limits accept NaN."""
 
     def finite(value: float | None) -> float | None:
         if value is not None and not math.isfinite(value):
@@ -46,13 +46,13 @@ Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, 
 Changes = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="NAME=VALUE", help="A hyperparameter in place of the default of the data set; repeatable."
+        "--set", metavar="NAME=VALUE", help="Override a hyperparameter's default for the data set; repeatable."
     ),
 ]
 
 
 def assignment(text: str) -> tuple[str, int | float | str]:
-    """NAME=VALUE as a name and an integer, a number or a string."""
+    """Parse NAME=VALUE into a name and an integer, a number or a string."""
     name, equals, value = text.partition("=")
     if not (name and equals and value):
         raise InputError(f"--set {text} is not of the form NAME=VALUE, such as epsilon=1.5")

@@ -1,4 +1,4 @@
-"""What the commands share: checks of output paths, writing predictions, and printing."""
+"""Check output paths, write predictions and print, for all commands."""
 
 import csv
 import re
@@ -41,7 +41,7 @@ def check_writable(path: Path, suffix: str) -> None:
 
 
 def check_folder_writable(folder: Path, mark: str, model_files: Collection[str]) -> None:
-    """Refuse a folder that cannot be made or holds anything but a model, before the work starts.
+    """Refuse a folder that cannot be created or holds anything but a model, before the work starts.
 
     Args:
         folder: new, empty, or a model that will be replaced.
@@ -73,16 +73,16 @@ def check_predictions_file(path: Path, table: Path, model: Path) -> None:
 
 
 def check_names_free(table: Table, label: str, task: Task) -> None:
-    """Refuse a table that already has a column of the name of one that predictions add."""
+    """Refuse a table that already has a column with the name of a prediction column."""
     for name in (f"predicted_{label}", "probability")[: 2 if task == "classify" else 1]:
         if name in table.columns:
             raise InputError(f"{table.source} already has a column {name!r}, which predictions add: rename it")
 
 
 def with_predictions(table: Table, prediction: pd.DataFrame, identifiers: Identifiers | None = None) -> pd.DataFrame:
-    """The columns of a table, the identifier first, and those of a prediction; probabilities have six decimals.
+    """Join the columns of a table, identifier first, and of a prediction; probabilities have six decimals.
 
-    Row numbers, from 1, follow an identifier that several rows have.
+    If several rows share an identifier, row numbers, from 1, are added after it.
     """
     if "probability" in prediction:
         prediction = prediction.assign(probability=prediction["probability"].round(6))
@@ -105,7 +105,7 @@ def write_frame(frame: pd.DataFrame, path: Path | None) -> None:
 
 
 def check_results_folder(folder: Path) -> None:
-    """Refuse a folder for results that is a file or cannot be made, before the work starts."""
+    """Refuse a folder for results that is a file or cannot be created, before the work starts."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file, but results are written into a folder: choose another name")
     _try_to_write(folder / "results")
@@ -123,7 +123,7 @@ def _try_to_write(path: Path) -> None:
 
 
 def command_line() -> str:
-    """The command line of this process."""
+    """Return the command line of this process."""
     return shlex.join(["s2gnn", *sys.argv[1:]])
 
 
@@ -132,7 +132,7 @@ def names(text: str) -> list[str]: ...
 @overload
 def names(text: str | None) -> list[str] | None: ...
 def names(text: str | None) -> list[str] | None:
-    """Names separated by commas, in double quotes if they contain commas; `None` if the option was omitted."""
+    """Split names at commas, except in double quotes; `None` if the option was omitted."""
     if text is None:
         return None
     try:
@@ -143,7 +143,7 @@ def names(text: str | None) -> list[str] | None:
 
 
 def counting_bar(*further: ProgressColumn, description: str = "{task.description}") -> Progress:
-    """A progress bar on standard error: description, count, time, and `further` columns."""
+    """Create a progress bar on standard error: description, count, time, and `further` columns."""
     columns = (TextColumn(description), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), *further)
     return Progress(*columns, console=Console(stderr=True))
 

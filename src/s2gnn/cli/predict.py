@@ -23,7 +23,7 @@ from s2gnn.tables import read_table
 
 app = typer.Typer()
 
-ROWS_ANNOUNCED = 10_000  # fewer take no time
+ROWS_ANNOUNCED = 10_000  # fewer rows take no time
 
 
 @app.command()
@@ -34,7 +34,7 @@ def predict(
         Path | None, typer.Option(help="Where to write the predictions (.csv or .tsv). Default: standard output.")
     ] = None,
     explain: Annotated[
-        Path | None, typer.Option(help="Where to write why each row is predicted as it is (.csv or .tsv).")
+        Path | None, typer.Option(help="Where to write an explanation of each prediction (.csv or .tsv).")
     ] = None,
     device: Device = AUTO,
     as_json: AsJson = False,
@@ -43,7 +43,7 @@ def predict(
 
     Writes the columns of the table, the predicted label and its probability; for regression, the predicted value. The
     columns may be in any order, and extra columns are allowed. If the table has the label column, scores are printed,
-    also without the rows that equal a labelled training row.
+    with and without the rows that equal a labelled training row.
 
     With --explain, a second file lists for every row how much of the prediction is due to each member, and the ten most
     influential labelled rows and columns.

@@ -197,7 +197,7 @@ def _run_trained(
 
 
 def _searchless(study: TrainedStudy, budget: Budget) -> Budget:
-    """The budget of a study without a search."""
+    """Return the budget of a study without a search."""
     if not (budget.rungs and study.without_search):
         return budget
     Console(stderr=True).print(f"{study.name} {study.without_search}: {budget.name} is long here")

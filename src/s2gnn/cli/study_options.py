@@ -1,4 +1,4 @@
-"""The options that the commands of `s2gnn study` share."""
+"""Options shared by the commands of `s2gnn study`."""
 
 from pathlib import Path
 from typing import Annotated

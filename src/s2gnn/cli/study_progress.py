@@ -1,4 +1,4 @@
-"""How running experiments report their progress on standard error."""
+"""Report the progress of running experiments on standard error."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from s2gnn.progress import duration
 
 @contextmanager
 def reporting() -> Iterator[Callable[[str | Progress], None]]:
-    """Give a function that prints sentences, and progress as a bar, on standard error."""
+    """Yield a function that prints messages and a progress bar on standard error."""
     bar = counting_bar(TextColumn("{task.fields[left]}"))
     task = bar.add_task("", left="", visible=False)
 

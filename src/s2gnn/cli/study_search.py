@@ -40,7 +40,7 @@ def search(
         Literal["tpe", "random"],
         typer.Option(help="tpe learns from earlier trials and prunes; random is what the paper uses."),
     ] = "tpe",
-    trials: Annotated[int, integer(TRIALS, help="Total number of trials of all workers.")] = 100,
+    trials: Annotated[int, integer(TRIALS, help="Total number of trials over all workers.")] = 100,
     seeds: Annotated[int, typer.Option(min=1, max=len(VALIDATION_SEEDS), help="Number of validation seeds.")] = len(
         VALIDATION_SEEDS
     ),

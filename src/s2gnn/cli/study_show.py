@@ -84,7 +84,7 @@ def document(
     Example: [bold]s2gnn study document docs/reproduction.md[/bold]
     """
     if not page.is_file():
-        raise InputError(f"{page} is not a file: give the Markdown document that the tables go into")
+        raise InputError(f"{page} is not a file: give the Markdown document to write the tables into")
     check_folder(results)
     try:
         text = page.read_text(encoding="utf-8")
@@ -95,11 +95,11 @@ def document(
 
 def draw(
     study: Annotated[
-        list[str] | None, typer.Argument(help="Names of studies; default: all that have records and a picture.")
+        list[str] | None, typer.Argument(help="Names of studies; default: all with records and a picture.")
     ] = None,
     results: Results = Path("results"),
 ) -> None:
-    """Draw the pictures of studies again, from the stored results. Nothing is run.
+    """Redraw the pictures of studies from the stored results, without running anything.
 
     Example: [bold]s2gnn study draw cost epsilon[/bold]
     """
@@ -107,7 +107,7 @@ def draw(
     for name in study or studies():
         drawn = find_study(name).redraw(results)
         if study and not drawn:
-            raise InputError(f"{results} has no records that {name} has a picture of: make them with study run {name}")
+            raise InputError(f"{results} has no records to draw {name} from: make them with study run {name}")
         for one in drawn:
             print(f"wrote {results / one} as {' and '.join(FORMS)}")
 
@@ -115,11 +115,11 @@ def draw(
 def check_folder(results: Path) -> None:
     """Refuse a folder of records that does not exist."""
     if not results.is_dir():
-        raise InputError(f"{results} is not a folder: give that of the records with --results")
+        raise InputError(f"{results} is not a folder: give the folder of records with --results")
 
 
 def render_section(results: Path, name: str) -> str:
-    """What a document shows of a study, of a file of records, or of a stored benchmark."""
+    """Render a study, a file of records or a stored benchmark for a document."""
     special: Mapping[str, Any] = {
         "benchmark-summary": benchmark_summary,
         "cost-model": render_cost_model,

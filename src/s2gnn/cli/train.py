@@ -89,7 +89,9 @@ def train(
     if out is not None and model != "s2gnn":
         raise InputError(f"--out saves an S2-GNN, but the model is {model}: omit it")
     if dataset_info(data).task == "graphs":
-        raise InputError(f"{data} has many graphs, but s2gnn train is for the nodes of one: s2gnn study run has both")
+        raise InputError(
+            f"{data} has many graphs, but s2gnn train classifies the nodes of one graph: use s2gnn study run"
+        )
     if per_batch > parts:
         raise InputError(f"--parts-per-batch is {per_batch}, but there are {parts} parts: choose at most {parts}")
     protocol = FAIR_CITATION if data in CITATION_NETWORKS else FAIR
@@ -106,11 +108,11 @@ def train(
             per_step = batches_per_step or group.size
             summary, network = _train(experiment, place, division, per_step, group, saved, shown=shown)
         except LostProcessError as error:
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # this process ends by itself, after it has printed why
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # this process exits by itself after printing the reason
             raise LostProcessError(f"{error}: {_what_is_left(saved, group)}") from error
-        except TOLD as error:  # all processes have it, and the first prints it
+        except TOLD as error:  # raised in all processes; the first prints it
             if group.is_first:
-                if is_launched():  # torchrun may end it because another is gone, but not before it has printed
+                if is_launched():  # torchrun may end it when another process exits: print first
                     signal.signal(signal.SIGTERM, signal.SIG_IGN)
                 raise
             raise typer.Exit(BAD_INPUT if isinstance(error, InputError) else FAILED) from error
@@ -163,7 +165,7 @@ def _what_is_left(saved: Checkpoint | None, group: Group) -> str:
 
 
 def _settings(experiment: Experiment) -> dict[str, Any]:
-    """What a run depends on in addition to the arguments of `fit`; the number of processes may change."""
+    """Return what a run depends on besides the arguments of `fit`; the number of processes may change."""
     chosen = experiment.hyperparameters.model
     return {"data": experiment.data, "graph": experiment.graph, "model": experiment.model, **chosen}
 
