@@ -34,10 +34,10 @@ def test_the_summary_counts():
 
 def test_shares_and_weights_are_shown_by_layer():
     text = render(STUDY.tabulate(CONTENT), "markdown")
-    assert "| cancer-b, mlp | 2 | **50.0 (25.0 to 75.0)** | 25.0 (25.0 to 25.0) | 25.0 (0.0 to 50.0) |" in text
-    assert "| 20news, linear | 1 | 25.0 (25.0 to 25.0) | **75.0 (75.0 to 75.0)** | – |" in text
-    assert "| 20news, linear | 1 | 1.000 (1.000 to 1.000) | **3.000 (3.000 to 3.000)** | – |" in text
-    assert "5 epochs, 2 seeds; test accuracy cancer-b 85.0 %, 20news 70.0 %." in text
+    assert "| Cancer-B, mlp | 2 | **50.0 (25.0 to 75.0)** | 25.0 (25.0 to 25.0) | 25.0 (0.0 to 50.0) |" in text
+    assert "| 20News, linear | 1 | 25.0 (25.0 to 25.0) | **75.0 (75.0 to 75.0)** | – |" in text
+    assert "| 20News, linear | 1 | 1.000 (1.000 to 1.000) | **3.000 (3.000 to 3.000)** | – |" in text
+    assert "5 epochs, 2 seeds; test accuracy Cancer-B 85.0 %, 20News 70.0 %." in text
 
 
 def test_the_picture_has_a_panel_for_each_data_set_and_a_legend():

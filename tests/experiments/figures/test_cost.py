@@ -84,15 +84,15 @@ def test_a_table_of_ranges_over_p_with_dashes_and_their_reasons():
     assert layout.header == ("network", "N = 500", "N = 1,000")
     assert [block.heading for block in layout.blocks] == [f"{q.title} ({q.unit})" for q in QUANTITIES]
     texts = {line[0].text: [entry.text for entry in line[1:]] for line in layout.blocks[0].rows}
-    assert texts["s2gnn"] == ["15 – 30", "30 – 60"]
-    assert texts["mlp"] == ["1", "1"]
-    assert texts["regular-sobolev"] == ["69 (to p = 0.03)", "–"]
+    assert texts["S2-GNN"] == ["15 – 30", "30 – 60"]
+    assert texts["MLP"] == ["1", "1"]
+    assert texts["matrix powers"] == ["69 (to p = 0.03)", "–"]
     prepared = {line[0].text: line[1].text for line in layout.blocks[3].rows}
-    assert prepared["gat"] == "6 – 12"
+    assert prepared["GAT"] == "6 – 12"
     text = render(layout, "markdown")
-    assert "Not measured: more than 120 s (regular-sobolev at N = 500, p = 0.06)." in text
-    assert "more than 4 GiB (regular-sobolev at N = 1,000, p = 0.03; regular-sobolev at N = 1,000, p = 0.06)." in text
-    assert "Seeds: 1; a run takes more than 20 s (regular-sobolev at N = 500, p = 0.03)." in text
+    assert "Not measured: more than 120 s (matrix powers at N = 500, p = 0.06)." in text
+    assert "more than 4 GiB (matrix powers at N = 1,000, p = 0.03; matrix powers at N = 1,000, p = 0.06)." in text
+    assert "Seeds: 1; a run takes more than 20 s (matrix powers at N = 500, p = 0.03)." in text
     assert "means over 2 seeds (the paper: 30)" in text
     assert "hidden_channels = 32, num_layers = 2, alpha = 4" in text
 
@@ -100,9 +100,9 @@ def test_a_table_of_ranges_over_p_with_dashes_and_their_reasons():
 def test_the_sentence_compares_on_the_largest_graph_with_networks_on_graphs():
     sentence = STUDY.tabulate(content(ROWS)).notes[0]
     assert sentence.startswith(
-        "s2gnn at N = 1,000, p = 0.06 (30,000 edges), compared with the other networks on graphs."
+        "S2-GNN at N = 1,000, p = 0.06 (30,000 edges), compared with the other networks on graphs."
     )
-    ratios = "2 times gcn, 3 times sgc (lowest), 0.25 times gat (highest); rank 3 of 4."
+    ratios = "2 times GCN, 3 times SGC (lowest), 0.25 times GAT (highest); rank 3 of 4."
     assert f"Time on a new graph: 60 ms, {ratios}" in sentence
     assert f"Peak memory on a prepared graph: 6 MiB, {ratios}" in sentence
     assert "The paper reports that S2-GNN is among the most efficient" in sentence
@@ -149,7 +149,7 @@ def test_networks_are_measured_on_the_same_graphs(small, tmp_path):
     assert [one["seed"] for one in ours["measured"]] == [0, 1, 2]
     assert [one["edges"] for one in ours["measured"]] == [one["edges"] for one in theirs["measured"]]
     assert (ours["data"], ours["model"], theirs["model"], ours["stopped"]) == ("er-60", "s2gnn", "gcn", None)
-    assert "s2gnn at N = 60, p = 0.2" in STUDY.tabulate(found).notes[0]
+    assert "S2-GNN at N = 60, p = 0.2" in STUDY.tabulate(found).notes[0]
 
 
 def test_what_takes_too_much_is_stopped_and_not_tried_again(small, tmp_path, monkeypatch):
@@ -172,7 +172,7 @@ def test_a_slow_network_has_one_seed(small, tmp_path, monkeypatch):
     monkeypatch.setattr(cost, "SLOW", 0.0)
     found = measured(small, tmp_path)
     assert [len(row["measured"]) for row in found["rows"]] == [1, 1]
-    assert "Seeds: 1; a run takes more than 0 s (s2gnn at N = 60, p = 0.2; gcn" in STUDY.tabulate(found).notes[-1]
+    assert "Seeds: 1; a run takes more than 0 s (S2-GNN at N = 60, p = 0.2; GCN" in STUDY.tabulate(found).notes[-1]
 
 
 def test_a_budget_chooses_the_seeds_up_to_the_papers():

@@ -85,7 +85,7 @@ def test_a_configuration_that_ignores_the_graph_is_named_and_not_compared():
     rows = [noise_row("s2gnn"), noise_row("gcn", 0.05), noise_row("gat", 0.02), noise_row("cheby", 0.0)]
     assert list(mean_lost(noise_content(*rows), ADDED)) == ["s2gnn", "gat", "gcn"]
     *_, named = findings(noise_content(*rows))
-    assert named == "With their hyperparameters these ignore the graph and lose nothing: Cheby on cancer-b."
+    assert named == "With their hyperparameters these ignore the graph and lose nothing: Cheby on Cancer-B."
     used = [noise_row("s2gnn", data="har"), noise_row("cheby", 0.1, data="har")]
     assert mean_lost(noise_content(*rows, *used), ADDED)["cheby"] == pytest.approx(5.0)  # the mean over both
 

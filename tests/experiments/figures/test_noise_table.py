@@ -57,10 +57,14 @@ def test_without_published_hyperparameters_there_are_no_branches():
 
 def test_the_figure_shows_every_model_and_stacks_shares_to_a_hundred():
     *losses, branches = draw_robustness(CONTENT).axes
-    assert [axes.get_title() for axes in losses] == ["weights at 5 dB", "50 % dropped", "50 % added"]
+    assert [axes.get_title() for axes in losses] == [
+        "noise on weights, 5 dB",
+        "50 % of edges dropped",
+        "50 % spurious edges",
+    ]
     assert [label.get_text() for label in losses[0].get_yticklabels()] == [
         "S2-GNN", "S2-GNN, published", "GCN", "GAT", "MLP",
     ]  # fmt: skip
-    tops = [bar.get_y() + bar.get_height() for bar in branches.patches]
-    assert len(tops) == 3 * 3  # three states, three branches
-    assert [round(top) for top in tops[2::3]] == [100, 100, 100]
+    ends = [bar.get_x() + bar.get_width() for bar in branches.patches]
+    assert len(ends) == 3 * 3  # three states, three branches
+    assert [round(end) for end in ends[2::3]] == [100, 100, 100]

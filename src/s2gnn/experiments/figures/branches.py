@@ -57,7 +57,7 @@ def _tabulate(content: Content) -> Table:
             (line for row in rows for line in _lines(row, np.array(row["weights"]), orders, digits=3)),
         ),
     )
-    trained = ", ".join(f"{row['data']} {100 * np.mean(row['accuracies']):.1f} %" for row in rows)
+    trained = ", ".join(f"{display_name(row['data'])} {100 * np.mean(row['accuracies']):.1f} %" for row in rows)
     note = (
         "The weight of branch ρ in the fusion is |μ_ρ|; in an MLP fusion it is the Frobenius norm of the block that "
         "multiplies the branch, divided by the square root of its width. What a branch contributes also depends on the "
@@ -78,7 +78,7 @@ def _lines(row: Row, values: NDArray[np.float64], orders: int, digits: int) -> I
             )
             for rho, column in enumerate(found.T)
         ]
-        yield [f"{row['data']}, {row['fusion']}", str(layer), *cells, *["–"] * (orders - len(cells))]
+        yield [f"{display_name(row['data'])}, {row['fusion']}", str(layer), *cells, *["–"] * (orders - len(cells))]
 
 
 def summarize(rows: Sequence[Row]) -> str:

@@ -129,7 +129,10 @@ def _tabulate(content: Content) -> Table:
     blocks = tuple(
         block(
             f"{quantity.title} ({quantity.unit})",
-            ((model, *(_range(frame[quantity.name], model, n) for n in columns)) for model in content["models"]),
+            (
+                (display_name(model), *(_range(frame[quantity.name], model, n) for n in columns))
+                for model in content["models"]
+            ),
         )
         for quantity in QUANTITIES
     )
@@ -155,8 +158,8 @@ def _comparison(frame: pd.DataFrame) -> tuple[str, ...]:
     nodes, p = ours.index[-1]
     there = frame.xs((nodes, p), level=("nodes", "p")).drop(NO_GRAPH, errors="ignore")
     sentences = [
-        f"{OURS} at N = {nodes:,}, p = {p:g} ({there['edges'][OURS]:,.0f} edges), compared with the other networks on "
-        "graphs.",
+        f"{display_name(OURS)} at N = {nodes:,}, p = {p:g} ({there['edges'][OURS]:,.0f} edges), compared with the "
+        "other networks on graphs.",
         *(f"{quantity.title}: {_compare(quantity, there[quantity.name].dropna())}." for quantity in QUANTITIES),
         "The paper reports that S2-GNN is among the most efficient networks in both as graphs get larger and denser.",
     ]
@@ -167,8 +170,9 @@ def _compare(quantity: Quantity, values: "pd.Series[float]") -> str:
     """Our value, its ratios to GCN's, to the lowest and to the highest, and its rank, of values by network."""
     order = [str(model) for model in values.sort_values(kind="stable").index]
     others = [model for model in order if model != OURS]
-    names = {model: model for model in others if model == FIRST_ORDER}
-    names |= {others[0]: f"{others[0]} (lowest)", others[-1]: f"{others[-1]} (highest)"} if others else {}
+    names = {model: display_name(model) for model in others if model == FIRST_ORDER}
+    ends = ((others[0], "lowest"), (others[-1], "highest")) if others else ()
+    names |= {model: f"{display_name(model)} ({end})" for model, end in ends}
     ratios = ", ".join(f"{_figures(values[OURS] / values[model], 2)} times {text}" for model, text in names.items())
     return f"{_figures(values[OURS])} {quantity.unit}, {ratios}; rank {order.index(OURS) + 1} of {len(order)}"
 
@@ -201,7 +205,7 @@ def _gaps(content: Content) -> tuple[str, ...]:
         count = len(row["measured"])
         if count < content["seeds"]:
             why = row["stopped"] or f"a run takes more than {content['enough_seconds']:g} s"
-            where = f"{row['model']} at N = {row['nodes']:,}, p = {row['p']:g}"
+            where = f"{display_name(row['model'])} at N = {row['nodes']:,}, p = {row['p']:g}"
             reasons.setdefault(f"Seeds: {count}; {why}" if count else f"Not measured: {why}", []).append(where)
     return tuple(f"{reason} ({'; '.join(where)})." for reason, where in reasons.items())
 

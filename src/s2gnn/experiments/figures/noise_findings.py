@@ -122,7 +122,7 @@ def findings(content: Content) -> Iterator[str]:
             yield _losses(content, noise, lost)
     rows = [row for row in content["rows"] if row["model"] != REFERENCE and ignores_graph(row)]
     if rows:
-        ignoring = ", ".join(f"{MODELS[row['model']]} on {row['data']}" for row in rows)
+        ignoring = ", ".join(f"{MODELS[row['model']]} on {display_name(row['data'])}" for row in rows)
         yield f"With their hyperparameters these ignore the graph and lose nothing: {ignoring}."
     if REFERENCE in models:
         yield _still_better(content)

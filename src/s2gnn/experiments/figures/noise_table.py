@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from s2gnn.analysis import EdgeNoise
+from s2gnn.experiments.appearance import display_name
 from s2gnn.experiments.compare import DASH
 from s2gnn.experiments.figures.noise_findings import (
     ADDED,
@@ -56,7 +57,7 @@ def tabulate_robustness(content: Content) -> Table:
         "their shares."
     )
     left = (f"{missing} of {len(MODELS) * len(data)} cells are not measured yet.",) if missing else ()
-    return Table("", ("", *data, "mean"), tuple(blocks), (*findings(content), *left, note))
+    return Table("", ("", *map(display_name, data), "mean"), tuple(blocks), (*findings(content), *left, note))
 
 
 def _model_block(

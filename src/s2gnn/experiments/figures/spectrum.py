@@ -66,24 +66,24 @@ def spectrum_table(content: Content, kind: str | None = "k-NN") -> Table:
     decomposed = [row for row in rows if row["conditioning"] is not None]
     conditions = (
         (
-            f"{row['data']}, ε = {epsilon:g}",
+            f"{display_name(row['data'])}, ε = {epsilon:g}",
             *(_number(of_order[position]) for of_order in row["conditioning"]["numbers"]),
         )
         for row in decomposed
         for position, epsilon in enumerate(content["epsilons"])
     )
-    methods = "; ".join(f"{row['data']} by {row['method']}" for row in rows)
+    methods = "; ".join(f"{display_name(row['data'])} by {row['method']}" for row in rows)
     return Table(
         "",
         ("graph" if kind is None else f"graph ({kind})", *(f"ρ = {rho}" for rho in content["orders"])),
         (
             block(
                 "Distance of the normalised spectra of L^ρ and L^(ρ): mean difference over all frequencies",
-                ((row["data"], *(f"{value:.3f}" for value in row["distances"])) for row in rows),
+                ((display_name(row["data"]), *(f"{value:.3f}" for value in row["distances"])) for row in rows),
             ),
             block(
                 "Correlation of the two curves",
-                ((row["data"], *(f"{value:.3f}" for value in row["correlations"])) for row in rows),
+                ((display_name(row["data"]), *(f"{value:.3f}" for value in row["correlations"])) for row in rows),
             ),
             block("Condition number of (L + εI)^(ρ)", conditions),
         ),
@@ -117,9 +117,9 @@ def _definite(decomposed: list[Row], epsilons: list[float]) -> str:
         return ", ".join(f"{epsilon:g}" for epsilon, holds in zip(epsilons, definite, strict=True) if holds) or "none"
 
     return (
-        f"Positive definite for every ρ on {', '.join(row['data'] for row in decomposed)}, of the values of ε tried: "
-        f"(L + εI)^(ρ) at {where('laplacian')} (the paper: ε > 0), (A_N + εI)^(ρ) at {where('normalized_adjacency')} "
-        "(the paper: ε > 1)."
+        f"Positive definite for every ρ on {', '.join(display_name(row['data']) for row in decomposed)}, of the values "
+        f"of ε tried: (L + εI)^(ρ) at {where('laplacian')} (the paper: ε > 0), (A_N + εI)^(ρ) at "
+        f"{where('normalized_adjacency')} (the paper: ε > 1)."
     )
 
 
