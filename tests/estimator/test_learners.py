@@ -114,7 +114,7 @@ def test_the_base_predictor_blends_calibrated_learners():
     again = BasePredictor.from_arrays(predictor.arrays(), predictor.blend, 13, 3)
     np.testing.assert_array_equal(again.predict(WINE, WINE), predictor.predict(WINE, WINE))
     arrays = {name: array for name, array in predictor.arrays().items() if not name.startswith("kernel")}
-    with pytest.raises(InputError, match="3 base learners, but another number of weights"):
+    with pytest.raises(InputError, match="3 base learners, but a different number of weights"):
         BasePredictor.from_arrays(arrays, predictor.blend, 13, 3)
 
 

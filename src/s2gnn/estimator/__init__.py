@@ -1,4 +1,4 @@
-"""The practitioner's way in: scikit-learn estimators on tables of features, and folders to share them in."""
+"""Scikit-learn estimators for tables of features, and model folders to share them."""
 
 from s2gnn.estimator.card import ModelCard
 from s2gnn.estimator.classifier import S2GNNClassifier

@@ -1,4 +1,4 @@
-"""The public attributes of a fitted estimator that are those of its members."""
+"""Public attributes of a fitted estimator that it takes from its members."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from s2gnn.nn import S2GNN
 
 
 class MemberAttributes:
-    """What `members_` hold, under the names that scikit-learn's convention gives to learned attributes."""
+    """Exposes the contents of `members_` as attributes, named by scikit-learn's convention."""
 
     members_: Members
 
@@ -51,7 +51,7 @@ class MemberAttributes:
 
     @property
     def history_(self) -> tuple[History, ...]:
-        """How the training of each network went."""
+        """The training history of each network."""
         return self.members_.trained.histories
 
     @property

@@ -1,4 +1,4 @@
-"""The base predictor: what the columns say about a row before the graph is used."""
+"""The base predictor, which predicts a row from its columns alone, before the graph is used."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class BasePredictor:
     forests, five folds for the others.
 
     Attributes:
-        learners: by name; none if there is a single class.
-        blend: of their predictions.
+        learners: the learners by name; empty if there is a single class.
+        blend: combines their predictions; `None` if there is a single class.
     """
 
     learners: Mapping[str, Learner]
@@ -45,13 +45,13 @@ class BasePredictor:
 
         Args:
             X: the scaled columns of the labelled rows, (n, M), dense or CSR.
-            scores: the same as `NormalScores`, (n, M).
-            targets: of these rows.
-            seed: of folds and forests.
+            scores: the same rows as `NormalScores`, (n, M).
+            targets: targets of these rows.
+            seed: random seed of the folds and forests.
 
         Returns:
             The predictor; its predictions for the rows while their own targets were hidden, (n, outputs); and the
-            importance of each column, 1 in the mean, (M,).
+            importance of each column, with mean 1, (M,).
         """
         n, columns = X.shape
         if targets.n_classes == 1:
@@ -75,14 +75,14 @@ class BasePredictor:
         return cls(learners, blend), blend.apply(members), importance
 
     def predict(self, X: Any, scores: Any) -> NDArray[np.float64]:
-        """The probabilities of the classes (Q, C), or the value (Q, 1), of rows in the two forms of `fit`."""
+        """Predict class probabilities (Q, C) or values (Q, 1) for rows in the two forms that `fit` takes."""
         if self.blend is None:
             return np.ones((X.shape[0], 1))
         members = [learner.predict(scores if isinstance(learner, Kernel) else X) for learner in self.learners.values()]
         return self.blend.apply(np.stack(members))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays of all learners by name, for a model folder."""
+        """Return the arrays of all learners by name, for a model folder."""
         named = ((kind, learner.arrays()) for kind, learner in self.learners.items())
         return {f"{kind}.{name}": array for kind, arrays in named for name, array in arrays.items()}
 
@@ -90,7 +90,7 @@ class BasePredictor:
     def from_arrays(
         cls, arrays: Mapping[str, NDArray[Any]], blend: Blend | None, columns: int, outputs: int
     ) -> BasePredictor:
-        """The predictor of `arrays`; an `InputError` if they do not fit together."""
+        """Restore a predictor from `arrays`; raises an `InputError` if they are inconsistent."""
         learners = {}
         for kind, make in LEARNERS.items():
             prefix = f"{kind}."
@@ -98,5 +98,5 @@ class BasePredictor:
             if own:
                 learners[kind] = make.from_arrays(own, columns, outputs)
         if len(learners) != (0 if blend is None else len(blend.weights)):
-            raise InputError(f"it has {len(learners)} base learners, but another number of weights")
+            raise InputError(f"it has {len(learners)} base learners, but a different number of weights")
         return cls(learners, blend)

@@ -1,4 +1,4 @@
-"""Base predictor, smoothing and blend of a fitted estimator as arrays and JSON, and back."""
+"""Convert base predictor, smoothing and blend of a fitted estimator to arrays and JSON, and back."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -22,14 +22,14 @@ N_MEMBERS = 3
 
 
 def described_blends(estimator: S2GNNClassifier | S2GNNRegressor) -> dict[str, Any]:
-    """The blends of the members and of the base learners as JSON."""
+    """Return the blends of the members and of the base learners as JSON."""
     assert estimator.base_ is not None
     blends = {"members": estimator.blend_, "learners": estimator.base_.blend}
     return {name: None if blend is None else asdict(blend) for name, blend in blends.items()}
 
 
 def blended_arrays(estimator: S2GNNClassifier | S2GNNRegressor) -> dict[str, NDArray[Any]]:
-    """The arrays by name."""
+    """Return the arrays by name."""
     base, smoothed = estimator.members_.base, estimator.smoothed_
     assert base is not None
     assert smoothed is not None
@@ -50,13 +50,13 @@ def blended_arrays(estimator: S2GNNClassifier | S2GNNRegressor) -> dict[str, NDA
 def restored_blended(
     shape: tuple[int, int], n_classes: int | None, blends: Blends, arrays: Mapping[str, NDArray[Any]]
 ) -> tuple[BaseMember, NDArray[np.float64], NDArray[np.float64], Blend]:
-    """What the two functions above stored: base member, smoothed signal, predictions of all members, their blend.
+    """Restore base member, smoothed signal, predictions of all members and their blend.
 
     Args:
         shape: of the features, (N, M).
         n_classes: C; `None` for values.
-        blends: of `described_blends`.
-        arrays: of `blended_arrays`.
+        blends: from `described_blends`.
+        arrays: from `blended_arrays`.
 
     Raises:
         InputError: if the arrays do not fit together; damaged content may also raise one of `DAMAGE`.
@@ -99,7 +99,7 @@ def restored_blended(
 
 
 def _blend(stored: Mapping[str, Any] | None, n_classes: int | None) -> Blend | None:
-    """A blend with positive numbers, as many weights as temperatures, and odds for every class."""
+    """Restore a blend; its numbers must be positive, with one temperature per weight and odds for every class."""
     if stored is None:
         return None
     blend: Blend = as_type(stored, ValueBlend) if n_classes is None else as_type(stored, ClassBlend)

@@ -1,4 +1,4 @@
-"""Calibrating predictions and blending them, by how well each predicts labels that were hidden from it.
+"""Calibrate and blend predictions by how well each predicts labels that were hidden from it.
 
 All rules are shrunk towards "no change", so that few labels change little.
 """
@@ -31,7 +31,7 @@ PARTS = 5  # of the hidden labels, each of which is predicted by a blend of the 
 
 
 def log_probabilities(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logarithms of probabilities (..., C), bounded below."""
+    """Return the logarithms of probabilities (..., C), bounded below."""
     logs: NDArray[np.float64] = np.log(np.maximum(probabilities, SMALLEST_PROBABILITY))
     return logs
 
@@ -45,12 +45,12 @@ def tempered(probabilities: NDArray[np.float64], temperature: float) -> NDArray[
 def fit_temperature(
     probabilities: NDArray[np.float64], targets: NDArray[np.int64], spread: float = TEMPERATURE_SPREAD
 ) -> float:
-    r"""The temperature T under which hidden labels are likeliest, shrunk towards 1.
+    r"""Fit the temperature T under which hidden labels are likeliest, shrunk towards 1.
 
     .. math:: \min_T -\sum_i \log p_{T}(y_i) + \frac{(\log T)^2}{2 \sigma^2}
 
     Args:
-        probabilities: of the classes of rows whose label was hidden, (n, C).
+        probabilities: class probabilities of rows whose label was hidden, (n, C).
         targets: their classes, (n,).
         spread: σ.
     """
@@ -66,7 +66,7 @@ def fit_temperature(
 
 
 def blend_weights(likelihoods: NDArray[np.float64], prior: Sequence[float]) -> NDArray[np.float64]:
-    r"""The weights w of a mixture that make hidden labels likeliest, shrunk towards those of the prior, (K,).
+    r"""Fit the weights w of a mixture that make hidden labels likeliest, shrunk towards the prior, (K,).
 
     .. math:: \max_w \sum_i \log \sum_k w_k\, \ell_{ki} + \sum_k m_k \log w_k
 
@@ -87,12 +87,12 @@ def blend_weights(likelihoods: NDArray[np.float64], prior: Sequence[float]) -> N
 
 
 def class_likelihoods(members: NDArray[np.float64], targets: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The probabilities (K, n) that members (K, n, C) give to the labels (n,)."""
+    """Return the probabilities (K, n) that members (K, n, C) give to the labels (n,)."""
     return members[:, np.arange(len(targets)), targets]
 
 
 def value_likelihoods(members: NDArray[np.float64], targets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Densities (K, n) of the values (n,) under Gaussians at the members' predictions (K, n).
+    """Compute densities (K, n) of the values (n,) under Gaussians at the members' predictions (K, n).
 
     Each member has its own standard deviation; densities are relative to the highest density of the best member.
     """
@@ -105,7 +105,7 @@ def value_likelihoods(members: NDArray[np.float64], targets: NDArray[np.float64]
 def class_shares(
     probabilities: NDArray[np.float64], labelled: NDArray[np.float64], hidden_accuracy: float, per_class: float
 ) -> NDArray[np.float64]:
-    r"""The share of each class among unlabelled rows, which labels drawn class by class do not show, (C,).
+    r"""Estimate the share of each class among unlabelled rows, which labels drawn class by class do not show, (C,).
 
     Saerens, Latinne and Decaestecker's expectation maximisation, shrunk towards the shares of the labels: in every step
 
@@ -125,7 +125,7 @@ def class_shares(
         return labelled
     skill = max(0.0, (n_classes * hidden_accuracy - 1) / (n_classes - 1))
     evidence = per_class * skill / DOUBT
-    shrinkage = 1 / (1 + evidence * n_rows / (n_rows + evidence * n_classes))  # few rows are evidence of little, too
+    shrinkage = 1 / (1 + evidence * n_rows / (n_rows + evidence * n_classes))  # few rows are weak evidence as well
     shares = labelled
     logs = log_probabilities(probabilities)
     for _ in range(ITERATIONS):
@@ -136,7 +136,7 @@ def class_shares(
 
 @dataclass(frozen=True)
 class ClassBlend:
-    """Probabilities of classes from those of several members: temper each, average, temper, adapt to class shares."""
+    """Combines class probabilities of several members: temper each, average, temper, adapt to class shares."""
 
     temperatures: tuple[float, ...]  # of the members, (K,)
     weights: tuple[float, ...]  # (K,)
@@ -151,7 +151,7 @@ class ClassBlend:
 
     @classmethod
     def fit(cls, members: NDArray[np.float64], targets: NDArray[np.int64], prior: Sequence[float]) -> ClassBlend:
-        """From the probabilities (K, n, C) of rows whose label (n,) was hidden; `prior` as in `blend_weights`."""
+        """Fit to the probabilities (K, n, C) of rows whose label (n,) was hidden; `prior` as in `blend_weights`."""
         temperatures = tuple(fit_temperature(member, targets) for member in members)
         calm = np.stack([tempered(member, t) for member, t in zip(members, temperatures, strict=True)])
         weights = blend_weights(class_likelihoods(calm, targets), prior)
@@ -159,16 +159,16 @@ class ClassBlend:
         return cls(temperatures, tuple(weights.tolist()), temperature, (1.0,) * members.shape[2])
 
     def shares(self, members: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The part of each probability of `apply` that is due to each member, (K, Q, C): they add up to it.
+        """Return the part of each probability of `apply` that is due to each member, (K, Q, C); the parts add up to it.
 
-        The mean of the tempered members is a sum; each member has the same share of the result as of that mean.
+        The mean of the tempered members is a sum; each member has the same share in the result as in that mean.
         """
         calm = np.stack([tempered(member, t) for member, t in zip(members, self.temperatures, strict=True)])
         parts = np.array(self.weights)[:, None, None] * calm
         return np.asarray(self.apply(members) * parts / parts.sum(axis=0))
 
     def apply(self, members: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The probabilities (Q, C) from those of the members (K, Q, C)."""
+        """Combine the members' probabilities (K, Q, C) into (Q, C)."""
         calm = np.stack([tempered(member, t) for member, t in zip(members, self.temperatures, strict=True)])
         mean = np.tensordot(np.array(self.weights), calm, 1)
         result: NDArray[np.float64] = softmax(log_probabilities(mean) / self.temperature + np.log(self.odds), axis=-1)
@@ -177,7 +177,7 @@ class ClassBlend:
 
 @dataclass(frozen=True)
 class ValueBlend:
-    """A weighted mean of the members' values."""
+    """Combines the members' values by a weighted mean."""
 
     weights: tuple[float, ...]  # (K,)
 
@@ -188,15 +188,15 @@ class ValueBlend:
 
     @classmethod
     def fit(cls, members: NDArray[np.float64], targets: NDArray[np.float64], prior: Sequence[float]) -> ValueBlend:
-        """From the predictions (K, n, 1) of rows whose value (n,) was hidden; `prior` as in `blend_weights`."""
+        """Fit to the predictions (K, n, 1) of rows whose value (n,) was hidden; `prior` as in `blend_weights`."""
         return cls(tuple(blend_weights(value_likelihoods(members[:, :, 0], targets), prior).tolist()))
 
     def shares(self, members: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The part of each value of `apply` that is due to each member, (K, Q, 1): they add up to it."""
+        """Return the part of each value of `apply` that is due to each member, (K, Q, 1); the parts add up to it."""
         return np.asarray(np.array(self.weights)[:, None, None] * members)
 
     def apply(self, members: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The values (Q, 1) from those of the members (K, Q, 1)."""
+        """Combine the members' values (K, Q, 1) into (Q, 1)."""
         result: NDArray[np.float64] = np.tensordot(np.array(self.weights), members, 1)
         return result
 
@@ -211,14 +211,14 @@ def cross_blended(
     prior: Sequence[float],
     seed: int,
 ) -> NDArray[np.float64]:
-    """Blended predictions (n, C) for hidden labels, each by a blend that was fitted to other hidden labels.
+    """Blend predictions for hidden labels, each with a blend fitted to the other hidden labels, (n, C).
 
     Args:
         kind: of blend.
         members: the members' predictions of the hidden labels, (K, n, C).
         targets: the labels, (n,).
         prior: as in `blend_weights`.
-        seed: divides them into five parts.
+        seed: random seed of the division into five parts.
     """
     order = np.random.default_rng(seed).permutation(len(targets))
     blended = np.empty(members.shape[1:])
@@ -231,7 +231,7 @@ def cross_blended(
 
 @dataclass(frozen=True)
 class GraphGain:
-    """How much the graph adds on hidden labels, with a 95 % interval.
+    """How much the graph improves predictions of hidden labels, with a 95 % interval.
 
     Attributes:
         value: accuracy of the blend minus that of the base predictor alone; for numbers, the mean absolute error of the
@@ -249,9 +249,9 @@ class GraphGain:
 
     @classmethod
     def of_hits(cls, blended: NDArray[np.bool_], base: NDArray[np.bool_]) -> GraphGain:
-        """From which rows each of the two predicts correctly, (n,): the interval of Agresti and Min for pairs.
+        """Compute the gain from the rows that each predicts correctly, (n,), with Agresti and Min's interval.
 
-        It adds half a row to each of the four cells of the comparison, and so has a width even if no row differs.
+        The interval adds half a row to each of the four cells of the comparison, so it is never of zero width.
         """
         n = len(base)
         gained, lost = float((blended & ~base).sum()), float((base & ~blended).sum())
@@ -261,14 +261,14 @@ class GraphGain:
 
     @classmethod
     def of_errors(cls, blended: NDArray[np.float64], base: NDArray[np.float64]) -> GraphGain:
-        """From the absolute errors of the two, (n,): a bootstrap interval of the mean difference."""
+        """Compute the gain from the absolute errors of both, (n,), with a bootstrap interval."""
         gains = bootstrap_confidence(base - blended)
         low, high = gains.mean - gains.half_width, gains.mean + gains.half_width
         return cls(gains.mean, low, high, len(base), "mean absolute error")
 
     @property
     def sentence(self) -> str:
-        """The gain in words."""
+        """Describe the gain in a sentence."""
         points = self.measure == "accuracy"
         value, low, high, verb = self.value, self.low, self.high, "improves"
         if value < 0:

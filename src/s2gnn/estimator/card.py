@@ -16,22 +16,22 @@ Estimator = S2GNNClassifier | S2GNNRegressor
 
 @dataclass(frozen=True)
 class ModelCard:
-    """The author's description of a model; sizes, parameters and the graph are taken from the estimator.
+    """A description of a model by its author; sizes, parameters and the graph are taken from the estimator.
 
     Attributes:
         title: the heading of the card.
         data: what the rows are and where they come from.
         target: the column that is predicted.
         features: the columns that it is predicted from, in the order of the table.
-        scores: as measured; those of the estimator's `evaluation_` by default.
-        command: that trained the model; `None` if it was not a command.
-        commit: of the code that trained it; `None` outside a checkout.
-        versions: of the packages that trained it.
+        scores: measured scores; by default those of the estimator's `evaluation_`.
+        command: the command that trained the model; `None` if there was none.
+        commit: the commit of the code that trained it; `None` outside a checkout.
+        versions: versions of the packages that trained it.
         use: what the model is for and how to use it.
         source: name of the table, for the report.
         missing: the number of missing values of each feature, by name, for the report.
-        left_out: the reason for each column of the table that is not learned from.
-        identifiers: what the rows of the table are called, for the report.
+        left_out: the reason for each excluded column of the table.
+        identifiers: names of the rows of the table, for the report.
     """
 
     title: str = "An S2-GNN model"
@@ -50,7 +50,7 @@ class ModelCard:
 
 
 def card_page(card: ModelCard, estimator: Estimator) -> str:
-    """The card of a fitted estimator as Markdown."""
+    """Render the card of a fitted estimator as Markdown."""
     evaluation = estimator.evaluation_
     scores = card.scores or (() if evaluation is None else evaluation.scores)
     parts = [f"# {_line(card.title)}", card.use.strip(), "## Scores", _scores(scores)]
@@ -71,12 +71,12 @@ def card_page(card: ModelCard, estimator: Estimator) -> str:
 
 
 def reasons(left_out: Mapping[str, str]) -> str:
-    """The columns that are left out, each with its reason."""
+    """List the excluded columns with their reasons."""
     return ", ".join(f"{name or '(no name)'} ({reason})" for name, reason in left_out.items())
 
 
 def _facts(card: ModelCard, estimator: Estimator) -> str:
-    """Sizes and parameters as a table."""
+    """Render sizes and parameters as a table."""
     config = estimator.networks_[0].config
     classes = ", ".join(map(str, estimator.classes_.tolist())) if isinstance(estimator, S2GNNClassifier) else None
     learned = " and ".join(f"{float(network.epsilon):.4g}" for network in estimator.networks_) + " (learned)"
@@ -103,7 +103,7 @@ def _facts(card: ModelCard, estimator: Estimator) -> str:
 
 
 def _base_text(estimator: Estimator) -> str | None:
-    """The learners of the base predictor with their weights."""
+    """List the learners of the base predictor with their weights."""
     if estimator.base_ is None or estimator.base_.blend is None:
         return None
     weighted = zip(estimator.base_.learners, estimator.base_.blend.weights, strict=True)
@@ -111,7 +111,7 @@ def _base_text(estimator: Estimator) -> str | None:
 
 
 def _blend_text(estimator: Estimator) -> str | None:
-    """The weight of each member."""
+    """List the weight of each member."""
     if estimator.blend_ is None:
         return None
     members = ("base predictor", "base predictor smoothed over the graph", "networks")
@@ -119,7 +119,7 @@ def _blend_text(estimator: Estimator) -> str | None:
 
 
 def graph_text(estimator: Estimator) -> str:
-    """The graph of a fitted estimator in a few sentences."""
+    """Describe the graph of a fitted estimator in a few sentences."""
     graph, k = estimator.graph_, min(estimator.k, estimator.graph_.n_nodes - 1)
     weighted = " Columns that matter more count more." if estimator.network == "blended" else ""
     origin = {
@@ -153,5 +153,5 @@ def _line(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text that stays within a cell of a table."""
+    """Escape text for a table cell."""
     return _line(text).replace("|", "\\|")

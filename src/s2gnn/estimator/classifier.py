@@ -1,4 +1,4 @@
-"""S2GNNClassifier: classes of a table's rows, learned from the few that have a label."""
+"""S2GNNClassifier predicts the classes of a table's rows from the few that are labelled."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -26,14 +26,15 @@ SMALLEST_WEIGHT = 1e-9
 class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[misc]
     """Classify the rows of a table: predict from the columns, then use a graph of the rows.
 
-    The method is transductive: `fit` takes all rows, labelled or not, and answers for all of them (`transduction_`). A
-    row that comes later is joined to its nearest training rows, see `predict`.
+    The method is transductive: `fit` takes all rows, labelled or not, and predicts all of them (`transduction_`).
+    `predict` joins new rows to their nearest training rows.
 
     Three members predict each row: a base predictor from the columns (logistic regression, a kernel model, a random
     forest and extra trees), its predictions smoothed over the graph while labelled rows keep their labels, and Sobolev
     networks on the graph that see the columns and the base predictions. `fit` hides each fifth of the labels once,
-    calibrates and weights the members by how they predict it, and adapts the probabilities to the shares of the classes
-    among the unlabelled rows, which differ from those of the labels if rows were labelled class by class.
+    calibrates and weights the members by how well they predict it, and adapts the probabilities to the shares of the
+    classes among the unlabelled rows, which differ from the shares among the labels if rows were labelled class by
+    class.
 
     Args:
         graph: "knn" joins each row to its k nearest; "smooth" learns the weights, which takes longer. Your own graph of
@@ -47,23 +48,23 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         fusion: "linear", "mlp" or "attention", see `S2Conv`.
         norm: "batch" for batch normalisation between layers.
         residual: every layer adds its input to its output.
-        hidden_channels: width between layers.
+        hidden_channels: width of the hidden layers.
         num_layers: number of layers.
         dropout: probability of dropping an element in training.
         lr: learning rate.
-        weight_decay: of Adam; "auto" is 0.5 divided by the number of labelled rows.
+        weight_decay: weight decay of Adam; "auto" is 0.5 divided by the number of labelled rows.
         max_epochs: number of epochs; with validation, the maximum.
         patience: stop after this number of epochs without a better validation loss; `None` never stops early.
-        validation_fraction: share of the labelled rows that chooses the epoch. "auto" holds out a fifth if there are at
+        validation_fraction: share of the labelled rows that choose the epoch. "auto" holds out a fifth if there are at
             least 100 labelled rows per class, else none; `None` holds out none.
         n_networks: number of networks whose outputs are averaged, each with its own seed and validation rows. "auto" is
             1 in a blend; for networks alone 3, and 1 beyond 20,000 rows.
         scale: standardise the columns; sparse features are only divided by their standard deviation.
         class_weight: weight of each class, by label; "balanced" for the inverse of its share of the labelled rows;
             `None` for 1. It multiplies the probability of the class, in place of the adaptation to the shares of the
-            classes; for networks alone it is the weight in the loss.
+            classes; for networks alone it is its weight in the loss.
         device: where the networks are trained: "cpu", "cuda", "cuda:1", "mps", or "auto" for a GPU if there is one. The
-            fitted estimator is on the CPU, where it predicts. Results on different devices differ by rounding.
+            fitted estimator predicts on the CPU. Results on different devices differ by rounding.
         random_state: an integer makes results reproducible.
         verbose: show progress.
 
@@ -73,12 +74,12 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         transduction_: the label of each training row, (N,).
         labelled_: the labelled training rows, ascending, (n,).
         targets_: their labels as indices of `classes_`, (n,).
-        label_weights_: their weights by `sample_weight`, 1 in the mean, (n,); `None` if all count the same.
+        label_weights_: their weights from `sample_weight`, with mean 1, (n,); `None` if all are equal.
         n_labelled_: n, the number of labelled rows.
         features_: the scaled columns of the training rows, dense or CSR, (N, M).
-        encoder_: the `TableEncoder` of a data frame with columns that are not numbers, and of tables of the command
-            line. Its `left_out` has the columns that are not learned from, with the reason. `None` for numbers.
-        medians_: what replaces missing numbers, (M,); `None` with an encoder and for sparse matrices.
+        encoder_: the `TableEncoder` of a data frame with non-numeric columns, or of a table read by the command line.
+            Its `left_out` gives the reason for each excluded column. `None` if all columns are numbers.
+        medians_: the values that replace missing numbers, (M,); `None` with an encoder and for sparse matrices.
         scaling_: how the columns were scaled: `centre` and `width`, (M,) each.
         base_: the `BasePredictor`; `None` for the networks alone.
         column_weights_: square roots of the importance of the columns, 1 in the mean of squares, (M,).
@@ -87,14 +88,14 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         smoothed_: the base predictions smoothed over the graph, (N, C).
         predictions_: the members' predictions for the training rows, (3, N, C): base, smoothed, networks.
         hidden_: the members' `HiddenPredictions`; `None` for networks alone or too few labels.
-        blend_: the `ClassBlend` that makes answers of predictions.
+        blend_: the `ClassBlend` that combines the members' predictions.
         networks_: the trained networks.
         history_: the `History` of each network.
         kept_epochs_: the epoch, counted from 0, whose weights each network has.
         logits_: the networks' outputs for the training rows, (number of networks, N, C).
-        evaluation_: the `Evaluation` on hidden labels, each predicted without it; see `evaluate`.
+        evaluation_: the `Evaluation` on hidden labels, each predicted by a model that did not see it; see `evaluate`.
         graph_gain_: the `GraphGain`: how much more accurate the blend is on hidden labels than the base predictor
-            alone, with a 95 % interval. The blend gives members that do not help little weight.
+            alone, with a 95 % interval. Members that do not help get little weight in the blend.
         n_features_in_: number of columns of X.
         feature_names_in_: their names, if X had any.
 
@@ -122,10 +123,10 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         return labels
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The label of each row of `X` (Q, M), (Q,).
+        """Predict the label of each row of `X` (Q, M), (Q,).
 
-        A training row, labelled or not, gets the answer found by `fit` (the mean over equal rows). A new row is joined
-        to similar training rows by one-way edges; the training rows do not change, so that an answer does not depend on
+        A training row, labelled or not, gets the prediction of `fit` (the mean over equal rows). A new row is joined
+        to similar training rows by one-way edges; the training rows do not change, so a prediction does not depend on
         the other rows of the call.
         """
         likeliest = self.predict_proba(X).argmax(axis=1)
@@ -133,11 +134,11 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         return labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of each of `classes_` for each row of `X`, (Q, C)."""
+        """Predict the probability of each of `classes_` for each row of `X`, (Q, C)."""
         return self._predicted(X)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """The accuracy on the rows of `X` that have a label in `y`."""
+        """Return the accuracy on the rows of `X` that have a label in `y`."""
         truth = column_or_1d(y)
         known = ~is_unlabelled(truth)
         if not known.any():
@@ -158,7 +159,7 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         return ClassOutputs(len(self.classes_), np.unique(labels.targets), weights)
 
     def _class_weights(self, targets: NDArray[Any]) -> NDArray[np.float64] | None:
-        """The weights of the classes that are present among `targets`; `None` if all count the same."""
+        """Return the weights of the classes that are present among `targets`; `None` if all are equal."""
         present = np.unique(targets)
         weight: Any = self.class_weight
         if weight is None:

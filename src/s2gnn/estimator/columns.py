@@ -1,4 +1,4 @@
-"""What people give as X, an array, a data frame or a sparse matrix, as a table of finite numbers."""
+"""Convert X, an array, a data frame or a sparse matrix, to a table of finite numbers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,11 +17,11 @@ from s2gnn.tables.table import as_pandas, check_storable, holds_numbers
 
 
 class ColumnEncoding:
-    """The first step of `fit` and `predict`: numbers as they are, missing ones as medians, other columns encoded.
+    """First step of `fit` and `predict`: keep numbers, replace missing ones by medians, encode other columns.
 
     Attributes:
-        encoder_: of data frames with text, categories or booleans; `None` for numbers only.
-        medians_: replace missing numbers, (M,); `None` with an encoder, which has its own, and for sparse matrices.
+        encoder_: encoder of data frames with text, categories or booleans; `None` if all columns are numbers.
+        medians_: values that replace missing numbers, (M,); `None` with an encoder and for sparse matrices.
     """
 
     scale: bool
@@ -29,7 +29,7 @@ class ColumnEncoding:
     medians_: NDArray[np.float64] | None
 
     def _numbers(self, X: Any, *, reset: bool) -> Any:
-        """`X` as a float64 array or CSR matrix (N, M), checked by scikit-learn's rules; `fit` resets the columns."""
+        """Convert `X` to a float64 array or CSR matrix (N, M), checked by scikit-learn; `fit` resets the columns."""
         X = as_pandas(X)
         if reset:
             if isinstance(X, pd.DataFrame):
@@ -44,14 +44,14 @@ class ColumnEncoding:
         return checked_features(X if self.medians_ is None or sp.issparse(X) else filled(X, self.medians_))
 
     def _encoder_for(self, X: Any) -> TableEncoder | None:
-        """The encoder of a data frame whose columns are not all numbers."""
+        """Fit the encoder of a data frame whose columns are not all numbers."""
         if not isinstance(X, pd.DataFrame) or all(map(holds_numbers, X.dtypes)):
             return None
         table = Table.from_frame(X, "X")
         return TableEncoder.fit(table, choose_columns(table), standardise=bool(self.scale))
 
     def _encoded(self, X: Any, encoder: TableEncoder, *, reset: bool) -> NDArray[np.float64]:
-        """The features (N, M) of a table with columns in any order, or of a data frame with the columns of `fit`."""
+        """Encode a table with columns in any order, or a data frame with the columns of `fit`, as features (N, M)."""
         if isinstance(X, Table):
             return encoder.transform(X)
         if not isinstance(X, pd.DataFrame):
@@ -64,14 +64,14 @@ class ColumnEncoding:
 
     @property
     def _features_of(self) -> Mapping[str, Sequence[int]]:
-        """The places of the features that each column became, by name."""
+        """Return the indices of the features of each column, by name."""
         if self.encoder_ is not None:
             return self.encoder_.features_of
         names = getattr(self, "feature_names_in_", [f"column {m}" for m in range(self.n_features_in_)])
         return {str(name): [m] for m, name in enumerate(names)}
 
     def _use_encoder(self, encoder: TableEncoder) -> None:
-        """Encode by `encoder`, which was fitted before; its columns are those of `fit`."""
+        """Encode with the fitted `encoder`, whose columns become the columns of `fit`."""
         self.encoder_, self.medians_ = encoder, None
         self.feature_names_in_ = np.array(encoder.columns, dtype=object)
         self.n_features_in_ = len(encoder.columns)

@@ -1,4 +1,4 @@
-"""S2GNNRegressor: a number for each row of a table, learned from the rows where it is known."""
+"""S2GNNRegressor predicts a number for each row of a table from the rows where it is known."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,11 +20,11 @@ from s2gnn.tables.labels import known_values
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[misc]
-    """Predict a number for each row of a table from the rows where it is known: from the columns, then by the graph.
+    """Predict a number for each row of a table from the rows where it is known, using a graph of the rows.
 
-    Parameters and attributes are those of `S2GNNClassifier`, without `class_weight` and classes and with more epochs.
+    Parameters and attributes are those of `S2GNNClassifier`, without `class_weight` and `classes_`, with more epochs.
     The base predictor blends ridge regression, a kernel model, a random forest and extra trees; its errors at known
-    rows, made without the row's own value, are smoothed over the graph and added; the third member are the networks.
+    rows, made without the row's own value, are smoothed over the graph and added; the networks are the third member.
     Their last layer has `hidden_channels` outputs, each of which learns the signal; the mean is the prediction, because
     the ReLUs of a single output fit a signal of both signs poorly. The loss is the squared error of the standardised
     signal, and "auto" validation needs 200 known values.
@@ -61,11 +61,11 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
         return outputs
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """The value for each row of `X` (Q, M), (Q,); training rows and new ones as in `S2GNNClassifier`."""
+        """Predict the value of each row of `X` (Q, M), (Q,), with training and new rows as in `S2GNNClassifier`."""
         return self._predicted(X)[:, 0]
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """The coefficient of determination R² on the rows of `X` whose value is known in `y`."""
+        """Return the coefficient of determination R² on the rows of `X` whose value is known in `y`."""
         rows, truth = known_values(y)
         weights = None if sample_weight is None else np.asarray(sample_weight)[rows]
         return float(r2_score(truth, self.predict(X)[rows], sample_weight=weights))
