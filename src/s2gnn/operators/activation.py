@@ -1,9 +1,9 @@
 """Bias, ReLU and dropout of all branches in one pass, and their linear combination.
 
 Dropout keeps an element when the hash of its position and of a key reaches a threshold. The key is one number drawn
-from torch's generator, so that a result is reproducible from `torch.manual_seed`, the same for any number of threads,
-and the same on the native and on the plain path. No mask is stored: an element of the result is positive exactly when
-it was kept and active, which is all that the backward pass asks.
+from torch's generator, so results are reproducible with `torch.manual_seed`, independent of the number of threads, and
+identical on the native and the plain path. No mask is stored: an element of the result is positive exactly when it was
+kept and active, which is all that the backward pass needs.
 """
 
 from functools import partial
@@ -21,12 +21,12 @@ _BITS = 0xFFFFFFFF
 
 
 def activate(x: Tensor, bias: Tensor, drop: float) -> Tensor:
-    """dropout(ReLU(x + bias)), differentiable: (N, R, F) → (N, R, F).
+    """Compute dropout(ReLU(x + bias)), differentiable: (N, R, F) → (N, R, F).
 
     Args:
-        x: the branches of each node side by side, (N, R, F); the first two dimensions may be strided.
+        x: the branches of each node, stored contiguously, (N, R, F); the first two dimensions may be strided.
         bias: (R, F).
-        drop: probability to drop an element, in [0, 1); the others are multiplied by 1/(1 − drop).
+        drop: probability of dropping an element, in [0, 1); the others are multiplied by 1/(1 − drop).
     """
     if transforming():
         return _plain_activation(x, bias.to(x.dtype), _key(drop), drop)
@@ -35,10 +35,10 @@ def activate(x: Tensor, bias: Tensor, drop: float) -> Tensor:
 
 
 def combine(x: Tensor, bias: Tensor, mu: Tensor, drop: float) -> Tensor:
-    """Σ_ρ μ_ρ dropout(ReLU(x_ρ + b_ρ)), differentiable: (N, R, F) → (N, F).
+    """Compute Σ_ρ μ_ρ dropout(ReLU(x_ρ + b_ρ)), differentiable: (N, R, F) → (N, F).
 
-    The same as `mu @ activate(x, bias, drop)`, and the same elements are dropped; by a kernel in one pass, without the
-    activated branches in memory.
+    Equivalent to `mu @ activate(x, bias, drop)`, with the same elements dropped. The kernels compute it in one pass,
+    without storing the activated branches.
     """
     chosen = kernel.chosen(x.device.type)
     types = (torch.float32, *HALF_PRECISION) if chosen == kernel.TRITON else (torch.float32,)
@@ -141,7 +141,7 @@ _combine.register_autograd(_backward_of_combine, setup_context=_keep_branches)
 
 
 def _random_bits(x: Tensor, key: int) -> Tensor:
-    """The 32 random bits of every element of `x`, as the native kernel makes them."""
+    """Return the 32 random bits of every element of `x`, identical to those of the native kernel."""
     index = torch.arange(x.numel(), device=x.device).view(x.shape)
     z = ((index & _BITS) * 0x9E3779B9 + (index >> 32) * 0x85EBCA6B + key) & _BITS
     z = ((z ^ (z >> 16)) * 0x21F0AAAD) & _BITS

@@ -1,4 +1,4 @@
-"""The neighbours of all nodes in chunks of similar length, one for each program of a GPU kernel."""
+"""Split the neighbours of all nodes into chunks of similar length, one for each program of a GPU kernel."""
 
 import torch
 from torch import Tensor
@@ -9,10 +9,10 @@ SPLIT = 512  # neighbours of a node that one program sums
 
 
 def with_chunks(indptr: Tensor, n: int, nnz: int) -> Tensor:
-    """Row pointers followed by their chunks, flattened, where Triton computes; else as they are.
+    """Append the flattened chunks to row pointers if Triton is the kernel; otherwise return them unchanged.
 
     Args:
-        indptr: (N + 1,), or those of several patterns one after the other.
+        indptr: (N + 1,), or those of several patterns, concatenated.
         n: number of nodes N.
         nnz: number of entries of each pattern.
     """
@@ -22,7 +22,7 @@ def with_chunks(indptr: Tensor, n: int, nnz: int) -> Tensor:
 
 
 def chunks(indptr: Tensor, nnz: int) -> Tensor:
-    """Chunks of at most `SPLIT` neighbours, and the nodes that have several, found without waiting for the device.
+    """Compute chunks of at most `SPLIT` neighbours, and the nodes with several, without synchronising with the device.
 
     Args:
         indptr: (N + 1,), N ≥ 1.
@@ -30,8 +30,8 @@ def chunks(indptr: Tensor, nnz: int) -> Tensor:
 
     Returns:
         N + 2⌊nnz / SPLIT⌋ rows of three integers. First one row for each chunk: its node, its first entry, and where
-        its partial sum is stored, −1 where the chunk is all of a node. Then one for each node of several chunks: the
-        node, where its first partial sum is stored, and their number. The node is N in rows that are not used.
+        its partial sum is stored, or −1 if the chunk covers the whole node. Then one row for each node with several
+        chunks: the node, where its first partial sum is stored, and their number. Unused rows have the node N.
     """
     n, most = indptr.shape[0] - 1, nnz // SPLIT  # of a node with k > 1 chunks, k − 1 are full
     counts = ((indptr.diff() + SPLIT - 1) // SPLIT).clamp(min=1).long()

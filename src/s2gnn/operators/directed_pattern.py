@@ -1,4 +1,4 @@
-"""Where the directed edges of a list are stored: the pattern of all S_ρ, and that of their transposes."""
+"""The sparsity pattern of a list of directed edges, shared by all S_ρ, and the pattern of their transposes."""
 
 from typing import NamedTuple
 
@@ -16,8 +16,8 @@ from s2gnn.operators.edge_factors import EdgePattern
 class DirectedPattern(NamedTuple):
     """The entries (i, j) of edges j → i, E of them, sorted by row and column, and those of the transpose.
 
-    Self-loops are entries too. An edge that is listed repeatedly is stored once; where the number of entries has to be
-    known beforehand, for instance in a compiled program, the others are entries that nothing is stored in.
+    Self-loops are entries too. A repeated edge is stored once; where the number of entries must be known in advance,
+    for example in a compiled program, its other entries remain empty.
 
     Attributes:
         entries: the pattern, every entry with its own weight.
@@ -37,7 +37,7 @@ class DirectedPattern(NamedTuple):
 
 
 def directed_pattern(sources: Tensor, targets: Tensor, n_nodes: int) -> DirectedPattern:
-    """The pattern of a list of edges: in one native pass, or by sorting where edges have no values to look at."""
+    """Build the pattern of a list of edges in one native pass, or by sorting when the edges are traced."""
     traced = torch.compiler.is_compiling() or transforming()
     if not traced and max(len(sources), n_nodes) <= LARGEST_INT32_POINTER:
         native = kernel.native_variant(sources.device.type)
@@ -78,6 +78,6 @@ def _sorted_pattern(sources: Tensor, targets: Tensor, n_nodes: int) -> DirectedP
 
 
 def _indptr(rows: Tensor, n: int) -> Tensor:
-    """The row pointers (N + 1,) of entries in these rows (E,)."""
+    """Compute the row pointers (N + 1,) of entries in these rows (E,)."""
     counts = rows.new_zeros(n + 1).index_add(0, rows + 1, torch.ones_like(rows))
     return counts.cumsum(0)

@@ -1,4 +1,4 @@
-"""Custom operators of torch that exist three times: as a Triton kernel, as a native one, and on plain torch."""
+"""Custom operators of torch with three implementations: a Triton kernel, a native kernel, and plain torch."""
 
 import importlib
 from collections.abc import Callable
@@ -19,17 +19,18 @@ def custom_operator(
     triton: Callable[..., bool] = lambda *_: True,
     strided: bool = False,
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Make a function `_NAME` on plain torch the custom operator `s2gnn::NAME`.
+    """Register a plain torch function `_NAME` as the custom operator `s2gnn::NAME`.
 
-    The operator is computed by the function NAME of the module `gpu` or of the native module where that is the kernel
-    for the device, else by the function itself. All take the same inputs in the same order; kernels take the results to
-    fill after them, and the native ones their variant and the number of threads before.
+    The operator calls the function NAME of the module `gpu` or of the native module if that is the kernel for the
+    device, otherwise the function itself. All take the same inputs in the same order; kernels also take the results to
+    fill as last arguments, and native kernels their variant and the number of threads as first arguments.
 
     Args:
-        result: makes the empty results, a tensor or a tuple, of some inputs; also the operator's fake implementation.
-        native: whether the native kernel takes the inputs.
-        triton: whether the Triton kernel does.
-        strided: whether the first input need not be contiguous but for its last dimension; the others are made so.
+        result: allocates the results, a tensor or a tuple, for given inputs; also the operator's fake implementation.
+        native: returns whether the native kernel supports the inputs.
+        triton: returns whether the Triton kernel supports them.
+        strided: whether the first input may be non-contiguous except in its last dimension; other inputs are copied if
+            needed.
     """
 
     def register(plain: Callable[..., Any]) -> Any:
@@ -70,7 +71,7 @@ def _call_native(name: str, variant: str, arguments: list[Any]) -> None:
 
 
 def _ready(x: Any) -> Any:
-    """A contiguous tensor, and a number for a tensor without dimensions, which is on the CPU."""
+    """Return a contiguous tensor, or a number for a tensor without dimensions, which is on the CPU."""
     if not isinstance(x, Tensor):
         return x
     return x.contiguous() if x.ndim else x.item()

@@ -19,14 +19,14 @@ LARGEST_SCALE = 1e18  # its square is a float32
 
 @dataclass(frozen=True, eq=False)
 class EdgePattern:
-    """Which nodes are joined; E stored directions of n_edges pairs.
+    """The sparsity pattern of a graph: E stored directions of n_edges pairs.
 
     Attributes:
         indptr: (N + 1,), of the CSR pattern.
         indices: (E,), of the CSR pattern.
-        pairs: (E,), the position of the undirected pair of every stored direction in `Graph.to_edge_list`; of a
-            directed graph every edge has a weight of its own, and is stored where it is.
-        pointers: `indptr` as `HadamardPowers` has it, on a GPU followed by chunks; `indptr` of a directed graph.
+        pairs: (E,), the position of the undirected pair of every stored direction in `Graph.to_edge_list`; in a
+            directed graph, where every edge has its own weight, the positions 0..E−1.
+        pointers: `indptr` as `HadamardPowers` stores it, on a GPU followed by chunks; for a directed graph, `indptr`.
     """
 
     indptr: Tensor
@@ -35,7 +35,7 @@ class EdgePattern:
     pointers: Tensor
 
     def to(self, device: torch.device | str) -> "EdgePattern":
-        """The same pattern on another device."""
+        """Copy the pattern to another device."""
         return EdgePattern.undirected(*(part.to(device) for part in (self.indptr, self.indices, self.pairs)))
 
     @classmethod
@@ -67,7 +67,7 @@ class EdgePattern:
         return cls(indptr, indices, numbers, indptr)
 
     def positions(self) -> tuple[Tensor, Tensor]:
-        """The row and the column of every stored direction, (E,) int64."""
+        """Return the row and the column of every stored direction, (E,) int64."""
         nodes, count = torch.arange(self.indptr.shape[0] - 1, device=self.indptr.device), self.indices.shape[0]
         return nodes.repeat_interleave(self.indptr.diff(), output_size=count), self.indices.long()
 
@@ -80,8 +80,8 @@ class EdgeFactors:
 
         M_ij^ρ = b_ij^ρ (ℓ_i ℓ_j)^(ρ/2),      Σ_j M_ij^ρ = q_ρ(i) ℓ_i^ρ,
 
-    and b and q are between 0 and 1 and between 0 and the number of neighbours. What ℓ is makes no difference to S_ρ, so
-    that it counts as a constant in derivatives.
+    and b and q are between 0 and 1 and between 0 and the number of neighbours. S_ρ does not depend on ℓ, so ℓ
+    is treated as a constant in derivatives.
 
     Attributes:
         b: (E,), in the type of products; the rest is float64.
@@ -101,9 +101,9 @@ class EdgeFactors:
 def edge_factors(
     pattern: EdgePattern, weights: Tensor, alpha: int, shift: Shift, dtype: torch.dtype = torch.float64
 ) -> EdgeFactors:
-    """The factors for float64 `weights` of the undirected pairs (n_edges,), or of directed edges (E,), in O(E α).
+    """Compute the factors for float64 `weights` of undirected pairs (n_edges,) or of directed edges (E,), in O(E α).
 
-    They are differentiable, and formed in float64; b is stored as `dtype`.
+    They are differentiable and computed in float64; b is stored as `dtype`.
     """
     traced = torch.compiler.is_compiling() or transforming()
     native = not traced and kernel.native_variant(weights.device.type) and pattern.indptr.dtype == torch.int32
@@ -130,7 +130,7 @@ def shift_entries(weights: Tensor, rows: Tensor, columns: Tensor, n: int, shift:
     """M_ij of every entry (E,) and M_ii (N,) of a shift, for `weights` (E,) of A; differentiable.
 
     Degrees are row sums. With entries j → i in row i they are sums over incoming edges, and of a directed graph the
-    normalised shifts have no entry where one of the two nodes has none, as `gcn_norm` of PyTorch Geometric has it.
+    normalised shifts have no entry where one of the two nodes has none, as in `gcn_norm` of PyTorch Geometric.
     """
     degrees = weights.new_zeros(n).index_add(0, rows, weights)
     joined = degrees > 0
@@ -196,13 +196,13 @@ def _native() -> Any:
 
 
 def _edges(pattern: EdgePattern, weights: Tensor, shift: Shift) -> tuple[Any, ...]:
-    """What the native functions take first."""
+    """Return the first arguments of the native functions."""
     arrays = (pattern.indptr, pattern.indices, pattern.pairs, weights.contiguous())
     return *map(kernel.array, arrays), get_args(Shift).index(shift)
 
 
 def scalings(factors: EdgeFactors, epsilon: Tensor) -> tuple[Tensor, Tensor]:
-    r"""The factors c and p (N, α) of S_ρ at ε, a float64 scalar, differentiable by ε and by the factors, in O(N α).
+    r"""Compute the factors c and p (N, α) of S_ρ at ε, a float64 scalar, differentiable by ε and the factors, in O(N α).
 
     :math:`S_\rho(i, j) = \pm b_{ij}^\rho\, c_\rho(i)\, c_\rho(j)` and :math:`S_\rho(i, i) = p_\rho(i)`: ε decides how
     much of its own signal a node keeps, and how much it takes from and gives to all its neighbours alike. Row and

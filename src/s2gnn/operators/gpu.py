@@ -1,4 +1,4 @@
-"""The custom operators of `propagation`, `gradients` and `activation` on a GPU, by Triton kernels.
+"""Triton implementations of the custom operators of `propagation`, `gradients` and `activation` for GPUs.
 
 Propagation: a program sums one chunk of neighbours of a node, see `chunks`, for a block of features. The powers of an
 edge's value are formed in registers, for `POWERS` powers at a time, so that for α ≤ 8 an edge is read once. The partial
@@ -20,8 +20,8 @@ from s2gnn.operators import chunks
 from s2gnn.operators import gpu_kernels as kernels
 from s2gnn.operators.powers import HadamardPowers
 
-BLOCK_E = 4  # neighbours of a chunk at a time
-MAX_POWERS = 8  # powers at a time
+BLOCK_E = 4  # neighbours of a chunk that are processed at a time
+MAX_POWERS = 8  # powers that are computed at a time
 BLOCK = 512  # elements of a program of the element-wise kernels
 BLOCK_ROWS = 64  # rows whose gradients a program of `combine_backward` adds
 
@@ -126,12 +126,12 @@ def combine_backward(
 
 
 def powers_at_once(alpha: int) -> int:
-    """Number of powers that a program holds: a power of two, at most `MAX_POWERS`."""
+    """Return the number of powers that a program computes: a power of two, at most `MAX_POWERS`."""
     return min(MAX_POWERS, _power_of_two(alpha))
 
 
 def feature_block(features: int) -> int:
-    """Number of features of a program: a power of two, at most 64."""
+    """Return the number of features of a program: a power of two, at most 64."""
     return min(64, max(16, _power_of_two(features)))
 
 
@@ -140,7 +140,7 @@ def _power_of_two(number: int) -> int:
 
 
 def _dropout(drop: float, key: int) -> tuple[int, int, float]:
-    """The threshold and the key as signed 32-bit numbers with the same bits, and the scale of what is kept."""
+    """Return the threshold and the key as signed 32-bit integers with the same bits, and the scale of kept elements."""
     return _signed(int(drop * 2**32)), _signed(key), 1 / (1 - drop)
 
 

@@ -14,10 +14,10 @@ from s2gnn.operators.matrix import SPARSE_BELOW, ConstantMatrix, as_tensor
 
 
 def matrix_powers(graph: Graph, alpha: int, epsilon: float, like: Tensor) -> tuple[ConstantMatrix, ...]:
-    """S_ρ (N, N) for ρ = 1..α in the type and on the device of `like`, each in the form whose products cost less.
+    """S_ρ (N, N) for ρ = 1..α in the type and on the device of `like`, each in the form with the cheaper products.
 
-    That is ρ sparse factors, or the matrix itself where N is so small that one dense product takes less time; so the
-    memory is bounded by the number of edges either way.
+    That is ρ sparse factors, or the matrix itself if N is so small that one dense product is faster; either way, the
+    memory is bounded by the number of edges.
     """
     dense_cost = SPARSE_BELOW * graph.n_nodes**2
     return tuple(
@@ -37,8 +37,8 @@ def power_factors(graph: Graph, alpha: int, epsilon: float) -> list[list[sp.csr_
         F_j(i, k) = a_{ik} \sqrt{\frac{d_{j-1}(k)}{d_j(i)} \cdot \frac{d_{\rho-j}(i)}{d_{\rho-j+1}(k)}},
 
     so that the roots cancel between neighbouring factors. Both :math:`a_{ik} d_{j-1}(k) / d_j(i)` and its mirror image
-    are shares of a sum: no entry exceeds 1 and no factor lengthens a signal, whatever the weights. A row of zeros, of
-    an isolated node at ε = 0, stays one. The transpose of F_j is F_{ρ+1−j}.
+    are shares of a sum: for any weights, no entry exceeds 1 and no factor increases the norm of a signal. The zero row
+    of an isolated node at ε = 0 remains zero. The transpose of F_j is F_{ρ+1−j}.
     """
     shifted = (graph.to_scipy() + epsilon * sp.eye_array(graph.n_nodes, format="csr")).tocsr()
     shifted.eliminate_zeros()
@@ -57,7 +57,7 @@ def power_factors(graph: Graph, alpha: int, epsilon: float) -> list[list[sp.csr_
 def _log_degrees(
     log_a: NDArray[np.float64], rows: NDArray[np.int64], columns: NDArray[np.int32], n: int, alpha: int
 ) -> list[NDArray[np.float64]]:
-    """The logarithms of d_0, …, d_α, each (N,), from those of the entries of a matrix; −∞ for an empty row."""
+    """Compute log d_0, …, log d_α, each (N,), from the logarithms of the matrix entries; −∞ for an empty row."""
     degrees = [np.zeros(n)]
     for _ in range(alpha):
         terms = log_a + degrees[-1][columns]
@@ -74,7 +74,7 @@ def _factored(factors: list[sp.csr_array], like: Tensor) -> ConstantMatrix:
 
 
 def _multiplied(factors: list[sp.csr_array]) -> sp.csr_array:
-    """The product of the factors, which has few zeros."""
+    """Multiply the factors; the product has few zeros."""
     full = factors[0].nnz > SPARSE_BELOW * factors[0].shape[0] ** 2
     *left, last = [factor.toarray() for factor in factors] if full else factors
     product = last.toarray() if sp.issparse(last) else last

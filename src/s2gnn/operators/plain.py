@@ -27,7 +27,7 @@ def products(powers: HadamardPowers, inputs: Tensor) -> Iterator[Tensor]:
 
 
 def branchwise_by_edges(powers: HadamardPowers, inputs: Tensor) -> Tensor:
-    """S_ρ H_ρ (N, α + 1, F), by gathers and sums over edges, which torch differentiates in every mode and by all."""
+    """S_ρ H_ρ (N, α + 1, F), by gathers and sums over edges, which torch can differentiate in every mode."""
     rows, columns = powers.rows(), powers.csr()[1].long()
     own, *others = inputs.unbind(1)
     outputs = [own]

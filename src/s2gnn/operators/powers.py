@@ -1,4 +1,4 @@
-"""HadamardPowers: the factors of all S_ρ of one graph as tensors, in the form that the kernels take."""
+"""HadamardPowers: the factors of all S_ρ of one graph as tensors, in the format of the kernels."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ class HadamardPowers(NamedTuple):
 
     Row i holds what node i receives. On an undirected graph every S_ρ is its own transpose. On a directed one the same
     two tensors also hold the pattern of the transposes, for backward passes, and on a GPU the chunks that its kernels
-    split rows into: an argument more for each custom operator would cost microseconds at every call.
+    split rows into: one more argument would cost each custom operator microseconds per call.
 
     Attributes:
         indptr: (N + 1,) int32; of a directed graph (2N + 2,), that of the transposed pattern second; on a GPU followed
@@ -38,7 +38,7 @@ class HadamardPowers(NamedTuple):
     sign: int
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> "HadamardPowers":
-        """The same factors on another device."""
+        """Copy the factors to another device."""
         indptr, indices, b, c, t = (factor.to(device, non_blocking=non_blocking) for factor in self[:5])
         if indptr.shape[0] == self._pointers:
             indptr = with_chunks(indptr, c.shape[0], b.shape[0])
@@ -46,10 +46,10 @@ class HadamardPowers(NamedTuple):
 
     @property
     def are_learned(self) -> bool:
-        """Whether derivatives by b, c or t may be asked for; those of a constant operator have one t for all powers."""
+        """Whether derivatives by b, c or t may be required; a constant operator has one t for all powers."""
         if self.t.dim() == 1:
             return False
-        if transforming():  # a tensor does not show all the transforms that it is part of
+        if transforming():  # a tensor does not expose all the transforms that apply to it
             return True
         return torch.is_grad_enabled() and any(x.requires_grad for x in (self.b, self.c, self.t))
 
@@ -68,7 +68,7 @@ class HadamardPowers(NamedTuple):
         return self.indptr[: self.c.shape[0] + 1], self.indices[: self.b.shape[0]]
 
     def checked_csr(self) -> tuple[Tensor, Tensor]:
-        """The row pointers and columns, contiguous and checked, for torch's own sparse product, which trusts them."""
+        """The row pointers and columns, contiguous and checked, since torch's sparse product does not check them."""
         (indptr, indices), n, nnz = self.csr(), self.c.shape[0], self.b.shape[0]
         complete = indptr.shape == (n + 1,) and indices.shape == (nnz,)
         if not complete or not (
@@ -84,7 +84,7 @@ class HadamardPowers(NamedTuple):
         return indptr.contiguous(), indices.contiguous()
 
     def chunks(self) -> Tensor:
-        """The chunks that GPU kernels split rows into; made now for an operator that was built for another kernel."""
+        """The chunks that GPU kernels split rows into; computed here if the operator was built for another kernel."""
         if self.indptr.shape[0] == self._pointers:
             return chunks(self.csr()[0], self.b.shape[0])
         by_pattern = self.indptr[self._pointers :].view(2 if self.are_directed else 1, -1, 3)

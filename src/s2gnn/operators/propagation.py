@@ -1,10 +1,10 @@
 """The differentiable products with all S_ρ at once.
 
 Three linear maps: `fan_out` takes one signal to α + 1, `fan_in` is its adjoint, and `branchwise` takes α + 1 signals
-to as many; S_0 is the identity. The α + 1 signals of a node lie side by side, (N, α + 1, F): a neighbour's branches
-are one stretch of memory, and dense products see them as one matrix.
+to α + 1 signals; S_0 is the identity. The α + 1 signals of a node are contiguous, (N, α + 1, F): a neighbour's branches
+are one block of memory, and dense products treat them as one matrix.
 A backward pass uses these maps again, with the transposes of S_ρ, which on an undirected graph are S_ρ themselves.
-Each map is a custom operator of torch; the functions here with its name compute it on plain torch, see `dispatch`.
+Each map is a custom operator of torch; the function of that name here computes it on plain torch, see `dispatch`.
 """
 
 import warnings
@@ -74,7 +74,7 @@ def filtered(powers: HadamardPowers, h: Tensor, weight: Tensor) -> Tensor:
 
 
 class _Filtered(torch.autograd.Function):
-    """(S_ρ H) W_ρ. The backward pass computes S_ρ H again: keeping it takes α + 1 times the memory of H."""
+    """(S_ρ H) W_ρ. The backward pass recomputes S_ρ H: storing it would take α + 1 times the memory of H."""
 
     @staticmethod
     def forward(ctx: Any, h: Tensor, weight: Tensor, *powers: Any) -> Tensor:
@@ -165,7 +165,7 @@ def _has_small_indices(*inputs: Any) -> bool:
 
 
 def _has_small_symmetric_pattern(*inputs: Any) -> bool:
-    """What `fan_in` needs natively, where it reads S_ρ as its transpose."""
+    """The requirement of the native `fan_in`, which reads S_ρ as its transpose."""
     return _has_small_indices(*inputs) and not HadamardPowers(*inputs[:-1]).are_directed
 
 
@@ -227,8 +227,8 @@ def _keep_all(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 def _branchwise_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     """The gradients of Y_ρ = S_ρ H_ρ, given G_ρ, with S_ρ(i, j) = ±b_ij^ρ c_ρ(i) c_ρ(j) and S_ρ(i, i) = t_ρ(i).
 
-    By H it is S_ρᵀ G_ρ, by t_ρ(i) it is ⟨G_ρ(i), H_ρ(i)⟩. c_ρ(i) scales what node i takes from its neighbours and what
-    it gives them, ⟨G, Y⟩ + ⟨H, Sᵀ G⟩ without the diagonals.
+    By H it is S_ρᵀ G_ρ, by t_ρ(i) it is ⟨G_ρ(i), H_ρ(i)⟩. c_ρ(i) scales what node i receives from its neighbours and
+    sends to them: ⟨G, Y⟩ + ⟨H, Sᵀ G⟩ without the diagonals.
     """
     powers, signals = _kept(ctx)
     grad_h = branchwise(powers.transposed(), grad)

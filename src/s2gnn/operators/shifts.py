@@ -17,7 +17,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class ShiftMatrix:
-    """M = S + εI of a shift S, split into its parts; the pattern is that of the graph.
+    """M = S + εI of a shift S, split into magnitudes, sign and diagonal; it has the pattern of the graph.
 
     Attributes:
         magnitudes: |M_ij| of every stored direction i ≠ j, (2 n_edges,).
@@ -56,7 +56,7 @@ def shift_matrix(graph: Graph, epsilon: float, shift: Shift) -> ShiftMatrix:
 
 
 def with_diagonal(graph: Graph, values: NDArray[np.float64], diagonal: NDArray[np.float64]) -> sp.csr_array:
-    """CSR (N, N) of values given per stored direction and a diagonal (N,); zeros are stored, the pattern is kept."""
+    """CSR (N, N) of values given per stored direction and a diagonal (N,); explicit zeros preserve the pattern."""
     n = graph.n_nodes
     before = np.concatenate([[0], np.cumsum(graph.indices < graph.rows())])  # entries left of the diagonal so far
     position = graph.indptr[:-1] + np.diff(before[graph.indptr])
@@ -70,7 +70,7 @@ class HadamardFactors:
     """The factors of S_ρ = D_ρ^-1/2 M^(ρ) D_ρ^-1/2 for ρ = 1..α, every one of magnitude at most 1.
 
     With m_i = max(M_ii, max_j |M_ij|), the plain |M_ij|^ρ / √(d_ρ(i) d_ρ(j)) over- and underflows for
-    weights far from 1; dividing row and column by m first leaves
+    weights far from 1. Dividing rows and columns by m first gives
 
         S_ρ(i, j) = sign^ρ · b_ij^ρ · c_ρ(i) · c_ρ(j),      S_ρ(i, i) = t_i^ρ · c_ρ(i)².
 
@@ -92,7 +92,7 @@ class HadamardFactors:
 def hadamard_factors(
     graph: Graph, alpha: int, epsilon: float, shift: Shift, dtype: type[np.floating] = np.float64
 ) -> HadamardFactors:
-    """The factors of the α normalised Hadamard powers of `graph`, formed in float64; b is stored as `dtype`."""
+    """Compute the factors of the α normalised Hadamard powers of `graph` in float64; b is stored as `dtype`."""
     check_shift(shift)
     native = kernel.native_variant("cpu")
     if native is not None and graph.indptr.dtype == np.int32:
