@@ -1,4 +1,4 @@
-"""How well an estimator predicts labels that are hidden from it: the folds, what was predicted, and its scores."""
+"""Evaluation of an estimator on labels that are hidden from it: folds, predictions and scores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.metrics import r2_score
 from s2gnn.learning.metrics import bootstrap_confidence
 from s2gnn.tables.numbers import number_text
 
-# Beyond, only one fold is hidden, because each takes as long as training itself.
+# With more rows, only one fold is hidden, because each takes as long as training itself.
 ROWS_FOR_EVERY_FOLD = 20_000
 HIDDEN = "cross-validated on hidden labels"
 
@@ -24,11 +24,11 @@ class CardScore:
     """One measured score.
 
     Attributes:
-        name: of the score, such as "accuracy".
+        name: name of the score, such as "accuracy".
         value: the score, 0.93 for an accuracy of 93 %.
-        half_width: of its 95 % interval; `None` where there is none.
+        half_width: half-width of its 95 % interval; `None` if there is none.
         rows: number of rows it was measured on.
-        how: on which rows and how, such as "5-fold cross-validation on the labelled rows".
+        how: how and on which rows it was measured, such as "5-fold cross-validation on the labelled rows".
     """
 
     name: str
@@ -40,13 +40,13 @@ class CardScore:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What was predicted for labels while they were hidden.
+    """Predictions for labels that were hidden from the estimator.
 
     Attributes:
-        rows: whose label was hidden, ascending, (n,).
-        folds: the number of the fold in which each was hidden, (n,).
-        answers: the probabilities of the estimator's classes (n, C), zero for a class that had no label left; or the
-            quantities (n, 1).
+        rows: the rows whose label was hidden, ascending, (n,).
+        folds: the fold in which each was hidden, (n,).
+        answers: the probabilities of the estimator's classes (n, C), zero for a class without remaining labels; or
+            the quantities (n, 1).
         targets: the labels, as indices of the estimator's classes or as quantities, (n,).
     """
 
@@ -57,19 +57,19 @@ class Evaluation:
 
     @property
     def predicted(self) -> NDArray[Any]:
-        """The index of the likeliest class, or the quantity, (n,)."""
+        """Return the index of the likeliest class, or the quantity, (n,)."""
         return self.answers.argmax(axis=1) if self.answers.shape[1] > 1 else self.answers[:, 0]
 
     @property
     def scores(self) -> tuple[CardScore, ...]:
-        """The accuracy, or the mean absolute error and R²."""
+        """Return the accuracy, or the mean absolute error and R²."""
         measure = classification_scores if self.answers.shape[1] > 1 else regression_scores
         return measure(self.targets, self.predicted, HIDDEN)
 
 
 @dataclass(frozen=True)
 class HiddenPredictions:
-    """What each member of an estimator predicted for labels while they were hidden; see `Evaluation`."""
+    """Predictions by each member of an estimator for hidden labels; see `Evaluation`."""
 
     rows: NDArray[np.int64]  # (n,)
     folds: NDArray[np.int64]  # (n,)
@@ -84,7 +84,7 @@ class HiddenPredictions:
         parts: Sequence[NDArray[np.int64]],
         predicted: Sequence[NDArray[np.float64]],
     ) -> HiddenPredictions:
-        """From what was `predicted`, (members, n, answers) for each of `parts`, places in the labelled `rows`."""
+        """Collect what was `predicted`, (members, n, answers), for `parts`, positions in the labelled `rows`."""
         places = np.concatenate(parts)
         order = np.argsort(places)
         folds = np.repeat(np.arange(len(parts)), [len(part) for part in parts])[order]
@@ -93,14 +93,14 @@ class HiddenPredictions:
 
 
 def number_of_folds(n_folds: int, n_rows: int) -> int:
-    """The number of folds to predict for a table: all, or one for more than 20,000 rows."""
+    """Return the number of folds to predict for a table: all, or one for more than 20,000 rows."""
     return n_folds if n_rows <= ROWS_FOR_EVERY_FOLD else 1
 
 
 def hidden_folds(
     rows: NDArray[np.int64], strata: NDArray[np.int64] | None, n_folds: int, seed: int
 ) -> list[NDArray[np.int64]]:
-    """The positions in the labelled `rows` (n,) that each fold hides; none if hiding one may leave too few labels.
+    """Return the positions in the labelled `rows` (n,) that each fold hides; none if too few labels would remain.
 
     Each class of `strata` (n,), which is `None` for quantities, is spread evenly over the folds.
     """
@@ -114,13 +114,13 @@ def hidden_folds(
 
 
 def wilson_interval(correct: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of an accuracy, which holds for few rows and for accuracies of 1."""
+    """Return the 95 % interval of an accuracy; it is valid for few rows and for accuracies of 1."""
     interval = binomtest(correct, n).proportion_ci(method="wilson")
     return float(interval.low), float(interval.high)
 
 
 def classification_scores(truth: NDArray[Any], predicted: NDArray[Any], how: str) -> tuple[CardScore, ...]:
-    """The accuracy on rows with labels (n,)."""
+    """Compute the accuracy on rows with labels (n,)."""
     correct = int(np.sum(truth == predicted))
     accuracy = correct / len(truth)
     low, high = wilson_interval(correct, len(truth))
@@ -128,7 +128,7 @@ def classification_scores(truth: NDArray[Any], predicted: NDArray[Any], how: str
 
 
 def regression_scores(truth: NDArray[Any], predicted: NDArray[Any], how: str) -> tuple[CardScore, ...]:
-    """The mean absolute error on rows with known values (n,), and R² for two rows or more."""
+    """Compute the mean absolute error on rows with known values (n,), and R² for two rows or more."""
     error = bootstrap_confidence(np.abs(truth - predicted))
     scores = (CardScore("mean absolute error", error.mean, error.half_width, len(truth), how),)
     if len(truth) < 2:
@@ -137,7 +137,7 @@ def regression_scores(truth: NDArray[Any], predicted: NDArray[Any], how: str) ->
 
 
 def score_text(score: CardScore) -> str:
-    """A score as text; an accuracy in percent."""
+    """Format a score; an accuracy in percent."""
     if score.name == "accuracy":
         margin = "" if score.half_width is None else f" ± {100 * score.half_width:.1f}"
         return f"{100 * score.value:.1f}{margin} %"

@@ -10,7 +10,7 @@ LEAST_OVERHEAD, LARGEST_OVERHEAD = 2**27, 300 * 2**20
 
 
 def training_bytes(n: int, n_features: int, estimator: Any) -> int:
-    """An upper estimate of the memory that fitting needs besides the table, in bytes."""
+    """Estimate, from above, the memory that fitting needs in addition to the table, in bytes."""
     p = estimator.get_params()
     width = max(n_features, p["hidden_channels"])
     # As given, scaled, as scores, weighted, as the networks see them, centred for the search, what the search keeps.
@@ -27,7 +27,7 @@ def training_bytes(n: int, n_features: int, estimator: Any) -> int:
 
 
 def training_seconds(n: int, n_features: int, n_labelled: int, passes: int, *, searched: bool) -> float:
-    """An estimate of the processor time of fitting a k-NN or a given graph, in seconds on one core.
+    """Estimate the processor time of fitting with a k-NN or a given graph, in seconds on one core.
 
     Fitted to nine tables of 300 to 45,000 rows, 10 to 100 columns and 30 to 2,000 labels, and one of 100,000 rows.
 
@@ -35,7 +35,7 @@ def training_seconds(n: int, n_features: int, n_labelled: int, passes: int, *, s
         n: number of rows.
         n_features: number of features.
         n_labelled: number of labelled rows.
-        passes: how often the members are learned: from all labels, and once for each hidden fold.
+        passes: how often the members are trained: once on all labels, and once for each hidden fold.
         searched: whether neighbours are searched in each pass.
     """
     search = 1e-10 * n_features * n**2 if n <= EXACT_UP_TO else 6e-6 * n_features * n

@@ -1,4 +1,4 @@
-"""Why an estimator predicts what it does for each row: members, labelled rows and columns."""
+"""Explain an estimator's predictions by members, labelled rows and columns."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ VALUES_AT_ONCE = 2**24  # of intermediate results
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why one row is predicted as it is.
+    """The explanation of the prediction for one row.
 
     Attributes:
         row: the number of the training row; `None` for a new row.
         prediction: the class or the value.
         probability: of the class; `None` for a value.
-        members: the part of the probability, or of the value, that is due to each member. They add up to it.
+        members: the part of the probability, or of the value, that is due to each member. The parts add up to it.
         labelled: the labelled training rows, (n,).
         influence: how much each label moves the probability before calibration, or the value, towards the prediction
-            (positive) or away from it, (n,). It estimates the change from leaving the label out; networks are not
-            counted, and the base predictor is counted by its forests.
+            (positive) or away from it, (n,). It estimates the effect of leaving the label out, through smoothing and
+            the forests of the base predictor; networks are not included.
         columns: for each column, the log-odds of the class minus those with the column replaced by its mean; for a
             value, the difference of values. The row is predicted as a new row with and without. None if new rows cannot
             be joined to the graph.
@@ -55,9 +55,9 @@ class Explanation:
     columns: Mapping[str, float]
 
     def frame(self, most: int = 10, names: Sequence[Any] | None = None) -> pd.DataFrame:
-        """A line for each member and the `most` influential labelled rows and columns: kind, name, value.
+        """List kind, name and value of each member and of the `most` influential labelled rows and columns.
 
-        `names` are those of the training rows, (N,), by default their numbers.
+        `names` are the names of the training rows, (N,), by default their numbers.
         """
         rows = np.argsort(-np.abs(self.influence), kind="stable")[:most]
         labels = self.labelled if names is None else np.asarray(names, dtype=object)[self.labelled]
@@ -77,7 +77,7 @@ def explain(
     """Explain the predictions for training rows and new rows, many in one pass.
 
     Args:
-        estimator: fitted.
+        estimator: a fitted estimator.
         rows: numbers of training rows, −1 for a new row, (Q,).
         features: the scaled columns of the rows, (Q, M).
         columns: the features of each column to explain, by name.
@@ -92,7 +92,7 @@ def explain(
 def _in_parts(
     estimator: RowAnswers, rows: NDArray[np.int64], features: Any, columns: Mapping[str, Sequence[int]]
 ) -> Iterator[Explanation]:
-    """The explanations of as many rows at once as fit into memory."""
+    """Explain rows in blocks that fit into memory."""
     alpha = estimator.networks_[0].config.alpha
     operator = smoothing_operator(estimator.graph_, alpha, estimator.members_.smoothing_epsilon)
     values = max(estimator.graph_.n_nodes * alpha, (len(columns) + 1) * estimator.answers_.shape[1])  # of a row
@@ -150,10 +150,10 @@ def _label_weights(
     rows: NDArray[np.int64],
     features: Any,
 ) -> NDArray[np.float64]:
-    r"""How much each label counts in the blended prediction of each row, (Q, n).
+    r"""Compute the weight of each label in the blended prediction of each row, (Q, n).
 
     Smoothing is linear in labels Y and base predictions Z, and forests are linear in Y for given trees. A base
-    prediction Z = W Y is followed through the forests, so that label j counts
+    prediction Z = W Y is traced through the forests, so that label j counts
     :math:`w_{base} W_{ij} + w_{smooth} (k_j + \sum_u z_u W_{uj})`.
     """
     members = estimator.members_
@@ -194,7 +194,7 @@ def _label_weights(
 def _column_effects(
     estimator: RowAnswers, features: Any, columns: Mapping[str, Sequence[int]], places: NDArray[np.int64]
 ) -> list[dict[str, float]]:
-    """For each row the answer in log-odds, or the value, minus that with each column replaced by its mean."""
+    """Compute each row's log-odds, or value, minus the result with each column replaced by its mean."""
     members = estimator.members_
     means = np.asarray(members.features.mean(axis=0)).reshape(-1)
     replaced = [[], *map(list, columns.values())]  # the features of each line of a row, the first as it is

@@ -1,4 +1,4 @@
-"""The rows as graph and networks see them: columns as normal scores, and training rows recognised by their values."""
+"""Convert columns to normal scores, and recognise training rows by their values."""
 
 import hashlib
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from scipy.stats import norm
 ROWS_AT_ONCE = 10_000
 DIGEST_SIZE = 16
 KNOTS = 256
-FEW_VALUES = 10  # columns with no more distinct values stay as they are
+FEW_VALUES = 10  # columns with at most this number of distinct values are unchanged
 
 
 @dataclass(frozen=True)
 class NormalScores:
-    """Columns as the normal quantiles of their ranks, so that outliers and skewed columns do not rule distances.
+    """Columns as the normal quantiles of their ranks, so that outliers and skewed columns do not dominate distances.
 
     A column maps its values piecewise linearly to scores; beyond the smallest and largest value it is constant. Columns
     of few distinct values, such as encoded categories, stay as they are.
@@ -29,14 +29,14 @@ class NormalScores:
 
     @classmethod
     def of(cls, X: Any) -> "NormalScores":
-        """Of the columns of `X` (N, M); those of a sparse matrix stay as they are."""
+        """Fit the scores of the columns of `X` (N, M); the columns of a sparse matrix are unchanged."""
         maps = [(np.zeros(1), np.zeros(1)) if sp.issparse(X) else _normal_scores(column) for column in X.T]
         knots = max(len(values) for values, _ in maps)
         padded = np.array([[np.pad(part, (0, knots - len(part)), "edge") for part in one] for one in maps])
         return cls(padded[:, 0].T, padded[:, 1].T)
 
     def apply(self, X: Any) -> Any:
-        """The scores of the rows of `X` (Q, M); a sparse matrix stays as it is."""
+        """Return the scores of the rows of `X` (Q, M); a sparse matrix is unchanged."""
         if sp.issparse(X):
             return X
         scored = np.array(X, dtype=np.float64)
@@ -46,7 +46,7 @@ class NormalScores:
 
 
 def _normal_scores(column: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """At most `KNOTS` values of a column and their scores; one value only for a column that stays as it is."""
+    """Return at most `KNOTS` values of a column and their scores; a single value for an unchanged column."""
     values, counts = np.unique(column, return_counts=True)
     if len(values) <= FEW_VALUES:
         return np.zeros(1), np.zeros(1)
@@ -72,23 +72,23 @@ class SeenRows:
 
     @classmethod
     def of(cls, X: Any) -> "SeenRows":
-        """The rows of a table (N, M), dense or CSR."""
+        """Group the rows of a table (N, M), dense or CSR."""
         numbers: dict[bytes, int] = {}
         groups = [numbers.setdefault(digest, len(numbers)) for digest in _digests(X)]
         digests = np.frombuffer(b"".join(numbers), dtype=np.uint8).reshape(-1, DIGEST_SIZE)
         return cls(digests, np.array(groups, dtype=np.int64))
 
     def find(self, X: Any) -> NDArray[np.int64]:
-        """The group of each row of `X` (Q, M), −1 for a new row, (Q,)."""
+        """Return the group of each row of `X` (Q, M), −1 for a new row, (Q,)."""
         return np.array([self._numbers.get(digest, -1) for digest in _digests(X)], dtype=np.int64)
 
     def first(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The first row of each of `groups` (Q,), −1 for a new row, (Q,)."""
+        """Return the first row of each of `groups` (Q,), −1 for a new row, (Q,)."""
         firsts = np.unique(self.groups, return_index=True)[1]
         return np.where(groups < 0, -1, firsts[groups])
 
     def means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The mean of `values` (N, C) over the rows of each group, (number of groups, C)."""
+        """Average `values` (N, C) over the rows of each group, (number of groups, C)."""
         sums = np.zeros((len(self._numbers), values.shape[1]))
         np.add.at(sums, self.groups, values)
         means: NDArray[np.float64] = sums / np.bincount(self.groups)[:, None]
@@ -96,7 +96,7 @@ class SeenRows:
 
 
 def _digests(X: Any) -> Iterator[bytes]:
-    """A digest of every row's nonzeros, the same for dense and sparse tables."""
+    """Compute a digest of every row's nonzeros, the same for dense and sparse tables."""
     for start in range(0, X.shape[0], ROWS_AT_ONCE):
         block = sp.csr_array(X[start : start + ROWS_AT_ONCE])
         block.sum_duplicates()
@@ -108,14 +108,14 @@ def _digests(X: Any) -> Iterator[bytes]:
 
 
 def varies(X: Any) -> bool:
-    """Whether any column of `X` (N, M) has two values."""
+    """Return whether any column of `X` (N, M) has at least two distinct values."""
     if sp.issparse(X):
         return bool((X.max(axis=0) != X.min(axis=0)).sum() > 0)
     return bool((X[0] != X).any())
 
 
 def in_form_of(features: Any, like: Any) -> Any:
-    """`features` dense or CSR as `like` is."""
+    """Convert `features` to the format of `like`, dense or CSR."""
     if sp.issparse(like):
         return sp.csr_array(features)
     return features.toarray() if sp.issparse(features) else features

@@ -1,4 +1,4 @@
-"""The model folder: a fitted estimator saved so that loading it executes no code, whatever the folder holds."""
+"""Model folders: fitted estimators saved so that loading executes no code, whatever the folder contains."""
 
 import hashlib
 import json
@@ -34,18 +34,18 @@ MODEL_FOLDER = "a folder written by s2gnn fit or save_estimator"
 def save_estimator(
     estimator: Any, folder: str | Path, extra: Mapping[str, Any] | None = None, *, card: ModelCard | None = None
 ) -> None:
-    """Write a fitted `S2GNNClassifier` or `S2GNNRegressor` into `folder`, which appears whole or not at all.
+    """Write a fitted `S2GNNClassifier` or `S2GNNRegressor` into `folder`, atomically.
 
     The folder holds `model.safetensors` (weights), `training.npz` (features, graph and answers of the training rows,
     without pickles), `evidence.npz` (labels and evaluation, for the report), `estimator.json` and the model card
     `README.md`. A graph made by a function is saved as a given graph: the loaded estimator has that `Graph` as its
-    parameter and still answers for new rows.
+    parameter and still predicts new rows.
 
     Args:
-        estimator: fitted; call its `evaluate` before to have scores on the card and in the report.
+        estimator: a fitted estimator; call its `evaluate` first to include scores in the card and the report.
         folder: new or empty, or an existing model folder, which is replaced.
-        extra: JSON that `load_estimator` returns.
-        card: what `README.md` and the report say about data and command.
+        extra: JSON-serialisable data that `load_estimator` returns.
+        card: description of data and command for `README.md` and the report.
     """
     folder, card = Path(folder), card or ModelCard()
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
@@ -74,27 +74,27 @@ def save_estimator(
 
 
 def load_estimator(folder: str | Path, device: str | torch.device = "cpu") -> tuple[Any, dict[str, Any]]:
-    """The estimator and the `extra` that `save_estimator` wrote into `folder`.
+    """Load the estimator and the `extra` that `save_estimator` wrote into `folder`.
 
     Nothing in the folder is executed or unpickled: only two allow-listed classes load, and only plain files of the
-    folder itself are read, by name. Folders hold no device: a model trained on a GPU loads on a CPU, and the other way
-    round.
+    folder itself are read, by name. Folders do not record a device: a model trained on a GPU loads on a CPU, and vice
+    versa.
 
     Args:
         folder: the model folder.
-        device: where the networks compute the answers for new rows: "cpu", "cuda", "cuda:1", "mps", or "auto" for a GPU
-            if there is one. Answers on different devices differ by rounding.
+        device: where the networks predict new rows: "cpu", "cuda", "cuda:1", "mps", or "auto" for a GPU
+            if there is one. Predictions on different devices differ by rounding.
 
     Raises:
-        InputError: if the folder holds no such model, or its files are damaged or do not belong together, or the device
-            is not available.
+        InputError: if the folder contains no such model, its files are damaged or inconsistent, or the device is not
+            available.
     """
     estimator, extra, _ = read_folder(Path(folder), device)
     return estimator, extra
 
 
 def read_folder(folder: Path, device: str | torch.device = "cpu") -> tuple[Estimator, dict[str, Any], ModelCard | None]:
-    """`load_estimator` with what the folder keeps of the card: origin, command and versions.
+    """Load an estimator as `load_estimator` does, with the stored card: origin, command and versions.
 
     The card is `None` for folders of early releases, which have no labels either.
     """
@@ -143,7 +143,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
 
 
 def _read_plain_file(folder: Path, name: str, largest: int | None = None) -> bytes:
-    """The bytes of a plain file in `folder`; a symlink, which may point anywhere, is refused."""
+    """Read a plain file in `folder`; a symlink, which may point anywhere, is refused."""
     path = folder / name
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder: give {MODEL_FOLDER}")
@@ -161,7 +161,7 @@ def _read_plain_file(folder: Path, name: str, largest: int | None = None) -> byt
 
 
 def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write the files into a folder aside, then put it in the place of an existing one."""
+    """Write the files into a temporary folder, then replace the existing one with it."""
     with folder_aside(folder) as aside:
         new = aside / "new"
         new.mkdir()

@@ -1,4 +1,4 @@
-"""What a fitted estimator answers for training rows and new ones: predictions, and why it makes them."""
+"""Predictions and explanations of a fitted estimator for training rows and new rows."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,12 +23,12 @@ class RowAnswers(MemberAttributes, ColumnEncoding, ABC):
     """The methods of a fitted estimator that take rows.
 
     Attributes:
-        seen_rows_: recognise the training rows.
-        scaling_: of the columns.
+        seen_rows_: recognises the training rows.
+        scaling_: scaling of the columns.
         features_: the scaled columns of the training rows, (N, M).
         targets_: of the labelled rows, (n,).
         label_weights_: of these rows, (n,).
-        blend_: makes answers of the members' predictions; `None` for networks alone.
+        blend_: combines the members' predictions; `None` for networks alone.
         answers_: for the training rows, (N, answers).
     """
 
@@ -43,14 +43,14 @@ class RowAnswers(MemberAttributes, ColumnEncoding, ABC):
 
     @abstractmethod
     def _named_answer(self, answers: NDArray[np.float64]) -> Any:
-        """The class or value that the answers (answers,) of one row mean."""
+        """Return the class or value for the answers (answers,) of one row."""
 
     def _answers(self, members: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The answers (Q, answers) from the members' predictions (members, Q, answers)."""
+        """Combine the members' predictions (members, Q, answers) into answers (Q, answers)."""
         return members[0] if self.blend_ is None else self.blend_.apply(members)
 
     def _predicted(self, X: Any) -> NDArray[np.float64]:
-        """The answers (Q, answers) for the rows of `X` (Q, M), each independent of the others."""
+        """Compute the answers (Q, answers) for the rows of `X` (Q, M), each independently of the others."""
         check_is_fitted(self)
         X = self._numbers(X, reset=False)
         groups = self.seen_rows_.find(X)
@@ -70,18 +70,18 @@ class RowAnswers(MemberAttributes, ColumnEncoding, ABC):
         return answers
 
     def seen_in_training(self, X: Any, rows: NDArray[np.int64] | None = None) -> NDArray[np.bool_]:
-        """Which rows of `X` (Q, M) are equal to a training row, or to one of the training `rows`, (Q,)."""
+        """Return which rows of `X` (Q, M) equal a training row, or one of the training `rows`, (Q,)."""
         check_is_fitted(self)
         groups = self.seen_rows_.find(self._numbers(X, reset=False))
         wanted = self.seen_rows_.groups if rows is None else self.seen_rows_.groups[rows]
         return np.isin(groups, wanted)
 
     def explain(self, row: Any, columns: Mapping[str, Sequence[int]] | None = None) -> Explanation:
-        """Why a row is predicted as it is: the parts of the members, the labelled rows and the columns.
+        """Explain the prediction for a row by members, labelled rows and columns.
 
         Args:
-            row: the number of a training row, or the features (M,) of any row, or a data frame of one row. One that
-                equals a training row is explained as that row.
+            row: the number of a training row, or the features (M,) of any row, or a data frame with one row. A row
+                equal to a training row is explained as that row.
             columns: the features of each column to explain, by name; by default the columns of X.
         """
         found, *others = self.explain_rows(row if np.ndim(row) == 2 else [row], columns)
@@ -90,7 +90,7 @@ class RowAnswers(MemberAttributes, ColumnEncoding, ABC):
         return found
 
     def explain_rows(self, rows: Any, columns: Mapping[str, Sequence[int]] | None = None) -> Iterator[Explanation]:
-        """The explanation of each of many rows, which takes much less time than one `explain` for each.
+        """Explain many rows in one pass, which is much faster than calling `explain` for each.
 
         Args:
             rows: numbers of training rows, (Q,), or the features of any rows, (Q, M).
@@ -105,7 +105,7 @@ class RowAnswers(MemberAttributes, ColumnEncoding, ABC):
         return self._explained(self._numbers(rows, reset=False), columns)
 
     def _explained(self, X: Any, columns: Mapping[str, Sequence[int]]) -> Iterator[Explanation]:
-        """The explanations of the rows of `X` (Q, M), encoded but not scaled."""
+        """Explain the rows of `X` (Q, M), encoded but not scaled."""
         numbers = self.seen_rows_.first(self.seen_rows_.find(X))
         if (numbers < 0).any():
             self._check_joinable(int(np.flatnonzero(numbers < 0)[0]))

@@ -1,4 +1,4 @@
-"""How robust a fitted estimator is: the effect of edge noise on its answers, as numbers, a table and a figure."""
+"""Measure the effect of edge noise on a fitted estimator's predictions, as numbers, a table and a figure."""
 
 import copy
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ Estimator = TypeVar("Estimator", S2GNNClassifier, S2GNNRegressor)
 
 
 def on_graph(estimator: Estimator, graph: Graph) -> Estimator:
-    """A copy of `estimator` with the same networks on another graph of the same rows; they are not trained again."""
+    """Copy `estimator` to another graph of the same rows, with the same networks; nothing is retrained."""
     if graph.n_nodes != estimator.graph_.n_nodes:
         raise InputError(
             f"the graph has {graph.n_nodes} nodes, but the estimator was trained on {estimator.graph_.n_nodes} rows"
@@ -56,19 +56,19 @@ def estimator_stability(
     seeds: Sequence[int] = range(10),
     on_progress: Callable[[float], None] = lambda _: None,
 ) -> NoiseStability:
-    """Measure a fitted `S2GNNClassifier` or `S2GNNRegressor` with noise on the edges of its training graph.
+    """Measure how edge noise in the training graph affects a fitted `S2GNNClassifier` or `S2GNNRegressor`.
 
     The outputs are the probabilities of the classes, or the quantities minus their mean. The edges from new rows to
-    training rows are without noise; the hidden states of the training rows are not.
+    training rows have no noise; the hidden states of the training rows are affected by it.
 
     Args:
-        estimator: fitted, with one network or several.
+        estimator: a fitted estimator.
         X: the rows (Q, M) to predict; the training rows by default.
         truth: their labels or values (Q,), for the score: the accuracy, or the mean absolute error.
         known: the rows that `truth` holds for, (Q,); all by default.
         noises: by default those of `edge_noises()` that the graph has room for, which needs at least 20 edges.
         seeds: one for each draw of every noise.
-        on_progress: called with the share of the draws that is done.
+        on_progress: called with the fraction of the draws that is finished.
     """
     classifies = isinstance(estimator, S2GNNClassifier)
     if noises is None:
@@ -106,7 +106,7 @@ def estimator_stability(
 
 
 def effects(found: NoiseStability) -> dict[EdgeNoise, float]:
-    """The mean effect of each noise over its draws, in percent with one decimal, as it is shown and judged.
+    """Return the mean effect of each noise over its draws, in percent with one decimal, as displayed.
 
     It is the share of classes that change, or the change of quantities relative to their spread.
     """
@@ -115,14 +115,14 @@ def effects(found: NoiseStability) -> dict[EdgeNoise, float]:
 
 
 def robustness(found: NoiseStability) -> tuple[Robustness, float]:
-    """How robust a model is, by the effect of the worst of `MODERATE` noise, and that effect."""
+    """Rate the robustness of a model by the worst effect of `MODERATE` noise; return both."""
     worst = max(effect for noise, effect in effects(found).items() if noise in MODERATE)
     few, more = QUANTITY_LIMITS if found.flips is None else CLASS_LIMITS
     return "robust" if worst <= few else "fairly robust" if worst <= more else "sensitive", worst
 
 
 def verdict(found: NoiseStability) -> str:
-    """One sentence on how robust a model is."""
+    """Describe the robustness of a model in one sentence."""
     name, worst = robustness(found)
     rows = [row for row, noise in enumerate(found.noises) if noise in MODERATE]
     *cases, last = (MODERATE[found.noises[row]] for row in rows)
@@ -147,7 +147,7 @@ def _score_text(found: NoiseStability, score: float) -> str:
 
 
 def stability_content(found: NoiseStability, model: str, looked_at: str) -> dict[str, Any]:
-    """The numbers as JSON has them; `looked_at` describes the rows that were predicted."""
+    """Return the numbers for JSON; `looked_at` describes the rows that were predicted."""
     return {
         "model": model,
         "looked_at": looked_at,

@@ -36,13 +36,13 @@ class TableModel:
     """A fitted model of tables with the same columns.
 
     Attributes:
-        estimator: fitted; it encodes the columns.
+        estimator: a fitted estimator, which encodes the columns.
         label: the column that is predicted.
         task: "classify" or "regress".
         source: name of the table it was fitted on; "" if unknown.
-        missing: the number of missing values of each column that is learned from.
-        left_out: the reason for each column that is not learned from.
-        identifiers: what the rows of the table are called; `None` if no column identifies them.
+        missing: the number of missing values of each column used.
+        left_out: the reason for each excluded column.
+        identifiers: names of the rows of the table; `None` if no column identifies them.
 
     Example:
         >>> from s2gnn.tables import encode_table
@@ -65,9 +65,9 @@ class TableModel:
         """Fit an estimator on a table.
 
         Args:
-            table: made by `encode_table`.
+            table: a table from `encode_table`.
             adjacency: the graph of the rows, if it is known.
-            parameters: of `S2GNNClassifier` or `S2GNNRegressor`.
+            parameters: parameters of `S2GNNClassifier` or `S2GNNRegressor`.
         """
         if adjacency is not None:
             parameters["graph"] = adjacency
@@ -78,24 +78,24 @@ class TableModel:
 
     @property
     def encoder(self) -> TableEncoder:
-        """From columns to features."""
+        """The encoder from columns to features."""
         assert self.estimator.encoder_ is not None
         return self.estimator.encoder_
 
     def evaluate(self, folds: int = 5, *, seed: int = 0) -> Evaluation | None:
-        """Predict the known labels while they are hidden, see the estimator's `evaluate`."""
+        """Evaluate by hiding labels, see the estimator's `evaluate`."""
         return self.estimator.evaluate(folds, seed=seed)
 
     def predict(self, data: Any) -> pd.DataFrame:
-        """The prediction for every row of a table or data frame: the class and its probability, or the quantity."""
+        """Predict every row of a table or data frame: the class and its probability, or the quantity."""
         table = data if isinstance(data, Table) else Table.from_frame(data)
         return self._frame(self.estimator._predicted(table))
 
     def explain(self, data: Any, *, most: int = 10) -> Iterator[pd.DataFrame]:
-        """Why each row of a table is predicted as it is, a frame for each row, see `Explanation.frame`.
+        """Explain the prediction for each row of a table, a frame for each row, see `Explanation.frame`.
 
-        Rows are named by the column that identified them in training, if the table has it. They are numbered from 1
-        if it has not, or if several rows have the same name.
+        Rows are named by the column that identified them in training, if the table has it. Otherwise, or if several
+        rows have the same name, they are numbered from 1.
 
         Args:
             data: a table or data frame.
@@ -114,16 +114,16 @@ class TableModel:
             yield pd.concat([pd.DataFrame(first, index=frame.index), frame], axis=1)
 
     def identifiers_of(self, table: Table) -> Identifiers | None:
-        """What the rows of a table are called: the column that identified those of training, if the table has it.
+        """Return the names of the rows of a table, from the identifier column of training, if the table has it.
 
-        A warning names a value that several rows have.
+        If several rows share a name, a warning is issued.
         """
         if self.identifiers is None or self.identifiers.column not in table.columns:
             return None
         return Identifiers.of(table, self.identifiers.column)
 
     def transduction(self) -> pd.DataFrame:
-        """The prediction for every row of the table that the model was fitted on."""
+        """Return the prediction for every row of the table that the model was fitted on."""
         return self._frame(self.estimator.answers_)
 
     def _frame(self, answers: NDArray[np.float64]) -> pd.DataFrame:
@@ -134,7 +134,7 @@ class TableModel:
         return pd.DataFrame({predicted: classes, PROBABILITY: answers.max(axis=1)})
 
     def truth(self, table: Table) -> tuple[NDArray[Any], NDArray[np.bool_]] | None:
-        """The labels of a table, (n,), and the rows that have one, (n,); `None` if no row has one."""
+        """Return the labels of a table, (n,), and the mask of labelled rows, (n,); `None` if no row is labelled."""
         if self.label not in table.columns or table.missing(self.label).all():
             return None
         rows = ~table.missing(self.label)
@@ -143,16 +143,16 @@ class TableModel:
         return table.numbers(self.label, "a quantity", "fix the value or leave the cell blank"), rows
 
     def equal_to_training(self, table: Table) -> NDArray[np.bool_]:
-        """Which rows of a table, (n,), have the features of a labelled training row.
+        """Return which rows of a table, (n,), have the features of a labelled training row.
 
-        Of any training row if the model folder does not record which rows were labelled.
+        If the model folder does not record which rows were labelled, all training rows are considered.
         """
         return self.estimator.seen_in_training(table, self.estimator.labelled_)
 
     def scores(
         self, table: Table, prediction: pd.DataFrame, how: str, among: NDArray[np.bool_] | None = None
     ) -> tuple[CardScore, ...]:
-        """The scores of a `prediction` by `predict` on the rows `among` a table's that have a label; none without any.
+        """Score a `prediction` by `predict` on the labelled rows `among` a table; none without any.
 
         `how` describes the rows in the scores.
         """
@@ -168,7 +168,7 @@ class TableModel:
 
     @property
     def graph_kind(self) -> str:
-        """The graph in a few words."""
+        """Describe the graph in a few words."""
         kind = graph_kind(self.estimator.graph)
         return (
             "given"
@@ -177,7 +177,7 @@ class TableModel:
         )
 
     def label_counts(self) -> dict[str, float]:
-        """The number of labelled rows of each class; the least, mean and greatest of quantities."""
+        """Return the number of labelled rows of each class, or minimum, mean and maximum of quantities."""
         targets = self.estimator.targets_
         assert targets is not None
         if isinstance(self.estimator, S2GNNClassifier):
@@ -186,7 +186,7 @@ class TableModel:
         return {"least": float(targets.min()), "mean": float(targets.mean()), "greatest": float(targets.max())}
 
     def card(self) -> ModelCard:
-        """The model card of a newly fitted model."""
+        """Make the model card of a newly fitted model."""
         counts = self.label_counts()
         names = {"numbers": self.encoder.numeric, "categories": self.encoder.categorical}
         columns = "; ".join(f"{kind}: {listed_names(columns)}" for kind, columns in names.items() if columns)
@@ -216,13 +216,13 @@ class TableModel:
         )
 
     def save(self, folder: str | Path, command: str | None = None) -> None:
-        """Write the model into a folder, which appears whole or not at all; `command` is what trained it."""
+        """Write the model into a folder, atomically; `command` is the command that trained it."""
         described = {"label": self.label, "task": self.task}
         save_estimator(self.estimator, folder, {EXTRA: described}, card=replace(self.card(), command=command))
 
     @classmethod
     def load(cls, folder: str | Path, device: str | torch.device = "cpu") -> TableModel:
-        """The model that `save` wrote into a folder, on a device, see `load_estimator`.
+        """Load the model that `save` wrote into a folder, onto a device, see `load_estimator`.
 
         Raises:
             InputError: if the folder holds no such model, or its files are damaged, or the device is not available.
@@ -237,7 +237,7 @@ class TableModel:
 
     @classmethod
     def restored(cls, estimator: Estimator, described: Any, card: ModelCard | None, folder: Path) -> TableModel:
-        """The model of the parts that `read_folder` read from a folder."""
+        """Build the model from the parts that `read_folder` read."""
         try:
             label, task = described["label"], described["task"]
             if estimator.encoder_ is None:  # earlier releases stored it here
@@ -257,6 +257,6 @@ class TableModel:
 
 
 def listed_names(names: Sequence[str]) -> str:
-    """Names in a line, the first twenty of many."""
+    """Join names with commas; of many, the first twenty."""
     more = f", … {len(names):,} in all" if len(names) > NAMES_SHOWN else ""
     return " ".join(", ".join(names[:NAMES_SHOWN]).split()) + more

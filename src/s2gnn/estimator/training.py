@@ -1,4 +1,4 @@
-"""Training of an ensemble: the same network from several seeds, each with its own validation rows."""
+"""Train an ensemble: the same network from several seeds, each with different validation rows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ Network = TypeVar("Network", bound=GraphNetwork)
 
 AUTO_DECAY = 0.5
 AUTO_NETWORKS = 3
-# Beyond, a network takes minutes, and there are usually enough labels for the seed to matter little.
+# With more rows, a network takes minutes, and there are usually enough labels that the seed matters little.
 AUTO_NETWORKS_ROWS = 20_000
 AUTO_FRACTION = 0.2
 # With fewer labelled rows, per class or for a number, validation rows are too few to choose by and are missed in
@@ -34,7 +34,7 @@ AUTO_FRACTION_ROWS = 200
 
 @dataclass(frozen=True)
 class Objective:
-    """What the networks are trained to predict; `loss` and weights are those of `s2gnn.learning.fit`."""
+    """The targets of the networks' training; `loss` and weights are passed to `s2gnn.learning.fit`."""
 
     y: NDArray[Any]  # classes 0..C−1, (N,), or numbers, (N, outputs) or (N,); ignored at unlabelled rows
     labelled: NDArray[np.int64]  # the rows whose y is known
@@ -68,14 +68,14 @@ def train_ensemble(
     """Train a network from each of `seeds`, which also draws its validation rows.
 
     Args:
-        make: gives a new network.
+        make: creates a new network.
         prepare: what all networks are called with, made once by a network that is then discarded.
-        objective: what to learn.
-        config: how to train.
+        objective: the targets and loss.
+        config: the training configuration.
         seeds: one for each network.
         validation_fraction: see `hold_out`.
         device: where to train, by default on the CPU; the trained networks and their logits are on the CPU.
-        on_progress: called with the share of the epochs that is done.
+        on_progress: called with the fraction of the epochs that is finished.
     """
     strata = None if objective.loss == "squared-error" else objective.y[objective.labelled]
 
@@ -147,7 +147,7 @@ def check_fraction(fraction: Fraction) -> None:
 
 
 def weight_decay_for(wanted: WeightDecay, n_labelled: int) -> float:
-    """The weight decay; "auto" is 0.5 divided by the number of labelled rows.
+    """Return the weight decay; "auto" is 0.5 divided by the number of labelled rows.
 
     The loss is a mean over these rows, so this is the same penalty relative to their sum for any number of rows.
     """
@@ -155,7 +155,7 @@ def weight_decay_for(wanted: WeightDecay, n_labelled: int) -> float:
 
 
 def number_of_networks(wanted: NetworkCount, n_rows: int, *, alone: bool) -> int:
-    """The number of networks for a table; "auto" is 1 in a blend, and for networks alone 3, or 1 beyond 20,000 rows."""
+    """Return the number of networks; "auto" is 1 in a blend, 3 for networks alone, or 1 beyond 20,000 rows."""
     if wanted == "auto":
         return AUTO_NETWORKS if alone and n_rows <= AUTO_NETWORKS_ROWS else 1
     return positive_integer(wanted, "n_networks")

@@ -1,7 +1,7 @@
-"""What the classifier and the regressor share: `fit` on all rows of a table, and its evaluation on hidden labels.
+"""Base class of classifier and regressor: `fit` on all rows of a table, and evaluation on hidden labels.
 
 `fit` reads as the algorithm: check, scale, predict labels while they are hidden, learn from all of them (base
-predictor, graph, smoothing, networks), blend by what the hidden labels showed.
+predictor, graph, smoothing, networks), and blend by the predictions of the hidden labels.
 """
 
 import copy
@@ -120,7 +120,7 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
             y: targets (N,): labels as numbers or text, or the values of a regressor. `None`, NaN or pandas' NA for
                 unlabelled rows; for a classifier also −1 and blank text.
             adjacency: with graph="precomputed", the `Graph` or SciPy sparse matrix (N, N).
-            sample_weight: how much the label of each row counts relative to the others, (N,); by default all the same.
+            sample_weight: how much the label of each row counts relative to the others, (N,); equal by default.
                 A row of weight 0 is unlabelled. Weights of rows without a label are ignored.
         """
         if y is None:
@@ -129,7 +129,7 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
             return self._fit(self._numbers(X, reset=True), y, adjacency, sample_weight)
 
     def fit_table(self, table: EncodedTable) -> Self:
-        """`fit` on a table that was read from a file; `predict` takes data frames with the columns of its encoder."""
+        """Fit on a table that was read from a file; `predict` takes data frames with the columns of its encoder."""
         with _unchanged_on_failure(self):
             self._use_encoder(table.encoder)
             return self._fit(table.X, table.y)
@@ -210,7 +210,7 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
 
     @property
     def smoothing_epsilon(self) -> float:
-        """The weight of a row itself in smoothing."""
+        """Return the weight of a row itself in smoothing."""
         return 1.0 if self.epsilon == "learn" else float(self.epsilon)
 
     @property
@@ -283,7 +283,7 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
         )
 
     def evaluate(self, folds: int = FOLDS, *, evaluated: int | None = None, seed: int = 0) -> Evaluation | None:
-        """Predict the known labels while they are hidden: cross-validation on the graph of all rows.
+        """Cross-validate on the graph of all rows by hiding known labels.
 
         Each fold of the labels is hidden once and predicted from the other labels. All rows stay in the table, as they
         do when labels are really missing. `fit` has done this with the default arguments, unless network="s2gnn". The
@@ -291,8 +291,8 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
 
         Args:
             folds: number of folds, at least 2; each class is spread evenly over them.
-            evaluated: number of folds to predict; by default all, and one for more than 20,000 rows.
-            seed: draws the folds.
+            evaluated: number of folds to predict; by default all, or one for more than 20,000 rows.
+            seed: random seed of the folds.
 
         Returns:
             `None` if there are too few labels: fewer than two in each of two classes, or fewer than four values.
@@ -322,7 +322,7 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
         evaluated: int | None = None,
         seed: int = 0,
     ) -> HiddenPredictions | None:
-        """The members' predictions for labelled rows by copies of this estimator that do not see their labels."""
+        """Predict labelled rows by copies of this estimator that do not see their labels."""
         rows, targets = labels.rows, labels.targets
         parts = hidden_folds(rows, targets if is_classifier(self) else None, folds, seed)
         if not parts:
@@ -338,7 +338,7 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
         return HiddenPredictions.of_folds(rows, targets, parts, predicted)
 
     def _evaluated(self, hidden: HiddenPredictions) -> tuple[Evaluation, GraphGain | None]:
-        """The evaluation of what was predicted for hidden labels, and what the graph added to it."""
+        """Evaluate the predictions of hidden labels, and what the graph added to them."""
         if self.blend_ is None:
             return Evaluation(hidden.rows, hidden.folds, hidden.members[0], hidden.targets), None
         answers = cross_blended(type(self.blend_), hidden.members, hidden.targets, MEMBER_PRIOR, seed=0)
