@@ -12,7 +12,7 @@ from s2gnn.experiments.compare import DASH, RULE, Runs, lead_text, made_by, span
 from s2gnn.experiments.protocols import BUDGETS, Protocol
 from s2gnn.experiments.records import Record
 from s2gnn.experiments.study import Result, StudyCell
-from s2gnn.experiments.table_scores import Column, Reproduced, TableScores
+from s2gnn.experiments.table_scores import ENOUGH, Column, Reproduced, TableScores
 from s2gnn.links.metrics import HITS_AT
 from s2gnn.render import Block, Cell, Table
 
@@ -35,7 +35,7 @@ class TableResult(TableScores, Result):
     """The selected part of a table with its runs, as tables and as JSON."""
 
     def table(self) -> Table:
-        """One block for each column, with one row for each model and one more for a budget with more seeds."""
+        """One block for each column, with rows for each model: see `_rows`."""
         study = self.study
         names = [protocol.name.split("-")[0] for protocol in study.protocols]
         scores = [(protocol, metric) for protocol in study.protocols for metric in study.metrics]
@@ -77,7 +77,7 @@ class TableResult(TableScores, Result):
             return Cell(self.scores(cell, last).text(folds=study.folds is not None), rank)
 
         def released(cell: StudyCell) -> Cell:
-            measured = self.scores(cell, first).mean
+            measured = self.decisive(cell).mean
             found = DASH if measured is None else f"{measured:.1f}"
             return Cell(f"{found} ({cell.paper[0]:.1f}{_MARKS[self.reproduced(cell)]})" if cell.paper else found)
 
@@ -99,6 +99,7 @@ class TableResult(TableScores, Result):
         return (Cell(model), *(entry(cell) if cell else Cell(DASH) for cell in cells))
 
     def _rows(self, cell: StudyCell, marks: Mapping[tuple[StudyCell, str, str], int]) -> Iterator[tuple[Cell, ...]]:
+        """The runs that are ranked, and further rows for more seeds and for the runs compared with the paper."""
         protocols = self.study.protocols
         shown = [self.shown[cell, protocol.name] for protocol in protocols]
         tally = self.tally(protocols[-1])
@@ -107,6 +108,9 @@ class TableResult(TableScores, Result):
         yield self._row(cell, cell.label, budgets, marks, lead)
         if most_seeds != budgets:
             yield self._row(cell, f"{cell.label}, {_joined(most_seeds)}", most_seeds, {}, DASH)
+        judged = self.judged(cell)
+        if judged and judged.budget not in (budgets[0], most_seeds[0]):
+            yield self._row(cell, f"{cell.label}, {judged.budget}", [judged.budget] * len(protocols), {}, DASH)
 
     def _row(
         self,
@@ -125,7 +129,7 @@ class TableResult(TableScores, Result):
             for metric in study.metrics
         ]
         texts = (
-            *self._printed(cell),
+            *self._printed(cell, budgets[0]),
             lead,
             _joined([str(len(of)) if of.records else None for of in runs]),
             _joined(budgets),
@@ -135,14 +139,16 @@ class TableResult(TableScores, Result):
         place = (DASH if cell.model == "mlp" else cell.graph, cell.decoder) if cell.decoder else ()
         return (*map(Cell, (label, *place)), *scores, *map(Cell, texts))
 
-    def _printed(self, cell: StudyCell) -> tuple[str, ...]:
+    def _printed(self, cell: StudyCell, budget: str | None) -> tuple[str, ...]:
         if self.study.links:
             return (", ".join(f"{value:.1f}" for value in cell.published.values()) or DASH,)
         if not any(other.paper for other in self.study.cells):
             return ()
         if cell.paper is None:
             return DASH, DASH
-        return "{:.2f} ± {:.2f}".format(*cell.paper), self.reproduced(cell) or DASH
+        judged = self.judged(cell)
+        verdict = judged.verdict if judged and judged.budget == budget else DASH
+        return "{:.2f} ± {:.2f}".format(*cell.paper), verdict
 
     def _findings(self) -> tuple[str, ...]:
         improving = None if self.study.links else still_improving_text(self.still_improving())
@@ -197,8 +203,9 @@ class TableResult(TableScores, Result):
             "best of the models with the same budget are marked. Leads, with their 95 % intervals, are on the common "
             f"seeds of both models under one budget: {RULE} for all comparisons of the table.{self._detectable()} A "
             "number is reproduced if the 95 % intervals of the paper and of our released runs overlap, with the "
-            "published hyperparameters or, if none are published, after a search. A second row of a model has more "
-            "seeds under another budget. A dash means not run, or not in the paper."
+            "published hyperparameters or, if none are published, after a search; the verdict is in the row of these "
+            f"runs, which have at least {ENOUGH} seeds. Further rows of a model have more seeds, or are compared with "
+            "the paper. A dash means not run, not in the paper, or too few seeds."
         )
 
     def _detectable(self) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 OURS = "s2gnn"
 Reproduced = Literal["yes", "other hyperparameters", "no"]
-_ENOUGH = 5  # minimum number of common seeds of a comparison, and of seeds in a comparison with the paper
+ENOUGH = 5  # minimum number of common seeds of a comparison, and of seeds in a comparison with the paper
 
 
 class Column(NamedTuple):
@@ -38,6 +38,13 @@ class Column(NamedTuple):
             return self.data
         k = dataset_info(self.data).k if self.graph in ("knn", "smooth") else None
         return f"{self.data}, {graph_title(self.graph, k)}"
+
+
+class Judged(NamedTuple):
+    """Whether a published number is reproduced, and the budget of the runs that decide it."""
+
+    verdict: Reproduced
+    budget: str
 
 
 class Shown(NamedTuple):
@@ -100,7 +107,7 @@ class TableScores:
     def lead(self, cell: StudyCell, protocol: Protocol, metric: str | None = None) -> PairedComparison | None:
         """The score of S2-GNN minus the score of `cell`, on common seeds of one budget.
 
-        The budget is the most thorough one with at least `_ENOUGH` common seeds, or the one with the most common
+        The budget is the most thorough one with at least `ENOUGH` common seeds, or the one with the most common
         seeds. S2-GNN has the same graph and decoder; if there are several fusions, the one with the best validation
         score is compared.
         """
@@ -116,7 +123,7 @@ class TableScores:
         best = max(ours, key=lambda other: ours[other])
         first, second = self.runs[best, protocol.name], self.runs[cell, protocol.name]
         common = {name: len(first[name].records.keys() & second[name].records.keys()) for name in first}
-        enough = [name for name, count in common.items() if count >= _ENOUGH]
+        enough = [name for name, count in common.items() if count >= ENOUGH]
         budget = enough[-1] if enough else most(common)
         metric = metric or self.study.metrics[0]
         return None if budget is None else first[budget].by(metric).lead(second[budget].by(metric))
@@ -130,25 +137,45 @@ class TableScores:
         """The leads of S2-GNN and their verdicts, corrected for all comparisons of the whole table."""
         return self._tallies[protocol.name]
 
-    def reproduced(self, cell: StudyCell) -> Reproduced | None:
+    def judged(self, cell: StudyCell) -> Judged | None:
         """Whether the published number is reproduced, i.e. both 95 % intervals overlap, under the released protocol.
 
         The paper's hyperparameters are the published ones or, if there are none, those of a search in its space, as in
         the paper. Among budgets with the same kind of hyperparameters, the one with the most seeds is compared. `None`
-        without a published number, or with fewer than `_ENOUGH` seeds.
+        without a published number, or with fewer than `ENOUGH` seeds.
         """
         if cell.paper is None:
             return None
         mean, half_width = cell.paper
-        close: dict[bool, bool] = {}  # key: whether the hyperparameters are the paper's
+        close: dict[bool, tuple[bool, str]] = {}  # key: whether the hyperparameters are the paper's
         found = self.runs[cell, self.study.protocols[0].name]
         for name, runs in sorted(found.items(), key=lambda item: len(item[1])):
-            if runs.score is not None and runs.score.n >= _ENOUGH:
+            if runs.score is not None and runs.score.n >= ENOUGH:
                 as_printed = bool(BUDGETS[name].rungs) != (cell.source == "published")
-                close[as_printed] = abs(runs.score.mean - mean) <= runs.score.half_width + half_width
+                close[as_printed] = abs(runs.score.mean - mean) <= runs.score.half_width + half_width, name
         if True not in close:
             return None
-        return "yes" if close[True] else "other hyperparameters" if close.get(False) else "no"
+        overlaps, budget = close[True]
+        if overlaps:
+            return Judged("yes", budget)
+        overlaps, other = close.get(False, (False, ""))
+        return Judged("other hyperparameters", other) if overlaps else Judged("no", budget)
+
+    def reproduced(self, cell: StudyCell) -> Reproduced | None:
+        """The verdict of `judged`."""
+        judged = self.judged(cell)
+        return judged.verdict if judged else None
+
+    def decisive(self, cell: StudyCell) -> Runs:
+        """The runs under the first protocol that a published number is compared with; those shown if there are none."""
+        first, judged = self.study.protocols[0], self.judged(cell)
+        return self.runs[cell, first.name][judged.budget] if judged else self.scores(cell, first)
+
+    def budgets_shown(self, cell: StudyCell, protocol: Protocol) -> list[str]:
+        """The budgets whose runs of a cell are shown, each in a row."""
+        shown, judged = self.shown[cell, protocol.name], self.judged(cell)
+        budgets = (shown.budget, shown.most_seeds, judged.budget if judged else None)
+        return [budget for budget in dict.fromkeys(budgets) if budget is not None]
 
     def paper_lead(self, cell: StudyCell) -> float | None:
         """The score of S2-GNN minus the score of `cell` in the paper, in points."""
@@ -169,10 +196,8 @@ class TableScores:
         """The runs of every row, with their budget."""
         for cell in self.study.cells:
             for protocol in self.study.protocols:
-                shown = self.shown[cell, protocol.name]
-                for budget in dict.fromkeys((shown.budget, shown.most_seeds)):
-                    if budget is not None:
-                        yield budget, self.runs[cell, protocol.name][budget]
+                for budget in self.budgets_shown(cell, protocol):
+                    yield budget, self.runs[cell, protocol.name][budget]
 
     def still_improving(self) -> dict[str, list[str]]:
         """Models whose best epoch was among the last, by column and protocol; runs shared by two columns count once."""

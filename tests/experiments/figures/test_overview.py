@@ -52,9 +52,24 @@ def test_what_is_reproduced_is_counted(folder):
     }
     write(folder, "har", "s2gnn", RELEASED, [90.0 + seed / 10 for seed in range(9)], budget="long")  # more seeds count
     assert Overview(folder).sentences()[0] == (
-        "**Reproduction**: 1 of 4 published accuracies are reproduced under the *released* protocol (S2-GNN: 0 of 1), "
-        "1 more with other hyperparameters, 2 are not."
+        "**Reproduction**: 4 of the 126 published accuracies have enough runs. 1 of them are reproduced under the "
+        "*released* protocol (S2-GNN: 0 of 1), 1 more with other hyperparameters, 2 are not. Reproduced means that the "
+        "95 % intervals overlap, which wide intervals do easily: 1 of the 1 means differ by at most 2 points."
     )
+
+
+def test_a_verdict_is_in_the_row_of_the_runs_that_decide_it(folder):
+    write(folder, "har", "gcn", RELEASED, [20.0, 21.0, 22.0, 23.0, 24.0], budget="standard")
+    write(folder, "har", "gcn", RELEASED, [62.0, 63.0, 64.0, 65.0, 66.0, 64.0])
+    found = load_table("table2-knn").result(folder)
+    table = found.table()
+    place = table.header.index("reproduced")
+    rows = next(block.rows for block in table.blocks if block.heading.startswith("har"))
+    verdicts = {row[0].text: (row[1].text.split()[0], row[place].text) for row in rows if row[0].text.startswith("gcn")}
+    assert {verdict for _, verdict in verdicts.values()} == {"other hyperparameters", "–"}
+    assert next(mean for mean, verdict in verdicts.values() if verdict != "–") == "64.00"
+    gcn = next(cell for cell in found.study.cells if (cell.data, cell.model) == ("har", "gcn"))
+    assert found.decisive(gcn).mean == 64.0
 
 
 def test_ranks_of_models_over_graphs():
