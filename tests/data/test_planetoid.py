@@ -35,7 +35,7 @@ class Malicious:
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_a_malicious_pickle_calls_nothing(tmp_path, protocol):
     content = pickle.dumps([1, Malicious(tmp_path / "made")], protocol)
-    with pytest.raises(InputError, match=r"the pickle asks for (posix|nt)\.mkdir, which is not an array"):
+    with pytest.raises(InputError, match=r"the pickle requests (posix|nt)\.mkdir, which is not an array"):
         unpickle_arrays(content)
     assert not (tmp_path / "made").exists()
     pickle.loads(content)
@@ -55,7 +55,7 @@ def test_a_malicious_pickle_calls_nothing(tmp_path, protocol):
     ],
 )
 def test_only_arrays_are_allowed(content):
-    with pytest.raises(InputError, match="the pickle asks for .* which is not an array"):
+    with pytest.raises(InputError, match="the pickle requests .* which is not an array"):
         unpickle_arrays(content)
 
 
@@ -80,7 +80,7 @@ def test_matrices_are_checked():
         {"_shape": "no"},
         {"data": None},
     ):
-        with pytest.raises(InputError, match="the pickle is damaged or not a file of Planetoid"):
+        with pytest.raises(InputError, match="the pickle is damaged or is not a Planetoid file"):
             unpickle_arrays(stored_csr(**state))
 
 

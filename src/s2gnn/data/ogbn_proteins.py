@@ -18,19 +18,19 @@ from s2gnn.reading import Gunzipped
 
 
 def load_ogbn_proteins(folder: str | Path, nodes: int | None = None) -> Dataset:
-    """ogbn-proteins from a folder in OGB's layout, `ogbn_proteins` below the root of its data sets.
+    """Load ogbn-proteins from a folder in OGB's layout, `ogbn_proteins` below the root of its data sets.
 
-    `load_dataset("ogbn-proteins")` fetches the files and has the paper's first 30,000 nodes.
+    `load_dataset("ogbn-proteins")` downloads the files and returns the paper's first 30,000 nodes.
 
     Args:
         folder: contains `raw` with `edge.csv.gz`, `edge-feat.csv.gz` and `node-label.csv.gz`.
-        nodes: take this number of first nodes and the edges between them; default: all 132,534.
+        nodes: keep only the first `nodes` nodes and the edges between them; default: all 132,534.
     """
     return proteins_dataset(read_raw(Path(folder) / "raw"), nodes, f"OGB's folder {Path(folder).name}")
 
 
 def proteins_dataset(arrays: Mapping[str, NDArray[Any]], nodes: int | None, source: str) -> Dataset:
-    """The data set of the result of `read_raw`, or of its first `nodes`, with the features of the whole network."""
+    """Build the data set of the first `nodes` from the result of `read_raw`, with the features of the whole network."""
     y, edges = arrays["y"], arrays["edges"]
     n_nodes = len(y) if nodes is None else nodes
     if not 1 <= n_nodes <= len(y):
@@ -43,7 +43,7 @@ def proteins_dataset(arrays: Mapping[str, NDArray[Any]], nodes: int | None, sour
 
 
 def read_raw(raw: Path | zipfile.Path) -> dict[str, NDArray[Any]]:
-    """The contents of OGB's folder `raw`, on disk or in its archive, with one weight per edge.
+    """Read OGB's folder `raw`, on disk or in its archive, with one weight per edge.
 
     Returns:
         `edges` (E, 2), every undirected edge once; `edge_weight` (E,), the mean over the eight channels of

@@ -33,7 +33,7 @@ MAT_LIMITS = Limits(seconds=300, resident=2**32)
 
 
 def convert(file: str, originals: Sequence[Path]) -> Arrays:
-    """The arrays of the data folder's `file`, from the publisher's files.
+    """Convert the publisher's files into the arrays of the data folder's `file`.
 
     Raises:
         InputError: if the originals are damaged or not what the publisher described.
@@ -45,12 +45,12 @@ def convert(file: str, originals: Sequence[Path]) -> Arrays:
     except _DAMAGED as error:
         names = ", ".join(map(str, originals))
         raise InputError(
-            f"{names} cannot be read as {file} ({error}): remove what is damaged and fetch it again"
+            f"{names} cannot be read as {file} ({error}): delete the damaged file and fetch it again"
         ) from error
 
 
 class _ChangedError(InputError):
-    """The file can be read, but is another one than the publisher described."""
+    """The file can be read, but differs from the publisher's description."""
 
 
 def _convert_planetoid(*originals: Path) -> Arrays:
@@ -60,7 +60,7 @@ def _convert_planetoid(*originals: Path) -> Arrays:
 
 def _convert_kather(original: Path) -> Arrays:
     """The publishers' MATLAB file: `source_array` (38, N), `target_array` (8, N) of 0 and 1, `TisCatsName`."""
-    # SciPy's reader reads beyond its memory in some damaged files, which ends the process: let that be another one.
+    # SciPy's reader reads out of bounds in some damaged files, which kills the process, so it runs in a separate one.
     stored = in_own_process(_read_mat, original, limits=MAT_LIMITS)
     X = np.ascontiguousarray(stored["source_array"].T, dtype=np.float64)
     names = [str(np.ravel(name)[0]).strip() for name in stored["TisCatsName"].ravel()]
@@ -129,14 +129,14 @@ def _require(what: str, found: tuple[int, ...], expected: tuple[int, ...]) -> No
 
 
 def uncompress(content: bytes) -> bytes:
-    """The content of a file in the Unix format .Z, which Python has no module for: LZW codes of 9 to 16 bits.
+    """Decompress a file in the Unix format .Z, which Python has no module for: LZW codes of 9 to 16 bits.
 
     Codes come in groups of eight of the same width; when the width changes, the rest of a group is padding.
     """
     if content[:2] != b"\x1f\x9d" or len(content) < 3:
         raise InputError("the file is not in compress format (.Z): it does not begin with the bytes 1f 9d")
     max_bits, block_mode = content[2] & 0x1F, bool(content[2] & 0x80)
-    # compress -b 9 writes codes of 10 bits all the same; nobody ships such files.
+    # compress -b 9 also writes codes of 10 bits; such files are not distributed.
     if not FIRST_BITS < max_bits <= 16:
         raise InputError(f"the .Z file has codes of up to {max_bits} bits, but 10 to 16 can be read")
     literals = [bytes([value]) for value in range(256)] + ([b""] if block_mode else [])

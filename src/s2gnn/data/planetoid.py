@@ -38,23 +38,23 @@ _DAMAGED = (
 
 
 class _ForbiddenError(InputError):
-    """The pickle asks for something that is not an array."""
+    """The pickle requests something that is not an array."""
 
 
 class _ArrayUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
             raise _ForbiddenError(
-                f"the pickle asks for {module}.{name}, which is not an array: it is not from Planetoid"
+                f"the pickle requests {module}.{name}, which is not an array: it is not from Planetoid"
             )
         return _ALLOWED[module, name]
 
 
 def unpickle_arrays(content: bytes) -> Any:
-    """What a pickle holds, if that is arrays, CSR matrices (as SciPy CSR arrays) or lists and dictionaries of numbers.
+    """Load a pickle that contains only arrays, CSR matrices (as SciPy CSR arrays) or lists and dictionaries of numbers.
 
     Raises:
-        InputError: if the pickle asks for anything else, which is then neither imported nor called, or is damaged.
+        InputError: if the pickle requests anything else, which is then neither imported nor called, or is damaged.
     """
     try:
         value = _ArrayUnpickler(io.BytesIO(content), encoding="latin1").load()
@@ -64,15 +64,15 @@ def unpickle_arrays(content: bytes) -> Any:
     except _ForbiddenError:
         raise
     except _DAMAGED as error:
-        raise InputError("the pickle is damaged or not a file of Planetoid") from error
+        raise InputError("the pickle is damaged or is not a Planetoid file") from error
     return value
 
 
 def read_planetoid(files: Mapping[str, bytes]) -> dict[str, NDArray[Any]]:
-    """The arrays of a citation network from the bytes of its eight original files, by part.
+    """Read the arrays of a citation network from the bytes of its eight original files, by part.
 
     `test.index` lists the nodes of the test set out of order; they are sorted here. Citeseer's test set has gaps:
-    nodes that are in the graph but have neither features nor label; they are named in `unlabelled` and have y = 0.
+    nodes that are in the graph but have neither features nor label; they are listed in `unlabelled` and have y = 0.
 
     Returns:
         x_data, x_indices, x_indptr, x_shape (CSR features), edge_index (2, E) with both directions of every edge

@@ -18,12 +18,12 @@ from s2gnn.reading import opened_archive, read_bytes
 
 
 def read_tu(path: str | Path, name: str | None = None, *, attributes: bool = False) -> GraphCollection:
-    """The graphs of a TU data set, with the classes and node features that PyG's `TUDataset` gives them.
+    """Read the graphs of a TU data set, with the same classes and node features as PyG's `TUDataset`.
 
     Node labels are one-hot, column by column from the smallest to the largest value that occurs; with `attributes` the
     node attributes come before them, unchanged. Nodes without either have one feature, their number of neighbours.
     An edge listed in one direction counts in both; repeated edges count once, self-loops are ignored.
-    The lines of edge labels and attributes are counted to check that none is missing.
+    The number of edge labels and attributes is checked against the number of edges.
 
     Args:
         path: the publisher's archive NAME.zip, or the folder with the text files.
