@@ -142,7 +142,7 @@ def test_an_incomplete_file_is_refused(tmp_path, lost):
     checkpoint = Checkpoint(tmp_path / "run.safetensors")
     train(checkpoint, epochs=2)
     _change(checkpoint, lost)
-    with pytest.raises(InputError, match="is no checkpoint of a training run, or damaged"):
+    with pytest.raises(InputError, match="is not a checkpoint of a training run, or is damaged"):
         train(checkpoint)
 
 
@@ -158,7 +158,7 @@ def test_wrong_values_are_refused(tmp_path, changes):
     checkpoint = Checkpoint(tmp_path / "run.safetensors")
     train(checkpoint, epochs=2)
     _change(checkpoint, **changes)
-    with pytest.raises(InputError, match="is no checkpoint of a training run, or damaged"):
+    with pytest.raises(InputError, match="is not a checkpoint of a training run, or is damaged"):
         train(checkpoint)
 
 
@@ -187,7 +187,7 @@ def test_another_model_does_not_go_on(tmp_path):
 def test_a_file_that_is_no_checkpoint(tmp_path, content):
     path = tmp_path / "run.safetensors"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=r"run\.safetensors is no checkpoint of a training run, or damaged"):
+    with pytest.raises(InputError, match=r"run\.safetensors is not a checkpoint of a training run, or is damaged"):
         train(Checkpoint(path))
 
 
@@ -197,7 +197,7 @@ def test_a_torn_file_is_refused(tmp_path):
     whole = checkpoint.path.read_bytes()
     for length in (5, 100, len(whole) - 1):
         checkpoint.path.write_bytes(whole[:length])
-        with pytest.raises(InputError, match="or damaged"):
+        with pytest.raises(InputError, match="or is damaged"):
             train(checkpoint)
 
 

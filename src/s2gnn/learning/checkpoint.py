@@ -1,4 +1,4 @@
-"""A training run between two epochs: save it, and resume it with the same bits; one safetensors file, no pickle."""
+"""Save a training run between epochs and resume it bit by bit, in one safetensors file without pickle."""
 
 import copy
 import json
@@ -24,9 +24,9 @@ _ADAM = ("step", "exp_avg", "exp_avg_sq")
 
 @dataclass
 class History:
-    """What training saw, one number for each epoch; nothing for validation without validation nodes.
+    """Losses and scores, one number for each epoch; the validation lists are empty without validation nodes.
 
-    With one class for each node `val_accuracy` is filled, with several labels `val_auc`, with values neither.
+    `val_accuracy` is filled for classes, `val_auc` for several labels per node, neither for regression.
     """
 
     train_loss: list[float] = field(default_factory=list)
@@ -40,12 +40,12 @@ class TrainingRun:
     """A model in training.
 
     Attributes:
-        model: with its present weights.
+        model: with its current weights.
         optimizer: with its moments.
         history: by epoch.
         best_score: of the validation so far.
         best_epoch: the first epoch that had it; `None` without validation.
-        best_state: the weights of then, where they are kept.
+        best_state: the weights at that epoch, if they are kept.
         seconds: of training so far.
     """
 
@@ -59,17 +59,17 @@ class TrainingRun:
 
     @property
     def epochs(self) -> int:
-        """How many are finished."""
+        """Number of finished epochs."""
         return len(self.history.train_loss)
 
     def take_score(self, score: float, *, keep: bool) -> None:
-        """Note the validation score of the last epoch and, if it is the best so far, `keep` its weights."""
+        """Record the validation score of the last epoch and, if it is the best so far, `keep` its weights."""
         if score > self.best_score:
             self.best_score, self.best_epoch = score, self.epochs - 1
             self.best_state = copy.deepcopy(self.model.state_dict()) if keep else None
 
     def has_waited(self, patience: int | None) -> bool:
-        """Whether there was no better score for `patience` epochs."""
+        """Return whether the score has not improved for `patience` epochs."""
         return self.best_epoch is not None and patience is not None and self.epochs - 1 - self.best_epoch >= patience
 
 
@@ -77,13 +77,14 @@ class TrainingRun:
 class Checkpoint:
     """A file that a training run is regularly saved to, and resumed from if it exists.
 
-    On the CPU a resumed run has the bits of one that was not interrupted.
+    On the CPU a resumed run is bitwise identical to an uninterrupted one.
 
     Attributes:
         path: of the file, which is replaced atomically.
         every: epochs between two saves.
-        settings: what the run depends on besides what `fit` compares itself (labels, nodes, partition, `FitConfig`, the
-            shapes of weights), such as the features, the graph and the dropout; a run does not resume with others.
+        settings: inputs of the run that `fit` does not compare itself, such as the features, the graph and the dropout
+            (it compares labels, nodes, partition, `FitConfig` and the shapes of weights); a run resumes only with equal
+            settings.
     """
 
     path: Path
@@ -94,18 +95,18 @@ class Checkpoint:
         positive_integer(self.every, "every")
 
     def is_due(self, epochs: int) -> bool:
-        """Whether to save after this number of epochs."""
+        """Return whether to save after this number of epochs."""
         return epochs % self.every == 0
 
     def read(self) -> bytes | None:
-        """The file; `None` if there is none."""
+        """Read the file; `None` if there is none."""
         try:
             return read_bytes(self.path)
         except FileNotFoundError:
             return None
 
     def epochs(self) -> int:
-        """The number of epochs that the saved run has finished, 0 if there is none."""
+        """Return the number of finished epochs of the saved run, 0 if there is none."""
         saved = self.read()
         return 0 if saved is None else len(self._parsed(saved)[1].history.train_loss)
 
@@ -164,8 +165,8 @@ class Checkpoint:
                 return tensors, parse_json(description, _Description)
         except InputError as error:
             raise InputError(
-                f"{self.path} is no checkpoint of a training run, or damaged ({error}): take another file, or delete "
-                "it to start again"
+                f"{self.path} is not a checkpoint of a training run, or is damaged ({error}): take another file, or "
+                "delete it to start again"
             ) from error
         raise InputError(
             f"the checkpoint {self.path} has version {version}, this reads {VERSION}: take another file, or delete "
@@ -189,7 +190,7 @@ class _Versioned:
 
 @dataclass
 class _Description(_Versioned):
-    """What the metadata of the file hold."""
+    """The metadata of the file."""
 
     settings: dict[str, Any]
     history: History
