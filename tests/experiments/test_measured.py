@@ -117,7 +117,7 @@ def test_damaged_and_missing_records(tmp_path):
     study = STUDIES["stability"]
     assert "No record yet: s2gnn study run stability" in render(study.table(tmp_path), "markdown")
     (tmp_path / "stability.json").write_text(json.dumps({"content": {"rows": [{}]}}))
-    with pytest.raises(InputError, match="stability.json is damaged .*: make it again with s2gnn study run stability"):
+    with pytest.raises(InputError, match="stability.json is damaged .*: regenerate it with s2gnn study run stability"):
         study.table(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""One seed of an experiment as a job: what runs it, and how long it is expected to take."""
+"""Jobs: run one seed of an experiment, and estimate how long it takes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,7 +50,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Progress:
-    """What is in progress, and how many runs or trials of how many are finished."""
+    """The running jobs, and the number of finished runs or trials out of the total."""
 
     description: str
     finished: int
@@ -61,12 +61,12 @@ class Progress:
 # Receives a sentence, such as an estimate, or the progress when something has started or ended.
 Report = Callable[[str | Progress], None]
 
-# What became of a job: its result, or why it failed.
+# A job with its result, or the reason why it failed.
 Outcome = tuple[Job, Run | str]
 
 
 class Worker:
-    """Runs jobs one after the other on a device, and keeps the data of the last one."""
+    """Runs jobs one after the other on a device, and caches the data of the last one."""
 
     def __init__(self, device: torch.device = CPU) -> None:
         self._device = device
@@ -121,7 +121,7 @@ def expected_seconds(
 
 
 def _costs_like(description: Mapping[str, Any]) -> str:
-    """The same for experiments whose epochs cost the same: all but what is trained how long and how fast."""
+    """Return a key that experiments whose epochs cost the same share: all but learning rate, budget and the like."""
     free, free_arguments = ("lr", "weight_decay", "protocol", "share"), ("dropout", "epsilon", "initial_epsilon")
     return canonical_json(
         {
@@ -142,7 +142,7 @@ def _trained_epochs(record: Record) -> int:
 
 
 def _seconds_an_epoch(worker: Worker, job: Job, threads: int, *, alone: bool) -> float:
-    """By a few epochs; an experiment that cannot be run is bad input if `alone`, else it fails when its turn comes."""
+    """Time a few epochs; an experiment that cannot run raises if it is `alone`, otherwise it fails when it starts."""
     short = replace(job.experiment.protocol, epochs=_TIMED_EPOCHS, patience=None)
     experiment = replace(job.experiment, protocol=short)
     with computing_with(threads):

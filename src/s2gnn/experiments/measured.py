@@ -52,14 +52,14 @@ class _Content:
 
 @dataclass
 class _Stored:
-    """What every record has; the rest is checked by the table that is made of it."""
+    """The fields that every record has; the rest is checked when its table is built."""
 
     content: _Content
 
 
 @dataclass(frozen=True)
 class MeasuredStudy(Study):
-    """A table or figure that needs no training, or little.
+    """A table or figure that needs little or no training.
 
     Its content is a mapping that can be written as JSON: the settings, and "rows" with a list of rows. A study of
     several models is stored whenever one of them is measured on a data set, and resumes there.
@@ -95,7 +95,7 @@ class MeasuredStudy(Study):
 
     @property
     def size(self) -> str:
-        """What it produces, in a few words."""
+        """Describe the output in a few words."""
         return "a table" if self.draw is None else "a table, a picture"
 
     def run(
@@ -169,7 +169,7 @@ class MeasuredStudy(Study):
         """The stored rows that were measured with these settings."""
         try:
             record = self.read(folder)
-        except InputError:  # damaged, or of another version: it is made again
+        except InputError:  # damaged, or of another version: measure again
             return []
         if record is None or not settings.items() <= record["content"].items():
             return []
@@ -195,7 +195,7 @@ class MeasuredStudy(Study):
             self.tabulate(record["content"])
         except (ArithmeticError, ValueError, TypeError, LookupError, AttributeError) as error:
             raise InputError(
-                f"{path} is damaged ({error!r}): make it again with s2gnn study run {self.name}"
+                f"{path} is damaged ({error!r}): regenerate it with s2gnn study run {self.name}"
             ) from error
         return record
 

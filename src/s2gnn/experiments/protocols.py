@@ -41,7 +41,7 @@ class Protocol:
 
     @property
     def run(self) -> str:
-        """What one run is called: a seed, or a fold of a cross-validation."""
+        """The name of a single run: seed, or fold for a cross-validation."""
         return "seed" if self.folds is None else "fold"
 
     def describe(self) -> dict[str, Any]:

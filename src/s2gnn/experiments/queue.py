@@ -1,4 +1,4 @@
-"""The jobs of experiments in the order in which they start, with a search before each experiment or without."""
+"""Order the jobs of experiments, with or without a search before each experiment."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -40,8 +40,8 @@ class Queue:
 
     Attributes:
         total: number of runs.
-        seconds: that all of them are expected to take.
-        recorded: number of runs that have a record by now.
+        seconds: expected total time.
+        recorded: number of runs that have a record so far.
         failed_trials: why trials failed, one line each.
     """
 
@@ -51,11 +51,11 @@ class Queue:
         self._jobs = iter(jobs)
 
     def next(self) -> Job | None:
-        """The run to start now; `None` if there is none before another one ends."""
+        """Return the next run to start; `None` if none can start before another one ends."""
         return next(self._jobs, None)
 
     def take(self, job: Job, record: Record) -> None:
-        """Learn the result of a run."""
+        """Receive the result of a run."""
         self.recorded += 1
         if record.error is not None:
             self.failed_trials.append(f"{job.title}: {record.error}")

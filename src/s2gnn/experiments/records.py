@@ -31,11 +31,11 @@ class Record:
         experiment: `Experiment.describe()`.
         metrics: scores by name.
         seconds: training time.
-        budget: what the run was allowed to cost, such as epochs and threads.
+        budget: limits of the run, such as epochs and threads.
         finished: time of completion, UTC, in ISO 8601.
         commit: of the code; `None` outside a checkout.
         versions: of Python and the packages that numbers depend on.
-        error: why a trial of a search failed; a line has it only then.
+        error: why a trial of a search failed; stored only in that case.
     """
 
     key: str
@@ -93,7 +93,7 @@ class _Budget:
 
 @dataclass
 class _Line:
-    """What tables and summaries rely on inside the objects of a record."""
+    """The fields of a record that tables and summaries require."""
 
     experiment: _Experiment
     budget: _Budget

@@ -44,7 +44,7 @@ def run_experiments(
         jobs: number of processes.
         minutes: start no run that would not finish by then.
         budget: of the study; `None` for single experiments.
-        searched_on: what the search of an experiment is run on, by its key; default: the experiment itself.
+        searched_on: the experiment to run each search on, by key; default: the experiment itself.
         device: where networks are trained; records name it if it is not the CPU.
 
     Returns:
@@ -95,8 +95,8 @@ def run_jobs(
 ) -> list[str]:
     """Train and score the runs of a queue, and append a record as each finishes.
 
-    Interrupted at any time, a new queue resumes after the last record; what is in training is lost. A run that fails
-    does not stop the other experiments, and a new queue has it again. A failed trial of a search, in contrast, is
+    Interrupted at any time, a new queue resumes after the last record; runs in training are lost. A run that fails
+    does not stop the other experiments, and a new queue includes it again. A failed trial of a search, in contrast, is
     recorded with its error and the lowest score, so that the search continues without its configuration. This does not
     hold where the cause may be something other than the configuration: data that cannot be loaded, no memory or a
     failed file operation count as a failed run, and a killed process, which the system may have chosen because of what

@@ -1,4 +1,4 @@
-"""The database of a search: opened so that several processes and machines can work on it at once."""
+"""Open the database of a search so that several processes and machines can share it."""
 
 import os
 import platform
@@ -51,7 +51,7 @@ def open_storage(storage: str | Path, heartbeat: int, grace: int) -> "SearchStor
 
     Args:
         storage: a file, or an address with "://".
-        heartbeat: seconds between two signs of life of a running trial.
+        heartbeat: seconds between two heartbeats of a running trial.
         grace: seconds without one after which a trial counts as dead and is retried.
     """
     address = storage_address(storage)
@@ -103,7 +103,7 @@ class SearchStorage(RDBStorage):
         return super()._create_new_trial(study_id, template_trial or own)
 
     def record_heartbeat(self, trial_id: int) -> None:
-        """Write a sign of life; the grace period is for those that do not get through."""
+        """Write a heartbeat; the grace period covers those that fail."""
         with suppress(StorageInternalError):
             super().record_heartbeat(trial_id)
 

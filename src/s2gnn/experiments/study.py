@@ -1,4 +1,4 @@
-"""What all studies share: a name, the part of it that is selected, and its results as a table and as JSON."""
+"""Base classes of studies: name, selection, and results as a table and as JSON."""
 
 import tomllib
 from abc import ABC, abstractmethod
@@ -41,7 +41,7 @@ def catalog() -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Selection:
-    """The part of a study that is asked for; `None` for all, of `seeds` for those of the budget."""
+    """The selected part of a study; `None` selects everything, or for `seeds` those of the budget."""
 
     data: Sequence[str] | None = None
     models: Sequence[str] | None = None
@@ -63,11 +63,11 @@ ALL = Selection()
 
 
 class Study(ABC):
-    """A table or figure, with everything that is needed to make it again.
+    """A table or figure, with everything needed to reproduce it.
 
     Attributes:
-        name: as on the command line.
-        title: what it shows.
+        name: name on the command line.
+        title: title of the table or figure.
         paper: where in the paper.
     """
 

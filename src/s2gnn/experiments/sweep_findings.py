@@ -1,4 +1,4 @@
-"""What sweeps show, in sentences computed from their points."""
+"""Findings of sweeps, as sentences computed from their points."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
