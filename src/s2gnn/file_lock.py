@@ -1,4 +1,4 @@
-"""A lock on an open file that processes wait for; it needs no lock file."""
+"""Lock an open file across processes, without a separate lock file."""
 
 import sys
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from filelock import lock_descriptor, unlock_descriptor
 
 @contextmanager
 def locked(descriptor: int, *, shared: bool = False) -> Iterator[None]:
-    """Wait for the file and hold it inside the block; a crash releases it too.
+    """Wait for the lock and hold it inside the block; it is also released by a crash.
 
     Args:
         descriptor: of the open file.

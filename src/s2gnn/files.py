@@ -37,7 +37,7 @@ def write_atomically(path: str | Path, content: bytes) -> None:
 def folder_aside(target: Path) -> Iterator[Path]:
     """A new folder next to `target` for what will be moved there; it is removed at the end of the block.
 
-    What a killed process left of an earlier one is removed too.
+    Folders left behind by killed processes are removed too.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     with _aside(target, tempfile.mkdtemp) as temporary:
@@ -45,7 +45,7 @@ def folder_aside(target: Path) -> Iterator[Path]:
 
 
 def replace_folder(new: Path, target: Path) -> None:
-    """Rename the folder `new` to `target`; what was there is then at `new`, or gone.
+    """Rename the folder `new` to `target`; a previous folder is then at `new`, or deleted.
 
     Where the system can swap two folders (Linux), `target` is complete at any moment; elsewhere it is missing between
     two renames. Of several processes that do this at once, the last one wins.

@@ -15,7 +15,7 @@ from s2gnn.files import write_atomically
 
 # Paul Tol's "muted" colours, distinguishable with colour blindness.
 PALETTE = ("#332288", "#88CCEE", "#44AA99", "#DDCC77", "#CC6677", "#AA4499", "#117733", "#882255", "#999933")
-QUIET, GUIDE = "0.45", "0.9"  # what is in the background, and lines that only guide the eye
+QUIET, GUIDE = "0.45", "0.9"  # background elements, and guide lines
 WIDTH = 7.2  # inches, two columns of a journal; text has 6.5 to 8.5 points
 STYLE: dict[Any, Any] = {
     "font.size": 8,
@@ -49,7 +49,7 @@ FORMS: tuple[Form, ...] = ("png", "svg")  # of a picture that is kept
 
 
 def graded(n: int) -> list[Any]:
-    """`n` colours in an order that is seen, from light to dark."""
+    """`n` visibly ordered colours, from light to dark."""
     return list(colormaps["viridis"](np.linspace(0.82, 0.05, n)))
 
 
@@ -59,7 +59,7 @@ def bare(axes: Axes) -> None:
 
 
 def panel_grid(n: int, columns: int, height: float, **shared: Any) -> tuple[Figure, list[Axes], Axes | None]:
-    """A figure of the page's width with `n` bare panels in rows of `columns`, and the first cell that stays empty.
+    """A figure of the page's width with `n` bare panels in rows of `columns`, and the first empty cell.
 
     Args:
         n: number of panels.

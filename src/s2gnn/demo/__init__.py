@@ -1,4 +1,4 @@
-"""`s2gnn demo`: S2GNNClassifier and scikit-learn's methods on a table with ten labels per class, and a picture."""
+"""`s2gnn demo`: compare S2GNNClassifier with scikit-learn on a table with ten labels per class, and draw it."""
 
 import time
 from collections.abc import Callable
@@ -26,7 +26,7 @@ METHODS = (
     OURS, "logistic regression", "random forest", "regression + forest", "SVC", "self-training", "k-NN",
     "label spreading",
 )  # fmt: skip
-FIRST_SEED = 100  # other draws than those of the leaderboard
+FIRST_SEED = 100  # draws that the leaderboard does not use
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The picture of a graph's numbers: histograms of neighbours and weights."""
+"""Draw histograms of the number of neighbours and the edge weights of a graph."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def draw_histograms(graph: Graph, path: str | Path, title: str) -> None:
 
 
 def _draw(graph: Graph, title: str) -> Figure:
-    """Draw them.
+    """Draw the histograms.
 
     Axes are logarithmic where a few hubs have many times the usual number of neighbours, and for weights that span more
     than two decades.

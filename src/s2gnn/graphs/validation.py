@@ -1,4 +1,4 @@
-"""Checks that turn what a caller hands in into the CSR arrays of a weighted undirected graph."""
+"""Validate the caller's input and convert it to the CSR arrays of a weighted undirected graph."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -65,13 +65,13 @@ def as_indices(values: Any, n: int | None, what: str, of: str = "nodes") -> tupl
 
 
 def check_choice(what: str, value: object, choices: Sequence[str]) -> None:
-    """Require that an option has one of the values that it can have."""
+    """Raise unless an option has one of its allowed values."""
     if not isinstance(value, str) or value not in choices:
         raise InputError(f"{what} is {value!r}, but it must be one of {', '.join(choices)}")
 
 
 def relative_rounding(dtype: Any) -> float:
-    """By how much the two directions of an edge may differ, relative to the larger, for weights of a type."""
+    """Return the allowed relative difference between the two directions of an edge, for weights of a type."""
     return ROUNDING_ULPS * float(np.finfo(dtype).eps)
 
 
@@ -120,7 +120,7 @@ def symmetric_csr(matrix: Any, *, sum_duplicates: bool, drop_self_loops: bool) -
 def with_valid_indices(matrix: Any) -> Any:
     """A SciPy sparse matrix with all indices in range: itself if it is compressed, otherwise in COO format.
 
-    SciPy trusts index arrays that were changed after it made a matrix, and reads beyond them when they are wrong.
+    SciPy does not check index arrays that were modified after construction, and reads out of bounds if they are wrong.
     """
     try:
         if matrix.format in ("csr", "csc", "bsr"):

@@ -202,7 +202,7 @@ def _edges(pattern: EdgePattern, weights: Tensor, shift: Shift) -> tuple[Any, ..
 
 
 def scalings(factors: EdgeFactors, epsilon: Tensor) -> tuple[Tensor, Tensor]:
-    r"""Compute the factors c and p (N, α) of S_ρ at ε, a float64 scalar, differentiable by ε and the factors, in O(N α).
+    r"""Compute the factors c and p (N, α) of S_ρ at ε, a float64 scalar, differentiable by ε and factors, in O(N α).
 
     :math:`S_\rho(i, j) = \pm b_{ij}^\rho\, c_\rho(i)\, c_\rho(j)` and :math:`S_\rho(i, i) = p_\rho(i)`: ε decides how
     much of its own signal a node keeps, and how much it takes from and gives to all its neighbours alike. Row and

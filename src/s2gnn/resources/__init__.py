@@ -1,4 +1,4 @@
-"""The time and memory of a computation, and computations in a separate process whose memory is its own."""
+"""Measure the time and memory of computations, and run computations in a separate process."""
 
 import ctypes
 import gc
@@ -21,7 +21,7 @@ _OWN = Path("/proc/self/status")
 
 
 def least_seconds(run: Callable[[], object], most: int = 10, patience: float = 1.0) -> float:
-    """The minimum seconds of `run` over at most `most` runs, none of which starts after `patience` seconds."""
+    """Return the fastest of at most `most` runs in seconds; none starts after `patience` seconds."""
     taken: list[float] = []
     while not taken or (len(taken) < most and sum(taken) < patience):
         start = time.perf_counter()
@@ -109,19 +109,19 @@ class Limits:
 def in_own_process(
     task: Callable[..., T], *arguments: object, limits: Limits | None = None, preloaded: Sequence[str] = ()
 ) -> T:
-    """The result of `task(*arguments)` in a separate process, which Ctrl-C and any error here end.
+    """The result of `task(*arguments)` in a separate process, which is killed on Ctrl-C and on any error here.
 
     Args:
         task: a function of a module.
         *arguments: picklable, as is the result.
-        limits: beyond which the process is ended; default: none.
+        limits: the process is killed when it exceeds them; default: none.
         preloaded: if possible, fork an interpreter that has imported these modules instead of starting a new one, which
             takes seconds; the first call decides which modules.
 
     Raises:
         LimitError: at a limit.
         DeadProcessError: if the process was killed, for example out of memory.
-        Exception: what the task raised.
+        Exception: raised by the task.
     """
     method: StartMethod = "spawn"
     if preloaded and sys.platform != "win32":
@@ -158,7 +158,7 @@ def _outcome(process: BaseProcess, connection: Connection, limits: Limits) -> An
 
 def _run(connection: Connection, task: Callable[..., object], arguments: tuple[object, ...]) -> None:
     end_with_parent()
-    gc.freeze()  # imported objects are no garbage; scanning them would take longer than a small measurement
+    gc.freeze()  # imported objects are not garbage; scanning them would take longer than a small measurement
     try:
         connection.send((task(*arguments), None))
     except Exception as error:  # noqa: BLE001  the parent raises it
