@@ -24,7 +24,7 @@ def test_whole_numbers_are_the_same_class_with_and_without_a_fraction():
 
 
 def test_minus_one_is_a_class_and_said_to_be_one_where_that_may_surprise():
-    with pytest.warns(LabelsWarning, match="2 rows of t.csv are -1 in column 'y', which is taken as a class: leave"):
+    with pytest.warns(LabelsWarning, match="2 rows of t.csv are -1 in column 'y', which is treated as a class: leave"):
         assert "-1" in class_labels(labelled("0", "1", "-1", "-1"), "y").tolist()
     assert class_labels(labelled("1", "-1", "", "1"), "y").tolist() == ["1", "-1", None, "1"]
     assert class_labels(labelled("1", "-1.0", "-1", "x", ""), "y").tolist() == ["1", "-1.0", "-1", "x", None]
@@ -32,7 +32,7 @@ def test_minus_one_is_a_class_and_said_to_be_one_where_that_may_surprise():
 
 
 def test_a_class_for_every_row_names_the_rows():
-    with pytest.raises(InputError, match="'y' of t.csv is different in each of 51 labelled rows: names and numbers"):
+    with pytest.raises(InputError, match="'y' of t.csv is different in each of 51 labelled rows: row names and row"):
         class_labels(labelled("", *(f"row {i}" for i in range(51))), "y")
     assert len(class_labels(labelled("", *(f"kind {i}" for i in range(50))), "y")) == 51
     assert class_labels(labelled("a", "b"), "y").tolist() == ["a", "b"]

@@ -1,4 +1,4 @@
-"""People's own tables: read and written, their columns encoded as features, their labels and edges parsed."""
+"""Read and write tables, encode their columns as features, and parse their labels and edges."""
 
 from s2gnn.tables.columns import Columns, choose_columns
 from s2gnn.tables.edges import read_edges

@@ -1,4 +1,4 @@
-"""Which columns of a table are features, and of what kind."""
+"""Choose the columns of a table to use as features, and their kinds."""
 
 import itertools
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class Columns:
     Attributes:
         numeric: names of the columns of numbers.
         categorical: names of the columns of categories.
-        left_out: the reason for each other column except the label.
+        left_out: the reason for each excluded column except the label.
     """
 
     numeric: tuple[str, ...]
@@ -36,10 +36,10 @@ class Columns:
 def choose_columns(
     table: Table, names: Sequence[str] | None = None, *, label: str | None = None, without: Sequence[str] = ()
 ) -> Columns:
-    """The columns named, or all that distinguish rows, except for the label, if any, and those in `without`.
+    """Choose the named columns, or all that distinguish rows, except the label, if any, and those in `without`.
 
-    A column is numeric if every value is a number or missing and no data frame calls it categorical. Constant columns
-    are left out, and so are columns that number or name the rows, unless they are named.
+    A column is numeric if every value is a number or missing, unless a data frame calls it categorical. Constant
+    columns are left out, and so are columns that number or name the rows, unless they are named.
 
     Raises:
         InputError: if no column is left, or a named one does not exist, is the label, or has too many categories.
@@ -110,16 +110,16 @@ def _reason_to_leave_out(table: Table, name: str, *, is_numeric: bool, requested
 
 
 def categories(column: Column) -> list[str]:
-    """The distinct values of a column of text, sorted; "" for a missing one."""
+    """Return the distinct values of a column of text, sorted; "" for a missing one."""
     return sorted(set(as_categories(column).tolist()))
 
 
 def as_categories(column: Column) -> Column:
-    """A column as names of categories (N,), without surrounding blanks; "" where the value is missing."""
+    """Return a column as names of categories (N,), without surrounding blanks; "" for missing values."""
     names: Column = np.where(missing(column), "", stripped(column))
     return names
 
 
 def _counts_rows(numbers: Column) -> bool:
-    """Whether a column is 0, 1, 2, … or 1, 2, 3, …, as spreadsheets and data frames number their rows."""
+    """Return whether a column is 0, 1, 2, … or 1, 2, 3, …, as spreadsheets and data frames number their rows."""
     return len(numbers) > 2 and numbers[0] in (0, 1) and bool(np.all(np.diff(numbers) == 1))

@@ -12,7 +12,7 @@ from s2gnn.tables.table import ROW_NAMES, Table, stripped
 
 
 def read_edges(path: Path, table: Table, identifier: str | None = None) -> Graph:
-    """The graph in `path`, whose nodes are the rows of `table`.
+    """Read the graph in `path`, whose nodes are the rows of `table`.
 
     A .npz file is a graph written by s2gnn. A .csv or .tsv file has one line per edge: its two rows and optionally its
     weight, in columns of any name. Rows are given by their value in the column `identifier` of the table; without it,
@@ -40,7 +40,7 @@ def read_edges(path: Path, table: Table, identifier: str | None = None) -> Graph
 
 
 def _rows(edges: Table, name: str, table: Table, identifier: str | None) -> NDArray[np.int64]:
-    """The positions (E,) in the table of the rows in a column of the list of edges."""
+    """Return the table positions (E,) of the rows in a column of the list of edges."""
     if identifier is None:
         numbers = edges.numbers(name, "the number of a row", "give --id COLUMN if edges name rows by an identifier")
         bad = np.flatnonzero(~((numbers >= 1) & (numbers <= table.n_rows) & (numbers == np.round(numbers))))

@@ -1,4 +1,4 @@
-"""From the columns of a table to features; the encoder is stored as JSON."""
+"""Encode the columns of a table as features; the encoder is stored as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NUMBERS = ("median", "mean", "scale")  # of a column, in the state of an encoder
 
 @dataclass(frozen=True, eq=False)
 class TableEncoder:
-    """Features (N, M) of tables that have the same columns, in any order.
+    """Encodes tables that have the same columns, in any order, as features (N, M).
 
     A column of numbers becomes one feature: missing values become the median, then it is standardised. A column of
     categories becomes one feature of 0 and 1 per category; missing values are a category if the encoder was fitted on
@@ -33,9 +33,9 @@ class TableEncoder:
     Attributes:
         numeric: the names of the columns of numbers.
         medians: of these columns, (number of columns,).
-        scaling: of these columns.
-        categories: of the columns of categories, by name; "" for missing values.
-        left_out: the reason for each column that is not encoded.
+        scaling: scaling of these columns.
+        categories: the categories of each categorical column, by name; "" for missing values.
+        left_out: the reason for each excluded column.
     """
 
     numeric: tuple[str, ...]
@@ -46,7 +46,7 @@ class TableEncoder:
 
     @classmethod
     def fit(cls, table: Table, columns: Columns, *, standardise: bool = True) -> TableEncoder:
-        """The encoder of these columns, with the medians, means and categories of this table."""
+        """Fit an encoder of these columns, with the medians, means and categories of this table."""
         numbers = _numbers(table, columns.numeric)
         gaps = medians(numbers)
         scaling = Scaling.of(filled(numbers, gaps), standardise=standardise)
@@ -54,7 +54,7 @@ class TableEncoder:
         return cls(columns.numeric, gaps, scaling, known, columns.left_out)
 
     def transform(self, table: Table) -> NDArray[np.float64]:
-        """The features (N, M) of a table: the numbers first, then the categories; other columns are ignored."""
+        """Encode a table as features (N, M): the numbers first, then the categories; other columns are ignored."""
         features = np.zeros((table.n_rows, self.n_features))
         first = len(self.numeric)
         features[:, :first] = self.scaling.apply(filled(_numbers(table, self.numeric), self.medians))
@@ -83,13 +83,13 @@ class TableEncoder:
 
     @property
     def features_of(self) -> dict[str, list[int]]:
-        """The places of the features that each column became, by name."""
+        """Return the indices of the features of each column, by name."""
         widths = [1] * len(self.numeric) + [len(known) for known in self.categories.values()]
         ends = np.cumsum(widths).tolist()
         return {name: list(range(end - n, end)) for name, n, end in zip(self.columns, widths, ends, strict=True)}
 
     def state(self) -> dict[str, Any]:
-        """The encoder as plain values for JSON, which keeps every bit of a float."""
+        """Return the encoder as plain values for JSON, which keeps every bit of a float."""
         numbers = np.stack([self.medians, self.scaling.centre, self.scaling.width], axis=1).tolist()
         return {
             "numeric": [
@@ -102,7 +102,7 @@ class TableEncoder:
 
     @classmethod
     def from_state(cls, state: Any) -> TableEncoder:
-        """The encoder of a `state`.
+        """Restore the encoder from a `state`.
 
         Raises:
             InputError: if it is not the state of an encoder.
@@ -128,7 +128,7 @@ class TableEncoder:
 
 
 def _numbers(table: Table, names: Sequence[str]) -> NDArray[np.float64]:
-    """Columns as numbers (N, number of columns), NaN where a value is missing."""
+    """Return columns as numbers (N, number of columns), NaN for missing values."""
     advice = "fix the value or leave the cell blank"
     numbers = np.empty((table.n_rows, len(names)))
     for place, name in enumerate(names):
@@ -160,12 +160,12 @@ class EncodedTable:
         source: where the table came from, for messages and reports.
         label: the column to predict.
         task: "classify" or "regress".
-        columns: what is learned from.
-        encoder: made the features.
+        columns: the columns used as features.
+        encoder: the encoder that made the features.
         X: features (N, M).
         y: classes (N,) as text with `None`, or numbers with NaN, for unlabelled rows.
-        missing: the number of missing values of each column that is learned from, by name.
-        identifiers: what the rows are called; `None` if no column identifies them.
+        missing: the number of missing values of each column used, by name.
+        identifiers: names of the rows; `None` if no column identifies them.
     """
 
     source: str
@@ -187,7 +187,7 @@ def encode_table(
     task: Task | None = None,
     identifier: str | None = None,
 ) -> EncodedTable:
-    """The features and labels of a table.
+    """Encode the features and labels of a table.
 
     Args:
         data: a table, or a data frame of pandas or polars with columns of numbers, text or categories.

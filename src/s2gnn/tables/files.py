@@ -1,4 +1,4 @@
-"""Tables in files: CSV and TSV are read, also gzipped, and written; NPZ is read."""
+"""Read tables from CSV and TSV files, optionally gzipped, and NPZ files; write CSV and TSV files."""
 
 import csv
 import gzip
@@ -26,12 +26,12 @@ LARGE_FILE = 2**22  # bytes, which take about a second
 
 
 def table_text(frame: pd.DataFrame, suffix: str = ".csv") -> str:
-    """A data frame, without its index, as the text of a .csv or .tsv file; missing values are empty."""
+    """Format a data frame, without its index, as the text of a .csv or .tsv file; missing values are empty."""
     return str(frame.to_csv(sep=DELIMITERS[suffix.lower()], index=False, lineterminator="\n"))
 
 
 def read_table(path: str | Path, *, progress: bool = False) -> Table:
-    """The table in a .csv, .tsv or .npz file.
+    """Read the table in a .csv, .tsv or .npz file.
 
     A CSV or TSV file has a header line and may be gzipped; the delimiter of a CSV is detected. An NPZ file holds `X`
     (N, M), whose columns are called x0, x1, …, and optionally `y` (N,), which is missing where it is the integer -1.
@@ -39,8 +39,8 @@ def read_table(path: str | Path, *, progress: bool = False) -> Table:
     Reading takes about three times the size of the text in memory, and at least 16 bytes per value.
 
     Args:
-        path: of the file.
-        progress: show a bar while a large file is read.
+        path: path of the file.
+        progress: show a progress bar for a large file.
     """
     path = Path(path)
     if not path.is_file():
@@ -78,7 +78,7 @@ def _read_text(path: Path, progress: bool) -> Table:
 
 
 def _unpacked(path: Path, file: BinaryIO) -> TextIOWrapper:
-    """The text of a file, which is decompressed while it is read."""
+    """Open the text of a file, decompressing it while it is read."""
     content = Gunzipped(file, path.stat().st_size, path) if path.suffix.lower() == GZIP else file
     return TextIOWrapper(content, encoding="utf-8-sig", newline="")
 
@@ -86,7 +86,7 @@ def _unpacked(path: Path, file: BinaryIO) -> TextIOWrapper:
 def _columns(
     path: Path, header: Sequence[str], rows: Iterator[list[str]], on_rows: Callable[[], None]
 ) -> dict[str, Column]:
-    """The columns by name; batches of rows become arrays at once, because Python strings take much memory."""
+    """Read the columns by name; batches of rows become arrays at once, because Python strings take much memory."""
     parts: list[list[Column]] = [[] for _ in header]
     first = 1
     while batch := list(itertools.islice(rows, ROWS_AT_ONCE)):
@@ -118,7 +118,7 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
 
 
 def _text_lines(path: Path, stream: TextIO) -> Iterator[str]:
-    """The lines of a file; a zero byte, which is valid UTF-8, is an error."""
+    """Yield the lines of a file; a zero byte, which is valid UTF-8, is an error."""
     for line in iter(lambda: stream.readline(LONGEST_LINE), ""):
         if "\0" in line:
             raise InputError(f"{path} is not a table: it is a binary file (from a spreadsheet, save as CSV)")
@@ -128,7 +128,7 @@ def _text_lines(path: Path, stream: TextIO) -> Iterator[str]:
 
 
 def _delimiter(path: Path, stream: TextIO) -> str:
-    """The delimiter; the stream is at its beginning before and after."""
+    """Detect the delimiter; the stream is at its beginning before and after."""
     header = next((line for line in _text_lines(path, stream) if line.strip()), "")
     stream.seek(0)
     tabs = ".tsv" in [suffix.lower() for suffix in path.suffixes[-2:]]

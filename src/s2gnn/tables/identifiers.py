@@ -1,4 +1,4 @@
-"""What the rows of a table are called: the values of the column that identifies them."""
+"""Names of the rows of a table: the values of the column that identifies them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Identifiers:
     """The names of N rows.
 
     Attributes:
-        column: the column that has them.
-        values: as they are written, without surrounding blanks; "" where there is none, (N,).
+        column: the column that contains them.
+        values: the names as written, without surrounding blanks; "" if a row has none, (N,).
     """
 
     column: str
@@ -29,7 +29,7 @@ class Identifiers:
 
     @classmethod
     def of(cls, table: Table, column: str) -> Identifiers:
-        """The values of a column of a table; a warning if several rows have the same."""
+        """Read the names from a column of a table; warns if several rows have the same name."""
         found = cls(column, as_categories(table.column(column)).tolist())
         if found.repeated:
             value = next(value for value in found.values if value in found.repeated)
@@ -46,18 +46,18 @@ class Identifiers:
 
     @cached_property
     def repeated(self) -> frozenset[str]:
-        """The values that several rows have."""
+        """Return the values that several rows share."""
         return frozenset(value for value, count in Counter(self.values).items() if value and count > 1)
 
 
 def row_value(identifiers: Identifiers | None, row: int, shortened: Callable[[str], str] = str) -> str:
-    """The identifier of a row, counted from 0, and its number if other rows have the same; "" if it has none."""
+    """Return the identifier of a row, counted from 0, and its number if other rows have the same; "" if it has none."""
     value = "" if identifiers is None else identifiers.values[row]
     number = f" (row {row + 1:,})" if identifiers is not None and value in identifiers.repeated else ""
     return shortened(value) + number
 
 
 def row_name(identifiers: Identifiers | None, row: int, shortened: Callable[[str], str] = str) -> str:
-    """What a row, counted from 0, is called: "patient 1017"; "row 3" if it has no identifier."""
+    """Return the name of a row, counted from 0: "patient 1017"; "row 3" if it has no identifier."""
     value = row_value(identifiers, row, shortened)
     return f"{shortened(identifiers.column)} {value}" if identifiers is not None and value else f"row {row + 1:,}"

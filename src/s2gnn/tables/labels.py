@@ -1,4 +1,4 @@
-"""Labels: of a column of a table, in which some rows have none, or of the `y` of a scikit-learn estimator."""
+"""Parse labels from a column of a table or from the `y` of a scikit-learn estimator; some rows have none."""
 
 import re
 import warnings
@@ -26,7 +26,7 @@ NO_FRACTION = re.compile(r"(?<=\d)\.0*$")
 
 
 def task_of(table: Table, label: str) -> Task:
-    """Whether the labels are classes or quantities: text and whole numbers are classes, fractions quantities.
+    """Infer whether the labels are classes or quantities: text and whole numbers are classes, fractions quantities.
 
     Raises:
         InputError: if there is no label, or there are too many distinct whole numbers to tell.
@@ -48,7 +48,7 @@ def task_of(table: Table, label: str) -> Task:
 
 
 def class_names(table: Table, label: str) -> NDArray[Any]:
-    """The classes (N,) as text, "" where there is none.
+    """Return the classes (N,) as text, "" for rows without a label.
 
     Whole numbers are written without a fraction, because data frames turn 1 into 1.0 where some labels are missing.
     """
@@ -59,10 +59,10 @@ def class_names(table: Table, label: str) -> NDArray[Any]:
 
 
 def class_labels(table: Table, label: str) -> NDArray[Any]:
-    """The classes (N,) as text, `None` where a row has no label.
+    """Return the classes (N,) as text, `None` for rows without a label.
 
     Raises:
-        InputError: if no row is labelled, all labelled rows have the same class, or each of many rows has its own.
+        InputError: if no row is labelled, all labelled rows have the same class, or each of many rows has another one.
     """
     present = _present(table, label)
     labels = class_names(table, label)
@@ -76,13 +76,13 @@ def class_labels(table: Table, label: str) -> NDArray[Any]:
     n_labelled = int(present.sum())
     if len(classes) == n_labelled and (n_labelled > MOST_CLASSES_OF_ONE or n_labelled == table.n_rows > 2):
         raise InputError(
-            f"column {label!r} of {table.source} is different in each of {n_labelled:,} labelled rows: names and "
-            "numbers of rows are no classes (--task regress predicts quantities)"
+            f"column {label!r} of {table.source} is different in each of {n_labelled:,} labelled rows: row "
+            "names and row numbers are not classes (--task regress predicts quantities)"
         )
     if "-1" in classes and len(classes) > 2 and all(name.isdecimal() for name in classes - {"-1"}):
         warnings.warn(
-            f"{np.sum(labels == '-1'):,} rows of {table.source} are -1 in column {label!r}, which is taken as a class: "
-            "leave the label of unlabelled rows blank",
+            f"{np.sum(labels == '-1'):,} rows of {table.source} are -1 in column {label!r}, which is treated as a "
+            "class: leave the label of unlabelled rows blank",
             LabelsWarning,
             stacklevel=2,
         )
@@ -90,7 +90,7 @@ def class_labels(table: Table, label: str) -> NDArray[Any]:
 
 
 def quantities(table: Table, label: str) -> NDArray[np.float64]:
-    """The numbers to predict (N,), NaN where a row has none.
+    """Return the numbers to predict (N,), NaN for rows without one.
 
     Raises:
         InputError: if a value is not a number, no row has one, or all have the same.
@@ -113,9 +113,9 @@ def _present(table: Table, label: str) -> NDArray[np.bool_]:
 
 
 def known_labels(y: Any, used: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The labelled rows of `y` (N,), (n,), and their labels, (n,).
+    """Return the labelled rows of `y` (N,), (n,), and their labels, (n,).
 
-    The others are marked by −1, `None`, NaN, pandas' NA, or text that is empty or blank, as in files.
+    Unlabelled rows are marked by −1, `None`, NaN, pandas' NA, or text that is empty or blank, as in files.
     Labels of rows that are not `used` (N,), because their weight is zero, are ignored.
 
     Raises:
@@ -148,7 +148,7 @@ def known_labels(y: Any, used: NDArray[np.bool_] | None = None) -> tuple[NDArray
 
 
 def is_unlabelled(y: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which entries of `y` (N,) mark a row without a label."""
+    """Return which entries of `y` (N,) mark a row without a label."""
     if y.dtype.kind == "O":
         return np.array([_is_missing(label) or _is_blank(label) or label == UNLABELLED for label in y], dtype=np.bool_)
     if y.dtype.kind in "if":

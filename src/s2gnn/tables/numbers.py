@@ -1,8 +1,8 @@
-"""Numbers as people write them."""
+"""Format numbers for people."""
 
 
 def number_text(value: float, digits: int = 4) -> str:
-    """Integers in full, other numbers to `digits` significant digits, with an exponent only if they are tiny or huge.
+    """Format integers in full, others to `digits` significant digits, with an exponent only if tiny or huge.
 
     Four digits hide the rounding of scaling and scaling back.
     """

@@ -1,4 +1,4 @@
-"""Columns of numbers without gaps and on one scale: missing values become the median, columns are standardised."""
+"""Replace missing numbers by medians, and standardise columns."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 
 def medians(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The median of each column of `X` (N, M) without its NaN, (M,); 0 for a column of NaN only."""
+    """Compute the median of each column of `X` (N, M), ignoring NaN, (M,); 0 for a column of NaN only."""
     present = ~np.isnan(X)
     return np.array(
         [np.median(column[known]) if known.any() else 0.0 for column, known in zip(X.T, present.T, strict=True)]
@@ -18,7 +18,7 @@ def medians(X: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def filled(X: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`X` (N, M) with the value of its column (M,) in place of NaN; the same array if there is none."""
+    """Replace NaN in `X` (N, M) by the value of the column (M,); returns the same array if there is none."""
     gaps = np.isnan(X)
     return np.where(gaps, values, X) if gaps.any() else X
 
@@ -40,7 +40,7 @@ class Scaling:
         return cls(np.zeros(columns) if sp.issparse(X) else found.mean_, found.scale_)
 
     def apply(self, X: Any) -> Any:
-        """The columns of `X` (N, M), dense or CSR, on the common scale."""
+        """Scale the columns of `X` (N, M), dense or CSR."""
         if not sp.issparse(X):
             return (X - self.centre) / self.width
         if self.centre.any():
