@@ -1,4 +1,4 @@
-"""What a session remembers besides the labels: skipped rows, the order of answers, and the order of the classes."""
+"""The history of a session, stored next to the labels: skipped rows, and the order of answers and classes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Stored:
 
 @dataclass
 class History:
-    """The answers of a table so far, in a file next to its copy, `NAME.labelled.session.json`.
+    """The answers for a table so far, stored in a file next to its copy, `NAME.labelled.session.json`.
 
     The labels are those of the copy. An entry is written before its label and removed after it, so that after a crash
     at any time the entries that do not agree with the copy are those to drop.

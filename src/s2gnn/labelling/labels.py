@@ -35,7 +35,7 @@ class LabelledCopy:
 
     @classmethod
     def open(cls, path: Path, label: str, *, new_column: bool = False) -> LabelledCopy:
-        """The table at `path` with the labels of its copy, if there is one, else its own.
+        """The table at `path` with the labels of its copy, if there is one.
 
         Args:
             path: of the table.
@@ -43,7 +43,7 @@ class LabelledCopy:
             new_column: add the column if the table does not have it.
 
         Raises:
-            InputError: if either file is no table, there is no such column, or the copy has other rows.
+            InputError: if either file is not a table, there is no such column, or the copy has other rows.
         """
         table = read_table(path)
         if not new_column:

@@ -35,7 +35,7 @@ class LabellingServer(ThreadingHTTPServer):
 
     Args:
         session: to show.
-        port: 0 for a free one.
+        port: port of the page; 0 picks a free one.
     """
 
     daemon_threads = True

@@ -77,7 +77,7 @@ class Session:
             try:
                 self.copy.set(row, label)
             except OSError:
-                del self.history.answers[row]  # as a reader of the file does, which finds no label
+                del self.history.answers[row]  # like a reader of the file, which finds no label
                 raise
             self._count_answer()
 

@@ -16,11 +16,11 @@ class Settings:
         image: the column with the path of an image for each row.
         text: the column with a text for each row.
         features: the columns to learn from; by default all that distinguish rows.
-        classes: to choose from, in addition to those of the labels.
+        classes: further classes to choose from.
         strategy: which rows to show first.
         batch: number of answers after which the model is trained again.
-        seed: of the model.
-        parameters: further ones of `S2GNNClassifier`.
+        seed: random seed of the model.
+        parameters: further parameters of `S2GNNClassifier`.
     """
 
     identifier: str | None = None

@@ -1,4 +1,4 @@
-"""Which rows of a table to label next: coverage of the graph, uncertainty, expected change, or at random."""
+"""Choose the rows of a table to label next: by coverage of the graph, uncertainty, expected change, or at random."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,17 +27,17 @@ def suggest(
     without: NDArray[np.int64] | None = None,
     seed: int = 0,
 ) -> NDArray[np.int64]:
-    """The unlabelled training rows to label next, most useful first, (n,) or fewer if fewer are left.
+    """Suggest unlabelled training rows to label next, most useful first, (n,) or fewer if fewer are left.
 
     Args:
-        estimator: fitted.
+        estimator: a fitted classifier.
         n: number of rows.
         strategy: "coverage" picks rows with many neighbours that no labelled row is near; "uncertain" the smallest
             margins between the two likeliest classes; "change" the rows whose label is expected to change the
             predictions of their neighbours most; "random" any; "auto" moves from "coverage" to "uncertain" as labels
             come in. All but "random" spread the rows over the graph, so that no two are near-duplicates.
         without: rows that must not be suggested, such as skipped ones.
-        seed: of "random".
+        seed: random seed of "random".
 
     Example:
         >>> from sklearn.datasets import load_iris
