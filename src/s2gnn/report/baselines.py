@@ -1,4 +1,4 @@
-"""Simpler methods on the same hidden labels, to judge what the model is worth."""
+"""Evaluate simpler methods on the same hidden labels, for comparison with the model."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def compare(model: ReportedModel, on_progress: Callable[[float], None] = lambda 
     """Predict the labels that were hidden from S2-GNN by simpler methods, from the labels that it was given.
 
     Linear model, random forest and k-NN see only the features. Label spreading sees only the graph; for values it gives
-    the mean of the known ones, weighted by what reaches a row from each. The constant is the most frequent class, or
+    the mean of the known ones, weighted by how strongly each reaches a row. The constant is the most frequent class, or
     the median, of all labels, because hiding a label makes its class rarer among the others. The result is `None` if no
     labels were hidden.
     """

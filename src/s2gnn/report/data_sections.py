@@ -233,7 +233,7 @@ def labelling_section(model: ReportedModel, drawn: NDArray[np.int64]) -> Section
         )
         reading = (
             "The rows with an unknown value on which the trees of a random forest differ most. Larger differences tend "
-            "to come with larger errors, but they are no interval for the value."
+            "to come with larger errors, but they are not a confidence interval."
         )
     else:
         likely = " or ".join(f"“{best}” with {percent(probability)}" for best, probability in model.likely_classes(row))

@@ -39,7 +39,7 @@ class Why:
 def rows_to_explain(model: ReportedModel) -> NDArray[np.int64]:
     """Rows to label next, labels predicted wrongly while hidden, then the least certain predictions; none if too many.
 
-    No row of networks alone can be explained.
+    Models of networks alone cannot be explained.
     """
     estimator = model.estimator
     if estimator.blend_ is None or estimator.targets_ is None:
@@ -97,7 +97,7 @@ def _words(model: ReportedModel, row: int, found: Explanation) -> Why:
 
 
 def _effect(model: ReportedModel, effect: float) -> str:
-    """Of a column: the odds of the class are multiplied by a factor, or the value changes."""
+    """Describe the effect of a column: a factor of the odds of the class, or a change of the value."""
     if model.classes is None:
         return _signed(effect)
     factor = np.exp(min(abs(effect), np.log(1000)))

@@ -34,11 +34,11 @@ class ReportedModel:
 
     @property
     def identifiers(self) -> Identifiers | None:
-        """What the rows are called; `None` if no column identifies them."""
+        """The names of the rows; `None` if no column identifies them."""
         return None if self.card is None else self.card.identifiers
 
     def row_name(self, row: int) -> str:
-        """What a row, counted from 0, is called, such as "patient 1017" or "row 3"."""
+        """Return the name of a row, counted from 0, such as "patient 1017" or "row 3"."""
         return row_name(self.identifiers, row, shortened)
 
     @property
@@ -132,7 +132,7 @@ class ReportedModel:
 
 
 def load_model(folder: Path) -> ReportedModel:
-    """The model of a folder that `s2gnn fit` or `save_estimator` wrote.
+    """Load the model from a folder that `s2gnn fit` or `save_estimator` wrote.
 
     Raises:
         InputError: if the folder does not contain a model, or its files are damaged.

@@ -34,7 +34,7 @@ def write_report(folder: str | Path, path: str | Path, *, progress: bool = False
 
     Args:
         folder: written by `s2gnn fit` or `save_estimator`.
-        path: of the page.
+        path: path of the page.
         progress: show a progress bar.
 
     Returns:
