@@ -34,7 +34,7 @@ DEFAULT = "S2-GNN: auto"
 
 
 class Pool(NamedTuple):
-    """A table whose rows are labelled little by little."""
+    """A table whose rows are labelled step by step."""
 
     X: NDArray[np.float64]  # (N, M)
     y: NDArray[np.int64]  # (N,)

@@ -1,4 +1,4 @@
-"""What the fusion learns: the weight of every order, layer by layer, in S2-GNN trained on the five k-NN graphs."""
+"""Learned fusion weights of every order and layer, in S2-GNN trained on the five k-NN graphs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -82,7 +82,7 @@ def _lines(row: Row, values: NDArray[np.float64], orders: int, digits: int) -> I
 
 
 def summarize(rows: Sequence[Row]) -> str:
-    """How heavy the identity is, and which orders are the heaviest."""
+    """Summarise the weight of the identity branch and the orders with the largest weights."""
     layers = [layer for row in rows for layer in _shares(row).mean(axis=0)]  # each (alpha + 1,)
     identity = [100 * layer[0] for layer in layers]
     relative = [layer[0] * len(layer) for layer in layers]

@@ -107,7 +107,7 @@ def _add_seed(row: Row, graph: Path, seed: int, settings: Content) -> None:
         row["measured"].append(
             {"seed": seed, **in_own_process(measure_model, *arguments, limits=limits, preloaded=PRELOADED)}
         )
-    except (LimitError, InputError) as error:  # it takes too much, or the network itself refuses the graph
+    except (LimitError, InputError) as error:  # over a limit, or the network rejects the graph
         row["stopped"] = str(error)
 
 
@@ -199,7 +199,7 @@ def _method(content: Content) -> str:
 
 
 def _gaps(content: Content) -> tuple[str, ...]:
-    """Why numbers are missing, and which are means over fewer seeds."""
+    """Explain missing numbers, and means over fewer seeds."""
     reasons: dict[str, list[str]] = {}
     for row in content["rows"]:
         count = len(row["measured"])

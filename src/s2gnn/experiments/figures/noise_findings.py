@@ -1,4 +1,4 @@
-"""What the study of noisy edges finds: accuracy lost by every model, and the use that S2-GNN makes of its branches."""
+"""Findings of the study of noisy edges: accuracy lost by every model, and how S2-GNN uses its branches."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -114,7 +114,7 @@ def mean_power(shares_of_branches: NDArray[np.float64]) -> float:
 
 
 def findings(content: Content) -> Iterator[str]:
-    """One sentence each: who loses how much, whether the graph still helps, and how S2-GNN does it."""
+    """Yield one sentence each on the losses, whether the graph still helps, and the branches of S2-GNN."""
     _, models = measured_together(content)
     for noise in strongest(content):
         lost = mean_lost(content, noise)

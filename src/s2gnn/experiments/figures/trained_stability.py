@@ -1,4 +1,4 @@
-"""Beyond Theorem 3: what edge noise does to trained networks on real graphs, and which powers S2-GNN uses under it."""
+"""Beyond Theorem 3: the effect of edge noise on trained networks on real graphs, and the powers S2-GNN then uses."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -44,7 +44,7 @@ TRAINED_ON = (
 
 
 def _experiment(folder: Path, data: str, model: str) -> tuple[Experiment, str]:
-    """What is trained: the cell of Table II on k-NN graphs, after the search of `BUDGET` or as published."""
+    """Make the experiment: the cell of Table II on k-NN graphs, after the search of `BUDGET` or as published."""
     budget = replace(BUDGET, rungs=()) if model == PUBLISHED else BUDGET
     experiment, source = tuned_experiment(
         "table2-knn", data, OURS if model == PUBLISHED else model, FAIR, budget, folder
