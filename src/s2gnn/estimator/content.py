@@ -42,7 +42,7 @@ EVIDENCE_ARRAYS = (
     "members", "member_rows", "member_folds", "label_weights",
 )  # fmt: skip
 EVIDENCE_VERSION = 1
-LARGEST = 1e150  # of numbers in a folder, and 1 / LARGEST of widths: products of two stay finite
+LARGEST = 1e150  # limit of numbers in a folder, and 1 / LARGEST of widths: products of two stay finite
 DAMAGE = (KeyError, TypeError, ValueError, IndexError, RuntimeError, OverflowError, MemoryError)
 """What arrays and weights that do not fit together may raise; an `InputError` is a `ValueError`."""
 
@@ -58,7 +58,7 @@ class Content:
 
 
 def content_of(estimator: Any, card: ModelCard) -> Content:
-    """What is stored of a fitted estimator."""
+    """Convert a fitted estimator to its stored form."""
     name = type(estimator).__name__
     if CLASSES.get(name) is not type(estimator):
         raise InputError(
@@ -191,7 +191,7 @@ def _restore_columns(
 def _outputs(
     estimator: Estimator, arrays: Mapping[str, NDArray[Any]], config: S2GNNConfig
 ) -> tuple[Outputs, int | None]:
-    """What the estimator predicts, and the number of classes, which it is given."""
+    """Restore the kind of predictions and set the number of classes."""
     if not isinstance(estimator, S2GNNClassifier):
         mean, scale = arrays["target"].astype(np.float64).tolist()
         return ValueOutputs(mean, scale, config.out_channels), None

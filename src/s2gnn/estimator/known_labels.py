@@ -18,7 +18,7 @@ class KnownLabels:
     Attributes:
         rows: ascending, (n,).
         targets: their classes 0..C−1 or values, (n,).
-        weights: positive, 1 in the mean, (n,); `None` if all count the same.
+        weights: positive, with mean 1, (n,); `None` if all are equal.
     """
 
     rows: NDArray[np.int64]
@@ -54,7 +54,7 @@ class KnownLabels:
 
     @property
     def strength(self) -> NDArray[np.float64]:
-        """How firmly smoothing keeps each label, (n,): its weight relative to the median weight, at most 1."""
+        """Return how strongly smoothing keeps each label, (n,): its weight relative to the median weight, at most 1."""
         if self.weights is None:
             return np.ones(len(self.rows))
         return np.asarray(np.minimum(self.weights / np.median(self.weights), 1.0))

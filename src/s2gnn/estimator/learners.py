@@ -31,12 +31,12 @@ SMALLEST_EIGENVALUE = 1e-8  # relative to the largest
 
 @dataclass(frozen=True)
 class KnownTargets:
-    """What a learner learns from.
+    """The targets of a learner.
 
     Attributes:
         values: classes 0..C−1, each of them present, or quantities, (n,).
         n_classes: C; `None` for quantities.
-        weights: of the rows, 1 in the mean, (n,); `None` if all count the same.
+        weights: weights of the rows, with mean 1, (n,); `None` if all are equal.
     """
 
     values: NDArray[Any]
@@ -68,7 +68,7 @@ class KnownTargets:
 class Linear:
     """softmax(X W + b), or X W + b for a value, limited to the range of the known ones.
 
-    Without the limits, a row far from the others would get a value far from all that are known.
+    Without the limits, a row far from the others would get a value far from all known ones.
     """
 
     coefficients: NDArray[np.float64]  # W, (M, outputs)

@@ -1,4 +1,4 @@
-"""The members of an estimator, as learned from one set of labels, and their predictions for training and new rows."""
+"""Members of an estimator, trained on one set of labels, and their predictions for training and new rows."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ INPUT_SCALE = 2.0
 
 @dataclass(frozen=True)
 class BaseMember:
-    """The base predictor with what the graph and the networks take from it.
+    """The base predictor with its outputs for the graph and the networks.
 
     Attributes:
-        predictor: from the columns.
-        normal_scores: of the columns.
+        predictor: predicts from the columns.
+        normal_scores: normal scores of the columns.
         column_weights: square roots of the importance of the columns, (M,).
         predictions: for the training rows, (N, outputs).
         inputs: the same as the networks see them, labelled rows predicted while their own target was hidden: a network
             that sees how well the base predictor remembers a label would trust it too much elsewhere, (N, outputs).
         labelled: the labelled rows, (n,).
         known: the signal that smoothing keeps at these rows, (n, outputs).
-        strength: how firmly it does, 1 for entirely, (n,).
+        strength: how strongly it keeps them, 1 for entirely, (n,).
     """
 
     predictor: BasePredictor
@@ -67,7 +67,7 @@ class BaseMember:
         return cls(predictor, normal_scores, np.sqrt(importance), predictions, inputs, rows, signal, labels.strength)
 
     def predict(self, features: Any) -> NDArray[np.float64]:
-        """The predictions (Q, outputs) for new rows (Q, M)."""
+        """Predict new rows (Q, M), (Q, outputs)."""
         return self.predictor.predict(features, self.normal_scores.apply(features))
 
     def weighted_columns(self, features: Any) -> Any:
@@ -93,10 +93,10 @@ class Members:
     """Base predictor, its predictions smoothed over the graph, and networks; or the networks alone.
 
     Attributes:
-        outputs: what predictions are.
+        outputs: the kind of predictions, classes or values.
         base: the first member; `None` for networks alone.
         features: the scaled columns of the training rows, (N, M).
-        graph: of the training rows.
+        graph: the graph of the training rows.
         attachment: joins new rows to them; `None` if that is impossible.
         network_input: the training rows as the networks see them, (N, inputs).
         trained: the networks.
@@ -157,7 +157,7 @@ class Members:
 
     @cached_property
     def frozen(self) -> tuple[FrozenNetwork, ...]:
-        """The networks with what they need of the training rows to answer for new ones."""
+        """The networks with the training-row data they need to predict new rows."""
         return freeze(self.trained.networks, self.network_input, self.graph)[0]
 
     def graph_columns(self, features: Any) -> Any:

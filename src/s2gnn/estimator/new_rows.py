@@ -20,7 +20,7 @@ from s2gnn.operators.shifts import hadamard_factors
 
 @dataclass(frozen=True)
 class FrozenDegrees:
-    """What the operator keeps of the training rows: the factors m and c of `HadamardFactors`."""
+    """The operator data of the training rows: the factors m and c of `HadamardFactors`."""
 
     epsilon: float
     m: NDArray[np.float64]  # the largest entry of each row of A + εI, (N,)
@@ -28,7 +28,7 @@ class FrozenDegrees:
 
     @classmethod
     def of(cls, graph: Graph, alpha: int, epsilon: float) -> "FrozenDegrees":
-        """Of a training graph."""
+        """Compute the factors of a training graph."""
         m = np.maximum(epsilon, graph.row_maxima(graph.weights))
         m[m == 0] = 1.0
         return cls(float(epsilon), m, hadamard_factors(graph, alpha, epsilon, "adjacency").c)
@@ -62,7 +62,7 @@ class FrozenDegrees:
 
 @dataclass(frozen=True)
 class FrozenNetwork:
-    """A trained network with what it needs of the training rows to answer for new ones."""
+    """A trained network with the training-row data it needs to predict new rows."""
 
     network: S2GNN  # in evaluation mode
     hidden: tuple[NDArray[np.float32], ...]  # the training rows as its layers after the first see them, (N, hidden)

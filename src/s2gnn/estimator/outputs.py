@@ -1,4 +1,4 @@
-"""What targets are, classes or values: how they are learned, smoothed over the graph and predicted."""
+"""Kinds of targets, classes or values: how they are learned, smoothed over the graph and predicted."""
 
 from dataclasses import dataclass
 

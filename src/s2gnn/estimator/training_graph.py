@@ -121,7 +121,7 @@ def training_graph(
 
 
 def is_graph(source: Any) -> bool:
-    """Whether `source` is a graph itself: a `Graph` or a SciPy sparse matrix."""
+    """Return whether `source` is a graph itself: a `Graph` or a SciPy sparse matrix."""
     return isinstance(source, Graph) or sp.issparse(source)
 
 
@@ -133,7 +133,7 @@ def graph_kind(source: GraphSource) -> str:
 
 
 def check_graph_arguments(source: GraphSource, k: int, adjacency: Any) -> None:
-    """Raise unless the arguments of `training_graph` fit together."""
+    """Raise unless the arguments of `training_graph` are consistent."""
     if not callable(source) and not is_graph(source) and not (isinstance(source, str) and source in KINDS):
         raise InputError(
             f"graph is {source!r}, but it must be one of {', '.join(KINDS)}, a Graph, a SciPy sparse matrix, or a "

@@ -22,7 +22,7 @@ LINEAR, RIDGE, FOREST, NEIGHBOURS = "logistic regression", "ridge regression", "
 
 @dataclass(frozen=True)
 class Method:
-    """One method on the hidden labels."""
+    """The result of one method on the hidden labels."""
 
     name: str
     score: float  # accuracy, or mean absolute error

@@ -117,9 +117,9 @@ def _total(bins: Sequence[Bin]) -> tuple[float, float, int]:
 
 
 def _worst_confidence(bins: Sequence[Bin]) -> str:
-    """The confidence that chance explains least, if it is off significantly (with Bonferroni's correction).
+    """Find the most significant miscalibration, if any is significant (with Bonferroni's correction).
 
-    Bins whose confidence reads alike are merged, because the sentence is about all predictions with that confidence.
+    Bins with the same displayed confidence are merged, because the sentence is about all predictions with it.
     """
     alike: dict[str, list[Bin]] = {}
     for bin in bins:

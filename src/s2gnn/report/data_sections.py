@@ -30,7 +30,7 @@ UNCERTAIN = 0.6  # predictions below this probability are counted as uncertain
 
 
 def summary(model: ReportedModel) -> str:
-    """What the model does, for the head of the page."""
+    """Describe what the model does, for the head of the page."""
     kind = "a quantity" if model.classes is None else f"one of {len(model.classes)} classes"
     what = kind if model.label is None else f"“{model.label}”, {kind},"
     given = graph_kind(model.estimator.graph) == "precomputed"
@@ -148,7 +148,7 @@ def graph_section(model: ReportedModel, layout: GraphLayout) -> Section:
 
 
 def _gain_key(gain: GraphGain) -> str:
-    """Whether the graph helps, in a few words; not sure if the interval includes no effect."""
+    """Describe in a few words whether the graph helps; there is no clear effect if the interval includes zero."""
     if gain.low <= 0 <= gain.high:
         return "no clear effect on hidden labels"
     if gain.measure == "accuracy":

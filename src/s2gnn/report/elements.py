@@ -29,7 +29,7 @@ class Section:
 
 
 def percent(share: float) -> str:
-    """A share as a percentage without decimals; shares close to 0 or 1 are not rounded to them."""
+    """Format a share as a percentage without decimals; shares close to 0 or 1 are not rounded to them."""
     if 0 < share < 0.0005:
         return f"under 0.1{SPACE}%"
     if 0.9995 <= share < 1:
@@ -39,28 +39,28 @@ def percent(share: float) -> str:
 
 
 def points(share: float, other: float) -> str:
-    """The difference of two shares in percentage points, each rounded as it is shown."""
+    """Format the difference of two shares in percentage points, each rounded as it is shown."""
     return counted(abs(round(100 * share) - round(100 * other)), "point")
 
 
 def counted(number: int, one: str, several: str | None = None) -> str:
-    """A number of things."""
+    """Format a count with its noun."""
     return f"{number:,}{SPACE}{one if number == 1 else several or one + 's'}"
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names joined by commas and "and"."""
+    """Join names by commas and "and"."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def shortened(text: str) -> str:
-    """A text as a line of at most 40 characters."""
+    """Shorten a text to one line of at most 40 characters."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_TEXT else f"{line[: LONGEST_TEXT - 1]}…"
 
 
 def escaped(text: str) -> str:
-    """The text as HTML."""
+    """Escape text as HTML."""
     return text if isinstance(text, Html) else html.escape(text)
 
 
@@ -83,12 +83,12 @@ def table(
 
 
 def details(summary: str, content: Html) -> Html:
-    """Content that opens on request."""
+    """Fold content away until it is opened."""
     return Html(f"<details><summary>{html.escape(summary)}</summary>\n{content}\n</details>")
 
 
 def histogram(heights: Sequence[int]) -> Html:
-    """A tiny bar chart; the table around it has the same facts in words."""
+    """Draw a tiny bar chart; the table around it has the same facts in words."""
     top, width = max([*heights, 1]), 4
     bars = "".join(
         f"M{index * width} 16v{-round(15 * height / top + (0.6 if height else 0), 1)}h{width - 1}V16z"

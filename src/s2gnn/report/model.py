@@ -1,4 +1,4 @@
-"""The model that a report is about: its predictions and what its folder keeps of the table."""
+"""The model of a report: its predictions, and the table data stored in its folder."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -94,9 +94,9 @@ class ReportedModel:
     def uncertainty(self) -> NDArray[np.float64] | None:
         """How uncertain each prediction is, (N,): one minus the probability of the predicted class.
 
-        For values it is the standard deviation between the trees of the base predictor's random forest, which grows
-        with the error, if loosely. For networks alone it is that between the networks, or between the outputs of a
-        single network; `None` if there is only one output.
+        For values it is the standard deviation between the trees of the base predictor's random forest, which is
+        loosely correlated with the error. For networks alone it is the deviation between the networks, or between the
+        outputs of a single network; `None` if there is only one output.
         """
         if isinstance(self.estimator, S2GNNClassifier):
             return np.asarray(1 - self.predictions.max(axis=1))
