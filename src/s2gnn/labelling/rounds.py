@@ -21,8 +21,8 @@ class RoundClassifier(S2GNNClassifier):
     """`S2GNNClassifier` in two steps, so that suggestions need not wait for the second.
 
     `S2GNNClassifier.fit` learns six times: from all labels, and with each fifth of them hidden, which calibrates and
-    weights the members and estimates the accuracy. Here `fit_after` learns once, and blends by what an earlier round,
-    which had a few labels less, found on its hidden labels. The other five follow in the background, and `calibrate`
+    weights the members and estimates the accuracy. Here `fit_after` learns once, and blends by the hidden labels
+    of an earlier round, which had a few labels fewer. The other five follow in the background, and `calibrate`
     leaves exactly what `S2GNNClassifier.fit` would have found.
     """
 
@@ -40,12 +40,12 @@ class RoundClassifier(S2GNNClassifier):
         return earlier.hidden_ if earlier is not None and self.has_classes_of(earlier) else None
 
     def has_classes_of(self, other: RoundClassifier) -> bool:
-        """Whether both know the same classes."""
+        """Return whether both have the same classes."""
         return np.array_equal(self.classes_, other.classes_)
 
     @property
     def labels(self) -> KnownLabels:
-        """What it learned from."""
+        """The labels that it learned from."""
         assert self.labelled_ is not None
         assert self.targets_ is not None
         return KnownLabels(self.labelled_, self.targets_, self.label_weights_)
@@ -56,7 +56,7 @@ class RoundClassifier(S2GNNClassifier):
         return parts[: number_of_folds(len(parts), self.graph_.n_nodes)]
 
     def predict_hidden(self, part: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The members' predictions for labels that are hidden from them, (members, n, C)."""
+        """Predict labels that are hidden from the members, (members, n, C)."""
         joined = None if self._graph_depends_on_labels else (self.graph_, self.attachment_)
         return self._learn(self.labels.without(part), joined).predictions[:, self.labels.rows[part]]
 

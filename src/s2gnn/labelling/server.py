@@ -34,7 +34,7 @@ class LabellingServer(ThreadingHTTPServer):
     """Serves one session to browsers on this machine that know the token.
 
     Args:
-        session: to show.
+        session: the session to show.
         port: port of the page; 0 picks a free one.
     """
 
@@ -176,10 +176,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def image_path(session: Session, row: int) -> Path:
-    """The image of a row, which lies in the folder of the table.
+    """Read the image of a row from the folder of the table.
 
     Raises:
-        InputError: if the row has none, or it lies elsewhere, also behind a symlink, or is not an image file.
+        InputError: if the row has no image, it is outside the folder (including symlinks), or is not an image file.
     """
     value = session.view.image(row) if row < session.copy.table.n_rows else ""
     if not value:

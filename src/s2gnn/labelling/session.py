@@ -44,7 +44,7 @@ class Session:
 
     @property
     def classes(self) -> list[str]:
-        """To choose from."""
+        """The classes to choose from."""
         return self.history.classes
 
     def answers(self) -> Answers:
@@ -131,7 +131,7 @@ class Session:
             self.training.ask()
 
     def suggestions(self, n: int) -> list[dict[str, Any]]:
-        """The next `n` rows to label: number, counted from 1, identifier and the likeliest classes."""
+        """Return the next `n` rows to label: number, counted from 1, identifier and the likeliest classes."""
         round_ = self.training.round
         rows = self.training.suggest(round_.estimator, n).tolist()
         return [
@@ -139,7 +139,7 @@ class Session:
         ]
 
     def state(self, looked_at: int | None = None) -> dict[str, Any]:
-        """What the page shows, as JSON has it; the row stays the one that is `looked_at` while it is open."""
+        """Return the content of the page as JSON; while a row is `looked_at`, it stays the row shown."""
         with self._lock:
             row, round_, labels = self.next_row(), self.training.round, self.copy.labels
             if looked_at is not None and 0 <= looked_at < len(labels) and labels[looked_at] == "":
@@ -155,7 +155,7 @@ class Session:
 
 
 def _features(copy: LabelledCopy, settings: Settings) -> NDArray[np.float64]:
-    """The columns to learn from as numbers, (N, M)."""
+    """Return the columns to learn from as numbers, (N, M)."""
     others = [name for name in (settings.identifier, settings.image, settings.text) if name is not None]
     columns = choose_columns(copy.table, settings.features, label=copy.label, without=list(dict.fromkeys(others)))
     return TableEncoder.fit(copy.table, columns).transform(copy.table)

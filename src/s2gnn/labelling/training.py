@@ -24,7 +24,7 @@ LONGEST_END = 5.0  # seconds that Ctrl-C waits for a step
 
 
 class Answers(NamedTuple):
-    """The answers at one time."""
+    """The answers at one point in time."""
 
     labels: NDArray[Any]  # the class of each row, "" where there is none, (N,)
     skipped: list[int]
@@ -39,8 +39,8 @@ class Training:
         answers: gives the answers so far.
 
     Attributes:
-        round: the latest.
-        problem: why the latest round failed; `None` if it did not.
+        round: the latest round.
+        problem: the reason why the latest round failed; `None` if it succeeded.
     """
 
     def __init__(self, features: NDArray[np.float64], settings: Settings, answers: Callable[[], Answers]) -> None:

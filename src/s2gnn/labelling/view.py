@@ -1,4 +1,4 @@
-"""What the page shows, as JSON has it: a row with its prediction and nearest labelled rows, and the panel."""
+"""Content of the page as JSON: a row with its prediction and nearest labelled rows, and the panel."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ class View:
     settings: Settings
 
     def value(self, name: str, row: int) -> str:
-        """A value of the table as text; "" for a missing number."""
+        """Format a value of the table; "" for a missing number."""
         value = self.copy.table.column(name)[row]
         return str(value) if isinstance(value, str) else "" if np.isnan(value) else f"{value:g}"
 
     def image(self, row: int) -> str:
-        """The path of a row's image; "" if there is none."""
+        """Return the path of a row's image; "" if there is none."""
         return "" if self.settings.image is None else self.value(self.settings.image, row)
 
     def name(self, row: int) -> dict[str, Any]:
-        """What the row is called."""
+        """Return the name of the row."""
         identifier = self.settings.identifier
         return {"number": row, "id": None if identifier is None else self.value(identifier, row)}
 
     def prediction(self, row: int, round_: Round) -> list[dict[str, Any]] | None:
-        """The likeliest classes of a row and their probabilities; `None` before there is a model."""
+        """Return the likeliest classes of a row and their probabilities; `None` before there is a model."""
         if round_.estimator is None:
             return None
         p = round_.estimator.label_distributions_[row]
@@ -56,7 +56,7 @@ class View:
         return [{"class": str(round_.estimator.classes_[c]), "probability": float(p[c])} for c in best]
 
     def row(self, row: int, round_: Round) -> dict[str, Any]:
-        """All about one row; each of its columns has its value, then those of the nearest labelled rows."""
+        """Describe one row; each column lists its value, then the values of the nearest labelled rows."""
         settings = self.settings
         near = nearest(round_.positions, np.flatnonzero(self.copy.labels != ""), row)
         special = (self.copy.label, settings.identifier, settings.image, settings.text)
@@ -74,7 +74,7 @@ class View:
         }
 
     def panel(self, classes: list[str], skipped: int, round_: Round) -> dict[str, Any]:
-        """The progress of labelling."""
+        """Describe the progress of labelling."""
         labels, estimator = self.copy.labels, round_.estimator
         counts = Counter(labels.tolist())
         open_rows = labels == ""
@@ -106,13 +106,13 @@ class View:
 
 
 def nearest(positions: NDArray[np.float64], labelled: NDArray[np.int64], row: int, n: int = NEIGHBOURS) -> list[int]:
-    """The rows of `labelled` with the smallest distances to `row`, nearest first."""
+    """Return the rows of `labelled` with the smallest distances to `row`, nearest first."""
     distances = np.linalg.norm(positions[labelled] - positions[row], axis=1)
     return [int(other) for other in labelled[np.argsort(distances, kind="stable")[:n]]]
 
 
 def when_to_stop(stable: int, uncertain: int, open_rows: int) -> tuple[bool, str]:
-    """Whether labelling may stop, and why: predictions no longer change."""
+    """Advise whether to stop labelling, which depends on whether predictions still change."""
     if open_rows == 0:
         return True, "Every row is labelled."
     if stable >= STABLE_ROUNDS:
