@@ -132,8 +132,8 @@ class SweepStudy(TrainedStudy):
         return ("csv", *FORMS)
 
     def redraw(self, folder: Path) -> tuple[str, ...]:
-        """Write the files of all runs that are shown again."""
-        return (self.name,) if self.draw(folder, BUDGETS["quick"]) else ()
+        """Write the files again, of all runs that are shown, or of smoke runs if there are no others."""
+        return (self.name,) if any(self.draw(folder, BUDGETS[budget]) for budget in ("quick", "smoke")) else ()
 
 
 @dataclass(frozen=True)

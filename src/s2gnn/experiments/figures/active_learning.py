@@ -17,7 +17,7 @@ from s2gnn.estimator import S2GNNClassifier
 from s2gnn.experiments.measured import Content, MeasuredStudy, Measurement, Row, block, grouped
 from s2gnn.experiments.user_tables import load_encoded
 from s2gnn.labelling.strategies import STRATEGIES, margins, suggest
-from s2gnn.pictures import PALETTE, bare
+from s2gnn.pictures import PALETTE, add_legend, name_rows, panel_grid
 from s2gnn.render import Table
 
 # The tables of up to 2,000 rows.
@@ -200,8 +200,7 @@ def _percent(share: float) -> str:
 
 def _draw(content: Content) -> Figure:
     """Left: the lead over random by number of labels, mean over tables. Right: the labels that each table needs."""
-    figure = Figure(figsize=(7.2, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right), _ = panel_grid(2, 2, 3.4)
     curves = {(row["model"], row["data"]): _mean_curve(row) for row in content["rows"]}
     grid = np.arange(10, ROUNDS[-1] + 1)
     strategies = [name for name in METHODS if name.startswith("S2-GNN") and not name.endswith("random")]
@@ -220,17 +219,16 @@ def _draw(content: Content) -> Figure:
     left.axhline(0, color="0.6", linewidth=0.8, label="S2-GNN: random")
     left.set_xlabel("labels")
     left.set_ylabel("points of accuracy above random")
-    left.legend(frameon=False, fontsize=8)
     needed = sorted((share, data) for data, (_, _, share) in _compared(content).get(DEFAULT, {}).items())
     most = 1.5  # beyond, or never reached, dots are on the edge
-    right.plot([min(share, most) for share, _ in needed], range(len(needed)), "o", color=PALETTE[0], clip_on=False)
+    if needed:  # an empty line that is not clipped has no extent, so that nothing could be laid out
+        right.plot([min(share, most) for share, _ in needed], range(len(needed)), "o", color=PALETTE[0], clip_on=False)
     right.axvline(1, color="0.6", linewidth=0.8)
     right.set_xlim(0, most)
     right.set_xticks([0, 0.5, 1, most], ["0", "50 %", "100 %", "150 %\nor more"])
-    right.set_yticks(range(len(needed)), [data for _, data in needed], fontsize=6)
-    right.set_xlabel(f"labels needed, of random's ({DEFAULT})")
-    for axes in (left, right):
-        bare(axes)
+    name_rows(right, [data for _, data in needed])
+    right.set_xlabel(f"labels needed by {DEFAULT}, compared with random")
+    add_legend(figure, None, left.lines)
     return figure
 
 
