@@ -35,7 +35,7 @@ def calibrated(confidence, accuracy, n):
 @pytest.mark.parametrize(
     ("confidence", "accuracy", "n", "key"),
     [
-        (0.9, 0.92, 200, "yes"),
+        (0.9, 0.92, 200, "no error found"),
         (0.9, 0.6, 200, "overconfident"),
         (0.6, 0.9, 200, "underconfident"),
         (0.99, 0.95, 200, "slightly overconfident"),

@@ -74,7 +74,10 @@ def calibration_section(bins: Sequence[Bin], before: Sequence[Bin] | None = None
     elif by_chance and worst:
         key, verdict = "on average, yes", "Its probabilities are well calibrated on average."
     elif by_chance:
-        key, verdict = "yes", "Its probabilities are well calibrated."
+        low, high = wilson_interval(round(accuracy * n), n)
+        key = "no error found"
+        shown = counted(round(50 * (high - low)), "point")
+        verdict = f"No miscalibration is found, but {n:,} labels do not show one of less than about {shown}."
     else:
         key = ("slightly " if small else "") + ("overconfident" if confidence > accuracy else "underconfident")
         verdict = f"It is {key}, by {gap}."
