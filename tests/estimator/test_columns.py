@@ -135,7 +135,10 @@ def test_numbers_are_not_encoded(labels):
         (lambda frame: frame.assign(more=1), "(?s)Feature names unseen at fit time:\n- more"),
         (lambda frame: frame.assign(size="large"), "column 'size' of X is 'large' in row 1, but a value here must"),
         (lambda frame: frame.assign(size=np.inf), "column 'size' of X is inf in row 1, not a finite number"),
-        (lambda frame: frame.to_numpy(), "X is a ndarray, but this estimator was fitted on a data frame with columns"),
+        (
+            lambda frame: frame.to_numpy(),
+            "X is a ndarray, but this estimator was fitted on the columns of a table: pass a data frame",
+        ),
         (lambda frame: frame.iloc[:0], "it needs at least one column and one row"),
     ],
 )

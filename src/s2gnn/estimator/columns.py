@@ -56,8 +56,8 @@ class ColumnEncoding:
             return encoder.transform(X)
         if not isinstance(X, pd.DataFrame):
             raise InputError(
-                f"X is a {type(X).__name__}, but this estimator was fitted on a data frame with columns that are not "
-                f"numbers: pass a data frame with the columns {', '.join(map(repr, encoder.columns[:5]))}, …"
+                f"X is a {type(X).__name__}, but this estimator was fitted on the columns of a table: pass a data "
+                f"frame with the columns {', '.join(map(repr, encoder.columns[:5]))}, …; frame.loc[[name]] is one row"
             )
         validate_data(self, X, reset=reset, skip_check_array=True)
         return encoder.transform(Table.from_frame(X, "X"))

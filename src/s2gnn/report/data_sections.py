@@ -65,7 +65,7 @@ def data_section(model: ReportedModel) -> Section:
     reading = (
         "The small bars show how values are distributed, from low to high; categories are sorted by frequency. "
         f"“Explained” is the share of a column’s variance that lies between {groups}: the higher, the more the column "
-        "has to do with the prediction."
+        "alone has to do with the prediction. A column may matter only together with others."
     )
     labels = _values_chart(model) if model.classes is None else _class_table(model, model.classes)
     figure = f'<div class="side"><div>{labels}</div><div>{_column_tables(model)}</div></div>'

@@ -155,7 +155,8 @@ def _average_parts(model: ReportedModel, explained: Mapping[int, Explanation]) -
     columns, similar, networks = map(percent, shares)
     return (
         f"On average, {columns} of a probability comes from the columns alone, {similar} from smoothing over similar "
-        f"rows and {networks} from the networks."
+        f"rows and {networks} from the networks. These are mostly the weights of the blend, and smoothing starts from "
+        "the columns: what the graph adds is measured on hidden labels."
     )
 
 
