@@ -245,7 +245,11 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
             raise InputError(f"{member.filename} has an invalid shape: {shape} of {dtype}")
         with archive.open(member) as stream:
             array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
-            return array
+        if dtype.kind == "U":
+            codes = np.frombuffer(array.tobytes(), array.dtype.str[0] + "u4")
+            if codes.max(initial=0) > sys.maxunicode:
+                raise InputError(f"{member.filename} has characters that do not exist")
+        return array
     except InputError:
         raise
     except (*_BAD_HEADER, tokenize.TokenError) as error:
