@@ -275,6 +275,16 @@ def test_numbers_that_would_overflow_are_refused(folder, name, value, match):
     refused(folder, match)
 
 
+@pytest.mark.parametrize(
+    ("name", "change"), [("groups", lambda old: old + 1), ("digests", lambda old: old[:1].repeat(len(old), axis=0))]
+)
+def test_equal_rows_that_do_not_fit_their_digests_are_refused(folder, name, change):
+    with np.load(folder / "training.npz", allow_pickle=False) as archive:
+        changed = change(archive[name])
+    rewrite(folder, "training.npz", npz_with(folder, **{name: changed}))
+    refused(folder, "equal rows with wrong numbers")
+
+
 def test_weights_that_are_not_finite_are_refused(folder):
     state = load_file(folder / "model.safetensors")
     state["1.convs.0.bias"][0, 0] = torch.inf

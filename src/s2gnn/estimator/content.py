@@ -134,6 +134,9 @@ def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
     _require(features.shape[0] == n, f"features of shape {features.shape}")
     columns = features.shape[1]
     _require(seen.groups.shape == (n,) and seen.digests.shape[1:] == (DIGEST_SIZE,), "a list of rows of another length")
+    distinct = np.unique(seen.digests, axis=0)
+    numbered = np.array_equal(np.unique(seen.groups), np.arange(len(distinct)))
+    _require(numbered and len(distinct) == len(seen.digests), "equal rows with wrong numbers")
     _restore_columns(estimator, description, arrays, columns)
     scaling = Scaling(*(arrays[name].astype(np.float64).reshape(columns) for name in ("centre", "width")))
     finite = all(np.isfinite(numbers).all() for numbers in (logits, scaling.centre, scaling.width))
