@@ -40,7 +40,7 @@ class EdgePattern:
 
     @classmethod
     def of(cls, graph: Graph, device: torch.device | str) -> "EdgePattern":
-        """The pattern of `graph`."""
+        """Return the pattern of `graph`."""
         native = kernel.native_variant("cpu")
         if native is not None and graph.indptr.dtype == np.int32:
             pairs = np.empty_like(graph.indices)
@@ -57,12 +57,12 @@ class EdgePattern:
 
     @classmethod
     def undirected(cls, indptr: Tensor, indices: Tensor, pairs: Tensor) -> "EdgePattern":
-        """The pattern of undirected pairs."""
+        """Return the pattern of undirected pairs."""
         return cls(indptr, indices, pairs, with_chunks(indptr, len(indptr) - 1, len(indices)))
 
     @classmethod
     def directed(cls, indptr: Tensor, indices: Tensor) -> "EdgePattern":
-        """The pattern of directed edges, each of which has its own weight."""
+        """Return the pattern of directed edges, each of which has its own weight."""
         numbers = torch.arange(indices.shape[0], dtype=indices.dtype, device=indices.device)
         return cls(indptr, indices, numbers, indptr)
 
@@ -113,7 +113,7 @@ def edge_factors(
 
 
 def sign_of(shift: Shift) -> int:
-    """The common sign of the off-diagonal entries of a shift."""
+    """Return the common sign of the off-diagonal entries of a shift."""
     return -1 if shift.endswith("laplacian") else 1
 
 
@@ -127,7 +127,7 @@ def _plain_factors(
 
 
 def shift_entries(weights: Tensor, rows: Tensor, columns: Tensor, n: int, shift: Shift) -> tuple[Tensor, Tensor]:
-    """M_ij of every entry (E,) and M_ii (N,) of a shift, for `weights` (E,) of A; differentiable.
+    """Return M_ij of every entry (E,) and M_ii (N,) of a shift, for `weights` (E,) of A; differentiable.
 
     Degrees are row sums. With entries j → i in row i they are sums over incoming edges, and of a directed graph the
     normalised shifts have no entry where one of the two nodes has none, as in `gcn_norm` of PyTorch Geometric.
@@ -143,7 +143,7 @@ def shift_entries(weights: Tensor, rows: Tensor, columns: Tensor, n: int, shift:
 
 
 def entry_factors(entries: Tensor, rows: Tensor, columns: Tensor, n: int, alpha: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The factors b (E,), q (N, α) and ℓ (N,) of `EdgeFactors`, for entries M_ij ≥ 0 (E,); differentiable.
+    """Return the factors b (E,), q (N, α) and ℓ (N,) of `EdgeFactors`, for entries M_ij ≥ 0 (E,); differentiable.
 
     Of a directed graph ℓ_i is the largest entry of row and column i.
     """

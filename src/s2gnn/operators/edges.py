@@ -156,13 +156,13 @@ class EdgeOperator(HadamardOperator):
         torch._assert_async(self._symmetric, f"the graph is not symmetric, but the layer has directed=False: {remedy}")
 
     def as_undirected(self) -> "EdgeOperator":
-        """The same operator of symmetric edges without the separate pattern of the transposes."""
+        """Return the same operator of symmetric edges without the separate pattern of the transposes."""
         undirected, (indptr, indices) = copy.copy(self), self.powers.csr()
         undirected.powers = self.powers._replace(indptr=indptr, indices=indices)
         return undirected
 
     def messages(self) -> EdgeMessages:
-        """The entries of all S_ρ, one row for each edge of `edge_index`, differentiable."""
+        """Return the entries of all S_ρ, one row for each edge of `edge_index`, differentiable."""
         b, c, own = self.powers.b.index_select(0, self._place), self.powers.c, self.powers.t
         total = torch.zeros_like(self._weights).index_add(0, self._place, self._listed).index_select(0, self._place)
         share = (self._listed / total.where(total > 0, 1.0)).to(b.dtype)
@@ -171,7 +171,7 @@ class EdgeOperator(HadamardOperator):
         return EdgeMessages(share[:, None] * powers * c.index_select(0, targets) * c.index_select(0, sources), own)
 
     def selected(self, selection: Selection) -> "EdgeOperator":
-        """Not implemented: select the edges of the nodes, and build a new operator."""
+        """Raise an error: select the edges of the nodes instead, and build a new operator."""
         raise InputError(
             f"an EdgeOperator of {self.n_nodes} nodes has no part of {len(selection.nodes)}: build one from the edges "
             "of these nodes, for instance with torch_geometric.utils.subgraph"
@@ -183,6 +183,6 @@ class EdgeOperator(HadamardOperator):
 
 
 def _agree(weights: Tensor, other: Tensor, given: Tensor | None) -> Tensor:
-    """Whether the two directions (E,) of edges agree, up to rounding in the dtype of `given`; a tensor ()."""
+    """Return whether the two directions (E,) of edges agree, up to rounding in the dtype of `given`; a tensor ()."""
     rounding = relative_rounding(_NUMPY.get(given.dtype, np.float64)) if given is not None else 0.0
     return ((weights - other).abs() <= rounding * torch.maximum(weights, other)).all()

@@ -122,7 +122,7 @@ class SobolevFamily(GraphOperator):
         return cls(graph, alpha, shift, weights=weights, **options)
 
     def with_weights(self, weights: Tensor) -> "SobolevFamily":
-        """The family with other weights (n_edges,) ≥ 0 of the same edges, in the order of `Graph.to_edge_list`.
+        """Return the family with other weights (n_edges,) ≥ 0 of the same edges, in the order of `Graph.to_edge_list`.
 
         There is one weight for each undirected pair, which keeps A symmetric; its gradient is the sum over both
         entries.
@@ -132,7 +132,7 @@ class SobolevFamily(GraphOperator):
         return other
 
     def to(self, device: torch.device | str) -> "SobolevFamily":
-        """The same family on another device; gradients flow back to the original weights."""
+        """Return the same family on another device; gradients flow back to the original weights."""
         moved = copy.copy(self)
         moved.pattern, factors = self.pattern.to(device), self._factors
         b, q, largest, diagonal = (x.to(device) for x in (factors.b, factors.q, factors.largest, factors.diagonal))
@@ -141,7 +141,7 @@ class SobolevFamily(GraphOperator):
         return moved
 
     def selected(self, selection: Selection) -> "SobolevFamily":
-        """The family restricted to the rows and columns of some nodes, without renormalisation."""
+        """Return the family restricted to the rows and columns of some nodes, without renormalisation."""
         stored = selection.stored(self.graph.indptr, self.graph.indices)
         entries, nodes = (torch.from_numpy(places).to(self.device) for places in (stored.entries, selection.nodes))
         all_of = self._factors
@@ -172,7 +172,7 @@ class SobolevFamily(GraphOperator):
         self._factors = edge_factors(self.pattern, on_device, self.alpha, self.shift, self.dtype)
 
     def at(self, epsilon: float | Tensor) -> "DifferentiableOperator":
-        """The operators at ε ≥ 0, a number or a scalar tensor, which may require a gradient."""
+        """Return the operators at ε ≥ 0, a number or a scalar tensor, which may require a gradient."""
         if isinstance(epsilon, Tensor) and epsilon.ndim:
             raise InputError(f"epsilon has shape {tuple(epsilon.shape)}, but it must be one number, a scalar tensor")
         number = epsilon_number(epsilon)
@@ -182,7 +182,7 @@ class SobolevFamily(GraphOperator):
         return DifferentiableOperator(self, number, HadamardPowers(*factors))
 
     def gather_cost(self, width: int, *, branches: bool) -> float:
-        """The cost of the sparse products of one member, see `BranchOperator.gather_cost`."""
+        """Return the cost of the sparse products of one member, see `BranchOperator.gather_cost`."""
         return gather_cost(self._factors.b, self.alpha, self.device.type, width, branches=branches)
 
     def __repr__(self) -> str:
@@ -212,12 +212,12 @@ class DifferentiableOperator(HadamardOperator):
         return False
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> "DifferentiableOperator":
-        """The same operator, and its family, on another device."""
+        """Return the same operator, and its family, on another device."""
         powers = self.powers.to(device, non_blocking=non_blocking)
         return DifferentiableOperator(self.family.to(device), self.epsilon, powers)
 
     def selected(self, selection: Selection) -> "DifferentiableOperator":
-        """The operator restricted to the rows and columns of some nodes, without renormalisation."""
+        """Return the operator restricted to the rows and columns of some nodes, without renormalisation."""
         family, nodes = self.family.selected(selection), torch.from_numpy(selection.nodes).to(self.device)
         csr = family.pattern.pointers, family.pattern.indices
         powers = HadamardPowers(*csr, family._factors.b, self.powers.c[nodes], self.powers.t[nodes], self.powers.sign)

@@ -10,7 +10,7 @@ import triton.language as tl
 
 @triton.jit
 def _entries(values, c, row, columns, mask, rho, ALPHA: tl.constexpr, SIGN: tl.constexpr):
-    """S_ρ(i, j) = ±b^ρ c_ρ(i) c_ρ(j) of the powers `rho` (R,) and some edges of node i, (R, edges)."""
+    """Compute S_ρ(i, j) = ±b^ρ c_ρ(i) c_ρ(j) of the powers `rho` (R,) and some edges of node i, (R, edges)."""
     power = tl.where((rho[:, None] <= ALPHA) & mask[None, :], 1.0, 0.0).to(values.dtype)
     for r in range(1, ALPHA + 1):
         power = tl.where(rho[:, None] >= r, power * (SIGN * values)[None, :], power)
@@ -22,7 +22,7 @@ def _entries(values, c, row, columns, mask, rho, ALPHA: tl.constexpr, SIGN: tl.c
 
 @triton.jit
 def _own(c, t, row, rho, ALPHA: tl.constexpr, DIAGONALS: tl.constexpr):
-    """S_ρ(i, i) of the powers `rho` (R,)."""
+    """Compute S_ρ(i, i) of the powers `rho` (R,)."""
     valid = rho <= ALPHA
     if DIAGONALS:
         return tl.load(t + row * ALPHA + rho - 1, mask=valid, other=0.0)
@@ -160,7 +160,7 @@ def gradient_of_entries(
     ALPHA: tl.constexpr, SIGN: tl.constexpr, BLOCK_F: tl.constexpr, SPLIT: tl.constexpr, BLOCK_E: tl.constexpr,
     ACCUMULATED: tl.constexpr,
 ):  # fmt: skip
-    """The gradients by the values of one chunk of edges of a node."""
+    """Compute the gradients of one chunk of edges of a node."""
     chunk = chunks + tl.program_id(0).to(tl.int64) * 3
     row = tl.load(chunk).to(tl.int64)
     if row < n:
@@ -190,7 +190,7 @@ def gradient_of_entries(
 
 @triton.jit
 def _kept(index, drop_below, key):
-    """Whether dropout keeps the elements at `index`: the bits of `activation._random_bits` against the threshold."""
+    """Compute whether dropout keeps the elements at `index`, from the bits of `activation._random_bits`."""
     index = index.to(tl.int64)
     low, high = index.to(tl.uint32), (index >> 32).to(tl.uint32)
     z = low * 0x9E3779B9 + high * 0x85EBCA6B + key.to(tl.uint32, bitcast=True)
@@ -251,7 +251,7 @@ def combine_backward(
     x, bias, mu, grad, grad_x, by_bias, by_mu, rows, columns, row_stride, branch_stride, drop_below, key, scale,
     DROPS: tl.constexpr, BLOCK_F: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
-    """The gradients of a block of rows of one branch, and their sums over these rows."""
+    """Compute the gradients of a block of rows of one branch, and their sums over these rows."""
     block, branch, branches = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64), tl.num_programs(1)
     f = tl.program_id(2) * BLOCK_F + tl.arange(0, BLOCK_F)
     inside = f < columns

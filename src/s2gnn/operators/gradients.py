@@ -10,7 +10,7 @@ GATHERED_AT_ONCE = 2**22  # values that plain torch gathers from edges at once
 
 
 def row_products(x: Tensor, y: Tensor) -> Tensor:
-    """⟨x_ρ(i), y_ρ(i)⟩ for ρ = 1..α, for signals (N, α + 1, F): (N, α)."""
+    """Return ⟨x_ρ(i), y_ρ(i)⟩ for ρ = 1..α, for signals (N, α + 1, F): (N, α)."""
     if torch.is_grad_enabled():
         return _plain_row_products(x, y)
     products: Tensor = _row_products(x, y)
@@ -27,7 +27,7 @@ def _row_products(x: Tensor, y: Tensor) -> Tensor:
 
 
 def by_entries(powers: HadamardPowers, grad: Tensor, h: Tensor) -> Tensor:
-    """Σ_ρ (±1)^ρ ρ b_ij^(ρ−1) c_ρ(i) c_ρ(j) ⟨g_ρ(i), h_ρ(j)⟩ for every stored direction (E,)."""
+    """Return Σ_ρ (±1)^ρ ρ b_ij^(ρ−1) c_ρ(i) c_ρ(j) ⟨g_ρ(i), h_ρ(j)⟩ for every stored direction (E,)."""
     compute = _plain_entries if torch.is_grad_enabled() else _hadamard_gradient
     entries: Tensor = compute(powers.indptr, powers.indices, powers.b, powers.c, powers.sign, grad, h)
     return entries

@@ -18,7 +18,7 @@ from s2gnn.operators.shifts import Shift
 
 
 def is_dense(x: object) -> TypeGuard[Tensor]:
-    """Whether `x` is a tensor whose memory kernels can read: not sparse, nested or of another library's layout."""
+    """Return whether `x` is a tensor whose memory kernels can read: strided and not nested."""
     return isinstance(x, Tensor) and x.layout == torch.strided and not x.is_nested
 
 
@@ -33,14 +33,14 @@ class GraphOperator(ABC):
 
     @abstractmethod
     def selected(self, selection: Selection) -> Self:
-        """The operator restricted to the rows and columns of some nodes, without renormalisation."""
+        """Return the operator restricted to the rows and columns of some nodes, without renormalisation."""
 
     @abstractmethod
     def to(self, device: torch.device | str) -> Self:
-        """The same operator on another device."""
+        """Return the same operator on another device."""
 
     def within_graphs(self, sizes: Tensor) -> Self:
-        """The operator of a disjoint union of graphs with `sizes` (G,) nodes; the same for most operators."""
+        """Return the operator of a disjoint union of graphs with `sizes` (G,) nodes; the same for most operators."""
         del sizes
         return self
 
@@ -64,11 +64,11 @@ class BranchOperator(GraphOperator):
 
     @abstractmethod
     def propagate_branches(self, h: Tensor) -> Tensor:
-        """S_ρ h_ρ, one input for each ρ = 0..α, differentiable: h (N, α + 1, F) → (N, α + 1, F)."""
+        """Return S_ρ h_ρ, one input for each ρ = 0..α, differentiable: h (N, α + 1, F) → (N, α + 1, F)."""
 
     @abstractmethod
     def gather_cost(self, width: int, *, branches: bool) -> float:
-        """The cost of the sparse products with one signal (N, width), or with one for each of the α `branches`.
+        """Return the cost of the sparse products with one signal (N, width), or one for each of the α `branches`.
 
         The unit is the floating-point operations of a large dense product that takes the same time.
         """
@@ -79,15 +79,15 @@ class BranchOperator(GraphOperator):
         return True
 
     def propagate(self, h: Tensor) -> Tensor:
-        """S_ρ h for ρ = 1..α, differentiable: h (N, F) → (α, N, F)."""
+        """Return S_ρ h for ρ = 1..α, differentiable: h (N, F) → (α, N, F)."""
         return self.stacked(h)[:, 1:].transpose(0, 1)
 
     def stacked(self, h: Tensor) -> Tensor:
-        """S_ρ h for ρ = 0..α, differentiable: h (N, F) → (N, α + 1, F)."""
+        """Return S_ρ h for ρ = 0..α, differentiable: h (N, F) → (N, α + 1, F)."""
         return self.propagate_branches(self.signal(h)[:, None].expand(-1, self.alpha + 1, -1))
 
     def filtered(self, x: "Tensor | PreparedInput", weight: Tensor) -> Tensor:
-        """(S_ρ x) W_ρ for ρ = 0..α, differentiable: x (N, F), weight (α + 1, F, out) → (N, α + 1, out)."""
+        """Return (S_ρ x) W_ρ for ρ = 0..α, differentiable: x (N, F), weight (α + 1, F, out) → (N, α + 1, out)."""
         return by_branch(x.by(self) if isinstance(x, PreparedInput) else self.stacked(x), weight)
 
     def prepare(self, x: Tensor) -> "PreparedInput":
@@ -95,7 +95,7 @@ class BranchOperator(GraphOperator):
         return PreparedInput(self.stacked(x.detach()), self)
 
     def stores_half_precision(self, h: Tensor) -> bool:
-        """Whether products read and write signals like `h` in half precision; they are computed in float32."""
+        """Return whether products read and write signals like `h` in half precision; they are computed in float32."""
         del h
         return False
 
@@ -133,7 +133,7 @@ class HadamardOperator(BranchOperator):
     powers: HadamardPowers
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Self:
-        """The same operator on another device; gradients flow back to learned factors of the original.
+        """Return the same operator on another device; gradients flow back to learned factors of the original.
 
         Args:
             device: target device.
@@ -147,26 +147,26 @@ class HadamardOperator(BranchOperator):
         return moved
 
     def stores_half_precision(self, h: Tensor) -> bool:
-        """Whether `h` is in half precision, on a GPU, where Triton computes."""
+        """Return whether `h` is in half precision, on a GPU, where Triton computes."""
         is_half = h.dtype in HALF_PRECISION and self.dtype == torch.float32
         return is_half and kernel.chosen(h.device.type) == kernel.TRITON and not transforming()
 
     def stacked(self, h: Tensor) -> Tensor:
-        """S_ρ h for ρ = 0..α, differentiable: h (N, F) → (N, α + 1, F)."""
+        """Return S_ρ h for ρ = 0..α, differentiable: h (N, F) → (N, α + 1, F)."""
         return propagation.fan_out(self.powers, self.signal(h))
 
     def propagate_branches(self, h: Tensor) -> Tensor:
-        """S_ρ h_ρ, one input for each ρ = 0..α, differentiable: h (N, α + 1, F) → (N, α + 1, F)."""
+        """Return S_ρ h_ρ, one input for each ρ = 0..α, differentiable: h (N, α + 1, F) → (N, α + 1, F)."""
         return propagation.branchwise(self.powers, self.signal(h, branches=True))
 
     def filtered(self, x: "Tensor | PreparedInput", weight: Tensor) -> Tensor:
-        """(S_ρ x) W_ρ for ρ = 0..α, differentiable: x (N, F), weight (α + 1, F, out) → (N, α + 1, out)."""
+        """Return (S_ρ x) W_ρ for ρ = 0..α, differentiable: x (N, F), weight (α + 1, F, out) → (N, α + 1, out)."""
         if isinstance(x, Tensor) and x.requires_grad and torch.is_grad_enabled() and not self.powers.are_learned:
             return propagation.filtered(self.powers, self.signal(x), weight)
         return super().filtered(x, weight)
 
     def gather_cost(self, width: int, *, branches: bool) -> float:
-        """The cost of the sparse products with one signal (N, width), or with one for each of the α `branches`."""
+        """Return the cost of the sparse products with one signal (N, width), or one for each of the α `branches`."""
         return propagation.gather_cost(self.powers.b, self.alpha, self.device.type, width, branches=branches)
 
 
@@ -198,7 +198,7 @@ class PreparedInput:
         return self.stacked[:, 1:].transpose(0, 1)
 
     def by(self, operator: GraphOperator) -> Tensor:
-        """The filtered inputs (N, R, F); raises an error if another operator prepared them."""
+        """Return the filtered inputs (N, R, F); raises an error if another operator prepared them."""
         if operator is not self.operator:
             raise InputError(
                 "the prepared input was made by another operator: call the model with both that prepare returned"
@@ -206,9 +206,9 @@ class PreparedInput:
         return self.stacked
 
     def to(self, device: torch.device | str) -> "PreparedInput":
-        """The same input on another device, together with its `operator`."""
+        """Return the same input on another device, together with its `operator`."""
         return PreparedInput(self.stacked.to(device), self.operator.to(device))
 
     def rows(self, chosen: Tensor, operator: GraphOperator) -> "PreparedInput":
-        """The rows `chosen` (n,), for the `operator` restricted to these nodes."""
+        """Return the rows `chosen` (n,), for the `operator` restricted to these nodes."""
         return PreparedInput(self.stacked.index_select(0, chosen.to(self.stacked.device)), operator)

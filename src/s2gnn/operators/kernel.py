@@ -29,7 +29,7 @@ _forced: str | None = None
 
 @cache
 def native_module() -> ModuleType | None:
-    """The compiled module, or `None` with a warning if it was not built or cannot be loaded."""
+    """Return the compiled module, or `None` with a warning if it was not built or cannot be loaded."""
     try:
         return importlib.import_module("s2gnn.operators._native")
     except ImportError as error:
@@ -44,7 +44,7 @@ def native_module() -> ModuleType | None:
 
 @cache
 def available() -> tuple[str, ...]:
-    """The kernels that run here: "triton" on a GPU, "torch", then the native variants of this processor, best last."""
+    """Return the kernels that run here: "triton" on a GPU, "torch", then the processor's native variants, best last."""
     native = native_module()
     on_gpu = (TRITON,) if has_triton() and (torch.cuda.is_available() or _interpreted()) else ()
     return (*on_gpu, PLAIN, *(native.variants() if native else ()))
@@ -52,12 +52,12 @@ def available() -> tuple[str, ...]:
 
 @cache
 def has_triton() -> bool:
-    """Whether Triton is installed."""
+    """Return whether Triton is installed."""
     return importlib.util.find_spec("triton") is not None
 
 
 def _interpreted() -> bool:
-    """Whether Triton's interpreter runs its kernels on the CPU, for tests."""
+    """Return whether Triton's interpreter runs its kernels on the CPU, for tests."""
     return os.environ.get("TRITON_INTERPRET") == "1"
 
 
@@ -73,7 +73,7 @@ def use(name: str) -> Iterator[None]:
 
 
 def chosen(device: str = "cpu") -> str:
-    """The kernel for tensors on a type of device: the one set by `use`, by default the best.
+    """Return the kernel for tensors on a type of device: the one set by `use`, by default the best.
 
     On a GPU this is Triton, or plain torch if Triton is not installed or plain torch was set; on other devices plain
     torch.
@@ -91,13 +91,13 @@ chosen._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def native_variant(device: str) -> tuple[ModuleType, str] | None:
-    """The compiled module and the variant to call for tensors on a kind of device; `None` for plain torch."""
+    """Return the compiled module and the variant to call for tensors on a kind of device; `None` for plain torch."""
     variant, module = chosen(device), native_module()
     return None if module is None or variant in (PLAIN, TRITON) else (module, variant)
 
 
 def array(tensor: Tensor) -> NDArray[Any]:
-    """The memory of a CPU tensor, for the native module.
+    """Return the memory of a CPU tensor, for the native module.
 
     A tensor itself would be taken through Python code of torch, inside which a Ctrl-C would be lost.
     """

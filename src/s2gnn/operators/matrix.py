@@ -46,12 +46,12 @@ class ConstantMatrix:
 
     @classmethod
     def from_scipy(cls, matrix: Any, like: Tensor, *, symmetric: bool = False) -> "ConstantMatrix":
-        """`matrix`, a SciPy sparse matrix, in the type and on the device of `like`."""
+        """Return `matrix`, a SciPy sparse matrix, in the type and on the device of `like`."""
         forward = as_tensor(matrix, like)
         return cls((forward,), (forward if symmetric else as_tensor(matrix.T, like),))
 
     def cost(self, width: int) -> float:
-        """Of a product with h (columns, width), see `BranchOperator.gather_cost`."""
+        """Return the cost of a product with h (columns, width), see `BranchOperator.gather_cost`."""
         return sum(
             csr_cost(factor._nnz(), factor.dtype.itemsize, width)
             if factor.layout == torch.sparse_csr
@@ -60,12 +60,12 @@ class ConstantMatrix:
         )
 
     def selected(self, selection: Selection) -> "ConstantMatrix":
-        """The product of the rows and columns (n, n) that some nodes have in each factor, of a square matrix."""
+        """Return the product of the rows and columns (n, n) that some nodes have in each factor, of a square matrix."""
         chosen = {tensor: _submatrix(tensor, selection) for tensor in (*self.factors, *self.transposes)}
         return ConstantMatrix(tuple(chosen[f] for f in self.factors), tuple(chosen[t] for t in self.transposes))
 
     def to(self, device: torch.device | str) -> "ConstantMatrix":
-        """The same matrix on another device."""
+        """Return the same matrix on another device."""
         moved = {tensor: tensor.to(device) for tensor in (*self.factors, *self.transposes)}
         return ConstantMatrix(tuple(moved[f] for f in self.factors), tuple(moved[t] for t in self.transposes))
 
@@ -96,13 +96,13 @@ class MatrixOperator(BranchOperator):
             self._powers.setdefault(matrix, []).append(rho)
 
     def stacked(self, h: Tensor) -> Tensor:
-        """M_ρ h for ρ = 0..α, differentiable: h (N, F) → (N, α + 1, F)."""
+        """Return M_ρ h for ρ = 0..α, differentiable: h (N, F) → (N, α + 1, F)."""
         h = self.signal(h)
         products = {matrix: matrix @ h for matrix in self._powers}
         return torch.stack([h, *(products[matrix] for matrix in self.matrices)], dim=1)
 
     def propagate_branches(self, h: Tensor) -> Tensor:
-        """M_ρ h_ρ, one input for each ρ = 0..α, differentiable: h (N, α + 1, F) → (N, α + 1, F)."""
+        """Return M_ρ h_ρ, one input for each ρ = 0..α, differentiable: h (N, α + 1, F) → (N, α + 1, F)."""
         outputs = list(self.signal(h, branches=True).unbind(1))
         for matrix, powers in self._powers.items():
             product = matrix @ torch.cat([outputs[rho] for rho in powers], dim=1)
@@ -111,16 +111,16 @@ class MatrixOperator(BranchOperator):
         return torch.stack(outputs, dim=1)
 
     def gather_cost(self, width: int, *, branches: bool) -> float:
-        """The cost of the products with one signal (N, width), or with one for each of the α `branches`."""
+        """Return the cost of the products with one signal (N, width), or with one for each of the α `branches`."""
         return sum(matrix.cost(width * (len(powers) if branches else 1)) for matrix, powers in self._powers.items())
 
     def selected(self, selection: Selection) -> "MatrixOperator":
-        """The operator restricted to the rows and columns of some nodes, without renormalisation."""
+        """Return the operator restricted to the rows and columns of some nodes, without renormalisation."""
         chosen = {matrix: matrix.selected(selection) for matrix in self._powers}
         return MatrixOperator([chosen[matrix] for matrix in self.matrices], self.epsilon)
 
     def to(self, device: torch.device | str) -> "MatrixOperator":
-        """The same operator on another device."""
+        """Return the same operator on another device."""
         moved = {matrix: matrix.to(device) for matrix in self._powers}
         return MatrixOperator([moved[matrix] for matrix in self.matrices], self.epsilon)
 
@@ -129,12 +129,12 @@ class MatrixOperator(BranchOperator):
 
 
 def csr_cost(n_stored: int, itemsize: int, width: int) -> float:
-    """Of the product of a torch CSR matrix with a signal of `width`, see `BranchOperator.gather_cost`."""
+    """Return the cost of a torch CSR matrix times a signal of `width`, see `BranchOperator.gather_cost`."""
     return FLOPS_PER_GATHERED_BYTE_OF_CSR * n_stored * (4 + itemsize + itemsize * width)
 
 
 def as_tensor(matrix: Any, like: Tensor) -> Tensor:
-    """A SciPy sparse matrix as a CSR tensor, or as a dense one where most entries are nonzero."""
+    """Return a SciPy sparse matrix as a CSR tensor, or as a dense one where most entries are nonzero."""
     rows, columns = matrix.shape
     if matrix.nnz > SPARSE_BELOW * rows * columns:
         return torch.from_numpy(matrix.toarray()).to(like)
@@ -146,7 +146,7 @@ def as_tensor(matrix: Any, like: Tensor) -> Tensor:
 
 
 def _submatrix(matrix: Tensor, selection: Selection) -> Tensor:
-    """The rows and columns (n, n) of a matrix (N, N), CSR or dense."""
+    """Return the rows and columns (n, n) of a matrix (N, N), CSR or dense."""
     if matrix.layout != torch.sparse_csr:
         nodes = torch.from_numpy(selection.nodes).to(matrix.device)
         return matrix.index_select(0, nodes).index_select(1, nodes)

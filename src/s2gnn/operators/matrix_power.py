@@ -14,7 +14,7 @@ from s2gnn.operators.matrix import SPARSE_BELOW, ConstantMatrix, as_tensor
 
 
 def matrix_powers(graph: Graph, alpha: int, epsilon: float, like: Tensor) -> tuple[ConstantMatrix, ...]:
-    """S_ρ (N, N) for ρ = 1..α in the type and on the device of `like`, each in the form with the cheaper products.
+    """Return S_ρ (N, N) for ρ = 1..α in the type and on the device of `like`, each in the form that multiplies faster.
 
     That is ρ sparse factors, or the matrix itself if N is so small that one dense product is faster; either way, the
     memory is bounded by the number of edges.
@@ -29,7 +29,7 @@ def matrix_powers(graph: Graph, alpha: int, epsilon: float, like: Tensor) -> tup
 
 
 def power_factors(graph: Graph, alpha: int, epsilon: float) -> list[list[sp.csr_array]]:
-    r"""For ρ = 1..α the matrices F_ρ, …, F_1 whose product is S_ρ, with the pattern of A + εI, CSR (N, N) in float64.
+    r"""Return for each ρ = 1..α factors F_ρ, …, F_1 of S_ρ, with the pattern of A + εI, CSR (N, N) in float64.
 
     With :math:`d_j = (A + \epsilon I)^j 1`, the entries are
 

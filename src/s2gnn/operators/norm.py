@@ -11,7 +11,7 @@ from s2gnn.operators.sobolev import check_epsilon
 
 
 def sobolev_term(graph: Graph, rho: int, epsilon: float, shift: Shift = "laplacian") -> sp.csr_array:
-    """(L + εI)^(ρ), the ρ-th Hadamard power of the shifted Laplacian, CSR (N, N) in float64.
+    """Return (L + εI)^(ρ), the ρ-th Hadamard power of the shifted Laplacian, CSR (N, N) in float64.
 
     It has the pattern of L + εI for every ρ and is positive semi-definite, definite for ε > 0, by the
     Schur product theorem. `shift` can replace L by another shift operator.
@@ -24,13 +24,13 @@ def sobolev_term(graph: Graph, rho: int, epsilon: float, shift: Shift = "laplaci
 
 
 def sobolev_inner(graph: Graph, x: ArrayLike, y: ArrayLike, rho: int, epsilon: float) -> float:
-    """⟨x, y⟩ = xᵀ (L + εI)^(ρ) y, the sparse Sobolev inner product of two signals (N,)."""
+    """Return ⟨x, y⟩ = xᵀ (L + εI)^(ρ) y, the sparse Sobolev inner product of two signals (N,)."""
     left, right = _signal(graph, x, "x"), _signal(graph, y, "y")
     return float(left @ (sobolev_term(graph, rho, epsilon) @ right))
 
 
 def sobolev_norm(graph: Graph, x: ArrayLike, rho: int, epsilon: float) -> float:
-    """‖x‖ = √(xᵀ (L + εI)^(ρ) x), a norm of signals x (N,) for ε > 0 and a semi-norm for ε = 0.
+    """Return ‖x‖ = √(xᵀ (L + εI)^(ρ) x), a norm of signals x (N,) for ε > 0 and a semi-norm for ε = 0.
 
     This norm is induced by the inner product. The paper also writes ‖(L + εI)^(ρ/2) x‖, which is different for Hadamard
     powers, and not real for odd ρ if entries are negative.

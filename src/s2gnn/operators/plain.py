@@ -27,7 +27,7 @@ def products(powers: HadamardPowers, inputs: Tensor) -> Iterator[Tensor]:
 
 
 def branchwise_by_edges(powers: HadamardPowers, inputs: Tensor) -> Tensor:
-    """S_ρ H_ρ (N, α + 1, F), by gathers and sums over edges, which torch can differentiate in every mode."""
+    """Return S_ρ H_ρ (N, α + 1, F), by gathers and sums over edges, which torch can differentiate in every mode."""
     rows, columns = powers.rows(), powers.csr()[1].long()
     own, *others = inputs.unbind(1)
     outputs = [own]
@@ -40,7 +40,7 @@ def branchwise_by_edges(powers: HadamardPowers, inputs: Tensor) -> Tensor:
 
 
 def _diagonal(powers: HadamardPowers, rho: int) -> Tensor:
-    """S_ρ(i, i), (N, 1)."""
+    """Return S_ρ(i, i), (N, 1)."""
     if powers.t.ndim == 2:
         return powers.t[:, rho - 1, None]
     return powers.t[:, None] ** rho * powers.c[:, rho - 1, None] ** 2

@@ -64,11 +64,11 @@ class HadamardPowers(NamedTuple):
         return (self.c.size(0) + 1) * (2 if self.are_directed else 1)
 
     def csr(self) -> tuple[Tensor, Tensor]:
-        """The row pointers (N + 1,) and columns (E,)."""
+        """Return the row pointers (N + 1,) and columns (E,)."""
         return self.indptr[: self.c.shape[0] + 1], self.indices[: self.b.shape[0]]
 
     def checked_csr(self) -> tuple[Tensor, Tensor]:
-        """The row pointers and columns, contiguous and checked, since torch's sparse product does not check them."""
+        """Return row pointers and columns, contiguous and checked, since torch's sparse product does not check them."""
         (indptr, indices), n, nnz = self.csr(), self.c.shape[0], self.b.shape[0]
         complete = indptr.shape == (n + 1,) and indices.shape == (nnz,)
         if not complete or not (
@@ -84,19 +84,19 @@ class HadamardPowers(NamedTuple):
         return indptr.contiguous(), indices.contiguous()
 
     def chunks(self) -> Tensor:
-        """The chunks that GPU kernels split rows into; computed here if the operator was built for another kernel."""
+        """Return the chunks that GPU kernels split rows into, computed here if the operator is for another kernel."""
         if self.indptr.shape[0] == self._pointers:
             return chunks(self.csr()[0], self.b.shape[0])
         by_pattern = self.indptr[self._pointers :].view(2 if self.are_directed else 1, -1, 3)
         return by_pattern[0]
 
     def rows(self) -> Tensor:
-        """The row of every stored entry, (E,) int64."""
+        """Return the row of every stored entry, (E,) int64."""
         nodes = torch.arange(self.c.shape[0], device=self.b.device)
         return nodes.repeat_interleave(self.csr()[0].diff(), output_size=self.b.shape[0])
 
     def transposed(self) -> "HadamardPowers":
-        """The factors of the transposes of all S_ρ."""
+        """Return the factors of the transposes of all S_ρ."""
         if not self.are_directed:
             return self
         indices, reverse_indices, order = self.indices.chunk(3)
@@ -110,5 +110,5 @@ class HadamardPowers(NamedTuple):
 
 
 def product_dtype(dtype: torch.dtype) -> torch.dtype:
-    """The type in which products with signals of `dtype` are computed: float32 for half precision."""
+    """Return the type in which products with signals of `dtype` are computed: float32 for half precision."""
     return torch.float32 if dtype in HALF_PRECISION else dtype

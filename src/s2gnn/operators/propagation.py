@@ -31,19 +31,19 @@ with warnings.catch_warnings():
 
 
 def fan_out(powers: HadamardPowers, h: Tensor) -> Tensor:
-    """S_ρ h for ρ = 0..α, differentiable: h (N, F) → (N, α + 1, F)."""
+    """Return S_ρ h for ρ = 0..α, differentiable: h (N, F) → (N, α + 1, F)."""
     if powers.are_learned:
         return branchwise(powers, h[:, None].expand(-1, powers.c.shape[1] + 1, -1))
     return _map("fan_out", powers, h)
 
 
 def fan_in(powers: HadamardPowers, g: Tensor) -> Tensor:
-    """Σ_ρ S_ρ g_ρ, differentiable: g (N, α + 1, F) → (N, F). With the transposes it is the adjoint of `fan_out`."""
+    """Return Σ_ρ S_ρ g_ρ, differentiable: g (N, α + 1, F) → (N, F). With transposes it is the adjoint of `fan_out`."""
     return _map("fan_in", powers, g)
 
 
 def branchwise(powers: HadamardPowers, h: Tensor) -> Tensor:
-    """S_ρ h_ρ for ρ = 0..α, differentiable: h (N, α + 1, F) → (N, α + 1, F).
+    """Return S_ρ h_ρ for ρ = 0..α, differentiable: h (N, α + 1, F) → (N, α + 1, F).
 
     Only this map is differentiable with respect to b, c and the diagonals t (N, α); `fan_out` uses it where needed.
     """
@@ -62,12 +62,12 @@ def _map(name: str, powers: HadamardPowers, signal: Tensor) -> Tensor:
 
 
 def by_branch(h: Tensor, weight: Tensor) -> Tensor:
-    """h_ρ W_ρ, one dense product for each branch: h (N, R, F), weight (R, F, out) → (N, R, out)."""
+    """Return h_ρ W_ρ, one dense product for each branch: h (N, R, F), weight (R, F, out) → (N, R, out)."""
     return (h.transpose(0, 1) @ weight).transpose(0, 1)
 
 
 def filtered(powers: HadamardPowers, h: Tensor, weight: Tensor) -> Tensor:
-    """(S_ρ h) W_ρ for ρ = 0..α, differentiable: h (N, F), weight (α + 1, F, out) → (N, α + 1, out)."""
+    """Return (S_ρ h) W_ρ for ρ = 0..α, differentiable: h (N, F), weight (α + 1, F, out) → (N, α + 1, out)."""
     if transforming() or kernel.chosen(h.device.type) == kernel.PLAIN:
         return by_branch(fan_out(powers, h), weight)
     return apply(_Filtered, h, weight, *powers)
@@ -120,7 +120,7 @@ class _LinearMap(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], name: str, *inputs: Any) -> tuple[Tensor, int]:
-        """Signals of a batch are columns of one signal."""
+        """Propagate the signals of a batch as columns of one signal."""
         *factors, signal = inputs
         if any(dim is not None for dim in in_dims[1:-1]):
             raise InputError("vmap maps over the factors of an operator: pass one operator for the whole batch")
@@ -136,7 +136,7 @@ def _keep(ctx: Any, powers: Any, *more: Tensor) -> None:
 
 
 def _kept(ctx: Any) -> tuple[HadamardPowers, tuple[Tensor, ...]]:
-    """The factors that `_keep` saved, and what was saved with them."""
+    """Return the factors that `_keep` saved, and what was saved with them."""
     tensors = ctx.saved_tensors
     return HadamardPowers._make((*tensors[:5], ctx.sign)), tensors[5:]
 
@@ -154,7 +154,7 @@ def gather_cost(b: Tensor, alpha: int, device: str, width: int, *, branches: boo
 
 
 def _branches_of(*inputs: Any) -> Tensor:
-    """Empty branches (N, α + 1, F) for `fan_out`."""
+    """Return empty branches (N, α + 1, F) for `fan_out`."""
     (n, alpha), h = inputs[3].shape, inputs[-1]
     empty: Tensor = h.new_empty(n, alpha + 1, h.shape[1])
     return empty
@@ -165,7 +165,7 @@ def _has_small_indices(*inputs: Any) -> bool:
 
 
 def _has_small_symmetric_pattern(*inputs: Any) -> bool:
-    """The requirement of the native `fan_in`, which reads S_ρ as its transpose."""
+    """Return the requirement of the native `fan_in`, which reads S_ρ as its transpose."""
     return _has_small_indices(*inputs) and not HadamardPowers(*inputs[:-1]).are_directed
 
 
@@ -225,7 +225,7 @@ def _keep_all(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 def _branchwise_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    """The gradients of Y_ρ = S_ρ H_ρ, given G_ρ, with S_ρ(i, j) = ±b_ij^ρ c_ρ(i) c_ρ(j) and S_ρ(i, i) = t_ρ(i).
+    """Return the gradients of Y_ρ = S_ρ H_ρ, given G_ρ, with S_ρ(i, j) = ±b_ij^ρ c_ρ(i) c_ρ(j) and S_ρ(i, i) = t_ρ(i).
 
     By H it is S_ρᵀ G_ρ, by t_ρ(i) it is ⟨G_ρ(i), H_ρ(i)⟩. c_ρ(i) scales what node i receives from its neighbours and
     sends to them: ⟨G, Y⟩ + ⟨H, Sᵀ G⟩ without the diagonals.

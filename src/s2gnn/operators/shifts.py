@@ -36,7 +36,7 @@ def check_shift(shift: str) -> None:
 
 
 def shift_matrix(graph: Graph, epsilon: float, shift: Shift) -> ShiftMatrix:
-    """S + εI for S one of A, L = D − A, A_N = D^-1/2 A D^-1/2 or Δ = I − A_N.
+    """Return S + εI for S one of A, L = D − A, A_N = D^-1/2 A D^-1/2 or Δ = I − A_N.
 
     An isolated node has the diagonal entry ε in all four; the normalised Laplacian takes Δ_ii = 0 there.
     """
@@ -56,7 +56,7 @@ def shift_matrix(graph: Graph, epsilon: float, shift: Shift) -> ShiftMatrix:
 
 
 def with_diagonal(graph: Graph, values: NDArray[np.float64], diagonal: NDArray[np.float64]) -> sp.csr_array:
-    """CSR (N, N) of values given per stored direction and a diagonal (N,); explicit zeros preserve the pattern."""
+    """Return values per stored direction and a diagonal (N,) as CSR (N, N); explicit zeros preserve the pattern."""
     n = graph.n_nodes
     before = np.concatenate([[0], np.cumsum(graph.indices < graph.rows())])  # entries left of the diagonal so far
     position = graph.indptr[:-1] + np.diff(before[graph.indptr])

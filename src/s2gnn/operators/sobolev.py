@@ -91,7 +91,7 @@ class SobolevOperator(HadamardOperator):
             warn_of_identical_branches(self.alpha, self.epsilon, shift)
 
     def matrix(self, rho: int) -> sp.csr_array:
-        """S_ρ as a SciPy CSR array (N, N) in float64, for ρ in 0..α."""
+        """Return S_ρ as a SciPy CSR array (N, N) in float64, for ρ in 0..α."""
         if not isinstance(rho, int | np.integer) or rho not in range(self.alpha + 1):
             raise InputError(f"rho is {rho}, but this operator has the powers 0..{self.alpha}")
         if rho == 0:
@@ -106,7 +106,7 @@ class SobolevOperator(HadamardOperator):
 
     @classmethod
     def union(cls, operators: Sequence["SobolevOperator"]) -> "SobolevOperator":
-        """The operator of the disjoint union of the graphs of `operators`, which must have the same α, ε and shift.
+        """Return the operator of the disjoint union of the graphs of `operators`, which have the same α, ε and shift.
 
         Nothing is recomputed, because degrees do not cross the graphs.
         """
@@ -124,7 +124,7 @@ class SobolevOperator(HadamardOperator):
         return joined
 
     def selected(self, selection: Selection) -> "SobolevOperator":
-        """The operator restricted to the rows and columns (n, n) of some nodes, without renormalisation.
+        """Return the operator restricted to the rows and columns (n, n) of some nodes, without renormalisation.
 
         Degrees are those of the whole graph; contributions of edges that leave the selected nodes are missing.
         """
@@ -187,7 +187,7 @@ def check_epsilon(epsilon: float) -> None:
 
 
 def epsilon_number(epsilon: float | Tensor) -> float:
-    """ε as a validated number; NaN for a tensor without a concrete value (compiler, transforms, meta device)."""
+    """Return ε as a validated number; NaN for a tensor without a concrete value (compiler, transforms, meta device)."""
     if isinstance(epsilon, Tensor) and (torch.compiler.is_compiling() or transforming() or epsilon.is_meta):
         return math.nan
     number = float(epsilon.detach()) if isinstance(epsilon, Tensor) else epsilon

@@ -37,20 +37,20 @@ class SparseInput:
         return self._matrix.factors[0].device
 
     def to(self, device: torch.device | str) -> "SparseInput":
-        """The same features on another device."""
+        """Return the same features on another device."""
         moved = copy.copy(self)
         moved._matrix = self._matrix.to(device)
         return moved
 
     def __matmul__(self, weight: Tensor) -> Tensor:
-        """X weight, differentiable: (F, O) → (N, O)."""
+        """Return X weight, differentiable: (F, O) → (N, O)."""
         if not torch.is_autocast_enabled(weight.device.type):
             return self._matrix @ weight
         with torch.autocast(weight.device.type, enabled=False):
             return self._matrix @ weight.to(self.dtype)
 
     def rows(self, chosen: Tensor) -> "SparseInput":
-        """The rows `chosen` (n,) of X, (n, F)."""
+        """Return the rows `chosen` (n,) of X, (n, F)."""
         (matrix,) = self._matrix.factors
         if matrix.layout != torch.sparse_csr:
             dense = matrix.index_select(0, chosen.to(matrix.device)).cpu()
@@ -60,7 +60,7 @@ class SparseInput:
         return SparseInput(csr[chosen.cpu().numpy()], self.dtype).to(self.device)
 
     def to_dense(self) -> Tensor:
-        """X as a dense tensor (N, F)."""
+        """Return X as a dense tensor (N, F)."""
         return self._matrix.factors[0].to_dense()
 
     def __repr__(self) -> str:
