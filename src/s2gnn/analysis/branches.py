@@ -26,7 +26,7 @@ class TrainedNetworks(Protocol):
 
 
 def branch_weights(model: GraphNetwork | TrainedNetworks) -> NDArray[np.float64]:
-    r"""The weight of branch ρ = 0..α in the fusion of each layer, (layers, α + 1); branch 0 sees no graph.
+    r"""Return the weight of branch ρ = 0..α in the fusion of each layer, (layers, α + 1); branch 0 sees no graph.
 
     A linear fusion has :math:`|\mu_\rho|`. An MLP fusion has :math:`\|W_\rho\|_F / \sqrt{C}` of the block
     :math:`W_\rho` (C, C) that reads branch ρ, which is :math:`|\mu_\rho|` for :math:`W_\rho = \mu_\rho I`. An
@@ -42,19 +42,19 @@ def branch_weights(model: GraphNetwork | TrainedNetworks) -> NDArray[np.float64]
 
 
 def branch_shares(model: GraphNetwork | TrainedNetworks) -> NDArray[np.float64]:
-    """`branch_weights` as shares of the sum over the branches of a layer, (layers, α + 1)."""
+    """Return `branch_weights` as shares of the sum over the branches of a layer, (layers, α + 1)."""
     return shares(branch_weights(model))
 
 
 def shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`weights` (…, α + 1) divided by their sums over the last axis; zeros where all are zero."""
+    """Return `weights` (…, α + 1) divided by their sums over the last axis; zeros where all are zero."""
     sums = weights.sum(axis=-1, keepdims=True)
     divided: NDArray[np.float64] = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
     return divided
 
 
 def branch_contributions(network: GraphNetwork, x: NetworkInput, op: GraphOperator | None) -> NDArray[np.float64]:
-    r"""The change of the fused output of each layer if branch ρ = 0..α is set to zero, (layers, α + 1).
+    r"""Return the change of the fused output of each layer if branch ρ = 0..α is set to zero, (layers, α + 1).
 
     It is :math:`\|F(B_0, \ldots, B_\alpha) - F(B_0, \ldots, 0, \ldots, B_\alpha)\|_F` without dropout, i.e.
     :math:`|\mu_\rho| \|B_\rho\|_F` for a linear fusion, and :math:`\|B_\rho W_\rho\|_F` for an MLP fusion. In contrast

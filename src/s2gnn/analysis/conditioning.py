@@ -66,7 +66,7 @@ def conditioning(
 def is_definite(
     graph: Graph, rho: int, epsilon: float, shift: Shift = "laplacian", exact_nodes: int = EXACT_NODES
 ) -> bool:
-    r"""Whether (M + εI)^(ρ) with M = `shift` is positive definite, beyond rounding.
+    r"""Return whether (M + εI)^(ρ) with M = `shift` is positive definite, beyond rounding.
 
     Hadamard powers commute with diagonal scaling: for :math:`B = M + \epsilon I` with the diagonal D,
 
@@ -87,7 +87,7 @@ def is_definite(
 
 
 def _rounding(operations: int, largest: Any) -> Any:
-    """The bound on the error of a computed eigenvalue after `operations` operations, given the largest eigenvalue."""
+    """Return a bound on the error of a computed eigenvalue after `operations` operations, given the largest one."""
     return operations * np.finfo(np.float64).eps * np.abs(largest)
 
 

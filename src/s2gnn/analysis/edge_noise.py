@@ -48,7 +48,7 @@ class EdgeNoise:
         return f"weights at {self.level:g} dB" if self.kind == "weights" else f"{100 * self.level:g} % {self.kind}"
 
     def fits(self, graph: Graph) -> bool:
-        """Whether `graph` has room for it: edges, and pairs of nodes that are not joined for those to be added."""
+        """Return whether `graph` has room for it: edges to drop, or pairs of nodes without an edge to add."""
         joined, pairs = graph.n_edges, graph.n_nodes * (graph.n_nodes - 1) // 2
         return joined > 0 and (self.kind != "added" or round(self.level * joined) <= pairs - joined)
 
@@ -61,7 +61,7 @@ class EdgeNoise:
 
 
 def edge_noises(ratios: Sequence[float] = RATIOS, shares: Sequence[float] = SHARES) -> tuple[EdgeNoise, ...]:
-    """Noise on the weights at these `ratios` (dB), and edges dropped and added at these `shares`, in this order."""
+    """Return noise on the weights at these `ratios` (dB), and edges dropped and added at these `shares`, in order."""
     return (
         *(EdgeNoise("weights", ratio) for ratio in ratios),
         *(EdgeNoise("dropped", share) for share in shares),
@@ -70,7 +70,7 @@ def edge_noises(ratios: Sequence[float] = RATIOS, shares: Sequence[float] = SHAR
 
 
 def perturbed_weights(graph: Graph, snr: float, generator: np.random.Generator) -> Graph:
-    r"""A + E with E in the paper's set P (symmetric, |E_ij| <= A_ij) and ‖A‖² / ‖E‖² = 10^(snr/10), Frobenius norms.
+    r"""Return A + E, E in the paper's set P (symmetric, |E_ij| <= A_ij), ‖A‖² / ‖E‖² = 10^(snr/10), Frobenius norms.
 
     Normal noise is clipped to P, and scaled so that the ratio is `snr`, in dB, after clipping. Edges whose weight
     becomes zero are removed.
@@ -84,7 +84,7 @@ def perturbed_weights(graph: Graph, snr: float, generator: np.random.Generator) 
 
 
 def _scale_after_cut(sizes: NDArray[np.float64], limits: NDArray[np.float64], energy: float) -> float:
-    """The s for which Σ min(s · size, limit)² is `energy`, which is at most Σ limit²."""
+    """Return the s for which Σ min(s · size, limit)² is `energy`, which is at most Σ limit²."""
     cut_at = limits / np.maximum(sizes, np.finfo(np.float64).tiny)  # the s from which on an edge is cut
     order = np.argsort(cut_at)
     cut = np.concatenate([[0.0], np.cumsum(limits[order] ** 2)[:-1]])  # energy of the edges cut before this one

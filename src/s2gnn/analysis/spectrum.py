@@ -48,7 +48,7 @@ class Penalisation:
 
 
 def penalisation(graph: Graph, orders: Sequence[int] = (1, 2, 3, 4, 5), exact_nodes: int = EXACT_NODES) -> Penalisation:
-    """The normalised eigenvalue penalisation of L^ρ and L^(ρ) (the paper's Figure 3).
+    """Return the normalised eigenvalue penalisation of L^ρ and L^(ρ) (the paper's Figure 3).
 
     Up to `exact_nodes` nodes a full decomposition is computed, for larger graphs quantiles of the spectral density, by
     the kernel polynomial method. The eigenvalues of L^ρ are powers of those of L; those of L^(ρ) are computed
@@ -76,7 +76,7 @@ def penalisation(graph: Graph, orders: Sequence[int] = (1, 2, 3, 4, 5), exact_no
 
 
 def _normalised(graph: Graph, order: int, shares: NDArray[np.float64], exact: bool) -> NDArray[np.float64]:
-    """The sorted eigenvalues of L^(ρ), or their quantiles, divided by the largest."""
+    """Return the sorted eigenvalues of L^(ρ), or their quantiles, divided by the largest."""
     matrix = sobolev_term(graph, order, epsilon=0.0)
     if exact:
         values = np.maximum(scipy.linalg.eigvalsh(matrix.toarray()), 0.0)
@@ -87,7 +87,7 @@ def _normalised(graph: Graph, order: int, shares: NDArray[np.float64], exact: bo
 
 
 def extreme_eigenvalue(matrix: sp.csr_array, which: Literal["smallest", "largest"]) -> float:
-    """The smallest or largest eigenvalue of a symmetric matrix, by Lanczos."""
+    """Return the smallest or largest eigenvalue of a symmetric matrix, by Lanczos."""
     # A constant vector would be an eigenvector of a Laplacian, from which Lanczos gets nowhere.
     start = np.linspace(1.0, 2.0, matrix.shape[0])
     end = {"smallest": "SA", "largest": "LA"}[which]
@@ -97,7 +97,7 @@ def extreme_eigenvalue(matrix: sp.csr_array, which: Literal["smallest", "largest
 def spectral_quantiles(
     matrix: sp.csr_array, shares: NDArray[np.float64], low: float, high: float
 ) -> NDArray[np.float64]:
-    """The eigenvalues below which the given shares of all eigenvalues lie, approximately.
+    """Return the eigenvalues below which the given shares of all eigenvalues lie, approximately.
 
     The density is expanded in Chebyshev polynomials; its moments tr T_m(M̃)/N are estimated with random signs as probes
     (Hutchinson) and damped by Jackson's kernel, so that a single eigenvalue appears about π (high − low) / (2 MOMENTS)
@@ -123,7 +123,7 @@ def spectral_quantiles(
 
 
 def _moments(matrix: sp.csr_array, middle: float, radius: float) -> NDArray[np.float64]:
-    """Tr T_m((M − middle) / radius) / N for m = 0, …, MOMENTS − 1."""
+    """Return tr T_m((M − middle) / radius) / N for m = 0, …, MOMENTS − 1."""
     n = matrix.shape[0]
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(n, PROBES))
 
@@ -140,7 +140,7 @@ def _moments(matrix: sp.csr_array, middle: float, radius: float) -> NDArray[np.f
 
 
 def _jackson() -> NDArray[np.float64]:
-    """Jackson's damping factors, which keep the density from ringing."""
+    """Return Jackson's damping factors, which keep the density from ringing."""
     m, step = np.arange(MOMENTS), np.pi / (MOMENTS + 1)
     factors: NDArray[np.float64] = (MOMENTS - m + 1) * np.cos(m * step) + np.sin(m * step) / np.tan(step)
     return factors / (MOMENTS + 1)

@@ -37,7 +37,7 @@ class StabilityBound:
 
 
 def laplacian_bound(A: Matrix, E: Matrix, rho: int, epsilon: float) -> StabilityBound:
-    """The lemma behind the theorem: ‖L^(ρ) − L̂^(ρ)‖ and its bounds; arguments as in `stability_bound`."""
+    """Return the lemma behind the theorem: ‖L^(ρ) − L̂^(ρ)‖ and its bounds; arguments as in `stability_bound`."""
     _check_graph(A, E, rho, epsilon)
     changes = E.sum(axis=1)
     corrected = _orders(A, E, rho, epsilon, float(np.abs(changes).max()))
@@ -49,7 +49,7 @@ def laplacian_bound(A: Matrix, E: Matrix, rho: int, epsilon: float) -> Stability
 def stability_bound(
     A: Matrix, E: Matrix, X: Matrix, W: Matrix, W_hat: Matrix, rho: int, epsilon: float
 ) -> StabilityBound:
-    """The theorem: ‖Y − Ŷ‖ and its bounds.
+    """Return the theorem: ‖Y − Ŷ‖ and its bounds.
 
     Args:
         A: weighted adjacency matrix (N, N), symmetric, zero diagonal, no negative entry.
@@ -76,13 +76,13 @@ def stability_bound(
 
 
 def _orders(A: Matrix, E: Matrix, rho: int, epsilon: float, d_e: float) -> list[float]:
-    """The terms m = 1..ρ of the lemma, `d_e` standing for the largest change of a degree."""
+    """Return the terms m = 1..ρ of the lemma, `d_e` standing for the largest change of a degree."""
     largest = float(A.sum(axis=1).max()) + epsilon
     return [comb(rho, m) * (_eta(A, rho - m) * _norm(E**m) + largest ** (rho - m) * d_e**m) for m in range(1, rho + 1)]
 
 
 def perturbation(A: Matrix, snr: float, generator: np.random.Generator) -> Matrix:
-    """A random symmetric E on the edges of A with ‖A‖_F² / ‖E‖_F² = 10^(snr/10), cut so that |E_ij| <= A_ij.
+    """Return a random symmetric E on the edges of A with ‖A‖_F² / ‖E‖_F² = 10^(snr/10), cut so that |E_ij| <= A_ij.
 
     Cutting makes the noise a little weaker than asked for where the ratio `snr`, in dB, is low.
     """
@@ -91,7 +91,7 @@ def perturbation(A: Matrix, snr: float, generator: np.random.Generator) -> Matri
 
 
 def noise(W: Matrix, snr: float, generator: np.random.Generator) -> Matrix:
-    """Normal noise of the shape of W with ‖W‖_F² / ‖noise‖_F² = 10^(snr/10)."""
+    """Return normal noise of the shape of W with ‖W‖_F² / ‖noise‖_F² = 10^(snr/10)."""
     return _scaled(generator.normal(size=W.shape), W, snr)
 
 
@@ -106,7 +106,7 @@ def _power(A: Matrix, rho: int, epsilon: float) -> Matrix:
 
 
 def _eta(A: Matrix, power: int) -> float:
-    """The largest norm of a row of A^(power), A^(0) being the pattern of A."""
+    """Return the largest norm of a row of A^(power), A^(0) being the pattern of A."""
     entries = (A > 0).astype(float) if power == 0 else A**power
     return float(np.linalg.norm(entries, axis=1).max())
 

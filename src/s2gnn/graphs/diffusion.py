@@ -90,7 +90,7 @@ def diffuse(
 
 
 def _exact_columns(graph: Graph, teleport: float, top: int, show: Callable[[float], None]) -> Iterator[Column]:
-    """The columns of Π = t M⁻¹, M = I − (1−t)H, by elimination of an independent set E of nodes.
+    """Yield the columns of Π = t M⁻¹, M = I − (1−t)H, by elimination of an independent set E of nodes.
 
     No two nodes of E are adjacent, so M_EE is diagonal. With the other nodes C, and in the order E, C,
 
@@ -132,7 +132,7 @@ def _exact_columns(graph: Graph, teleport: float, top: int, show: Callable[[floa
 
 
 def _independent_nodes(graph: Graph) -> NDArray[np.bool_]:
-    """A mask (N,) of a maximal independent set of nodes, chosen greedily by increasing degree."""
+    """Return a mask (N,) of a maximal independent set of nodes, chosen greedily by increasing degree."""
     chosen, excluded = np.zeros(graph.n_nodes, dtype=bool), np.zeros(graph.n_nodes, dtype=bool)
     for node in np.argsort(np.diff(graph.indptr), kind="stable"):
         if not excluded[node]:
@@ -142,7 +142,7 @@ def _independent_nodes(graph: Graph) -> NDArray[np.bool_]:
 
 
 def _inverse_of_product(left: sp.csr_array, right: sp.csr_array) -> NDArray[np.float64]:
-    """The inverse of a symmetric positive definite matrix left · right, in the memory of one dense matrix."""
+    """Return the inverse of a symmetric positive definite matrix left · right, in the memory of one dense matrix."""
     n = left.shape[0]
     inverse = np.empty((n, n))
     if n == 0:
@@ -160,7 +160,7 @@ def _inverse_of_product(left: sp.csr_array, right: sp.csr_array) -> NDArray[np.f
 
 
 def _with_loops(graph: Graph) -> tuple[sp.csr_array, NDArray[np.float64]]:
-    """Ã = A + I (N, N) and its degrees d̃ (N,)."""
+    """Return Ã = A + I (N, N) and its degrees d̃ (N,)."""
     loops = graph.to_scipy() + sp.eye_array(graph.n_nodes, format="csr")
     return loops, loops.sum(axis=1)
 
@@ -188,7 +188,7 @@ def _chebyshev(
 
 
 def _strongest(rows: NDArray[np.int64], values: NDArray[np.float64], top: int) -> Column:
-    """The `top` largest entries of a column, in the order of `rows`, divided by their sum.
+    """Return the `top` largest entries of a column, in the order of `rows`, divided by their sum.
 
     Entries that differ by no more than the error of the exact method count as equal; the first of them are kept.
     """

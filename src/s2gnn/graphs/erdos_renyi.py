@@ -30,7 +30,7 @@ def erdos_renyi(n_nodes: int, p: float, seed: int) -> Graph:
 
 
 def _successes(trials: int, p: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Which of independent trials succeed, each with probability `p`, in ascending order."""
+    """Return which of independent trials succeed, each with probability `p`, in ascending order."""
     if p == 0:
         return np.empty(0, dtype=np.int64)
     last, parts = -1, []

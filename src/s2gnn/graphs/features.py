@@ -46,7 +46,7 @@ def checked_features(X: Any, *, keep_float32: bool = False) -> Any:
 
 
 def products(X: Any, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
-    """x_iᵀ x_j of the rows named in pairs by `i` and `j`, (m,)."""
+    """Return x_iᵀ x_j of the rows named in pairs by `i` and `j`, (m,)."""
 
     def product(left: Any, right: Any) -> NDArray[np.float64]:
         if sp.issparse(left):
@@ -57,7 +57,7 @@ def products(X: Any, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.f
 
 
 def squared_distances(X: Any, i: NDArray[np.int64], j: NDArray[np.int64], Y: Any = None) -> NDArray[np.float64]:
-    """‖x_i − x_j‖² of the rows named in pairs by `i` and `j`, (m,); or ‖x_i − y_j‖² with the rows of another table.
+    """Return ‖x_i − x_j‖² for rows named in pairs by `i` and `j`, (m,), or ‖x_i − y_j‖² with rows of another table.
 
     Taken from the differences themselves: the expansion ‖x‖² − 2xᵀy + ‖y‖² loses the digits of small distances
     and may give the two directions of one edge different values.
@@ -68,7 +68,7 @@ def squared_distances(X: Any, i: NDArray[np.int64], j: NDArray[np.int64], Y: Any
 def _by_chunks(
     X: Any, Y: Any, i: NDArray[np.int64], j: NDArray[np.int64], value: Callable[[Any, Any], NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """value(X[i], Y[j]) in chunks of pairs whose rows fit into memory."""
+    """Return value(X[i], Y[j]) in chunks of pairs whose rows fit into memory."""
     stored = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
     chunk = max(1, int(VALUES_AT_ONCE / max(stored, 1)))
     values = np.empty(len(i))

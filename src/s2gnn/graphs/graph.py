@@ -186,34 +186,34 @@ class Graph:
         return self.row_sums(self.weights)
 
     def row_sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Σ_j v_ij for every node i (N,), of values given per stored direction (2 n_edges,)."""
+        """Return Σ_j v_ij for every node i (N,), of values given per stored direction (2 n_edges,)."""
         sums: NDArray[np.float64] = self._csr(values) @ np.ones(self.n_nodes)
         return sums
 
     def row_maxima(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """max_j v_ij for every node i (N,), of non-negative values (2 n_edges,); 0 for an isolated node."""
+        """Return max_j v_ij for every node i (N,), of non-negative values (2 n_edges,); 0 for an isolated node."""
         return np.asarray(self._csr(values).max(axis=1).todense()).reshape(-1)
 
     def _csr(self, values: NDArray[np.float64]) -> sp.csr_array:
         return sp.csr_array((values, self.indices, self.indptr), shape=(self.n_nodes,) * 2)
 
     def rows(self) -> NDArray[Any]:
-        """The row of every stored direction (2 n_edges,), aligned with `indices`."""
+        """Return the row of every stored direction (2 n_edges,), aligned with `indices`."""
         return np.repeat(np.arange(self.n_nodes, dtype=self.indices.dtype), np.diff(self.indptr))
 
     def to_scipy(self) -> sp.csr_array:
-        """A copy of A as a SciPy CSR array (N, N)."""
+        """Return a copy of A as a SciPy CSR array (N, N)."""
         return self._csr(self.weights).copy()
 
     def to_edge_list(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Every undirected edge once: pairs (n_edges, 2) with i < j in row order, and weights (n_edges,)."""
+        """Return every undirected edge once: pairs (n_edges, 2) with i < j in row order, and weights (n_edges,)."""
         rows = self.rows()
         upper = rows < self.indices
         pairs = np.stack([rows[upper], self.indices[upper]], axis=1).astype(np.int64)
         return pairs, self.weights[upper]
 
     def to_pyg(self, dtype: torch.dtype | None = None) -> Data:
-        """A PyG `Data` with `edge_index` (2, 2 n_edges), `edge_weight` and `num_nodes`.
+        """Return a PyG `Data` with `edge_index` (2, 2 n_edges), `edge_weight` and `num_nodes`.
 
         Args:
             dtype: type of `edge_weight`; default: float64, which is exact. PyG layers with float32 features need
@@ -231,7 +231,7 @@ class Graph:
         return Data(edge_index=edge_index, edge_weight=weight, num_nodes=self.n_nodes)
 
     def to_networkx(self) -> networkx.Graph:
-        """A NetworkX graph on the nodes 0..N-1 with the edge attribute `weight`."""
+        """Return a NetworkX graph on the nodes 0..N-1 with the edge attribute `weight`."""
         import networkx
 
         return networkx.from_scipy_sparse_array(self.to_scipy())

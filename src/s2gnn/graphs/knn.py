@@ -76,14 +76,14 @@ def knn_graph(
 
 
 def gaussian_weights(distances: NDArray[np.float64], width: float) -> NDArray[np.float64]:
-    """exp(−d²/σ²), at least the smallest normal number; 1 for a distance of zero, even if σ = 0."""
+    """Return exp(−d²/σ²), at least the smallest normal number; 1 for a distance of zero, even if σ = 0."""
     scaled = np.divide(distances, width, out=np.zeros_like(distances), where=distances > 0)
     weights: NDArray[np.float64] = np.maximum(np.exp(-(scaled**2)), np.finfo(np.float64).tiny)
     return weights
 
 
 def checked_width(sigma: float) -> float:
-    """A width given as a number, checked to be finite and positive."""
+    """Return a width given as a number, checked to be finite and positive."""
     if not 0 < real(sigma) < math.inf:
         raise InputError(f'sigma is {sigma!r}, but it must be a positive number or "mean"')
     return float(sigma)

@@ -12,7 +12,7 @@ from s2gnn.graphs.validation import as_array
 
 
 def node_homophily(graph: Graph, y: ArrayLike) -> float:
-    """The share of a node's neighbours that have its label, averaged over nodes.
+    """Return the share of a node's neighbours that have its label, averaged over nodes.
 
     This is the mean of |{j ∈ N(i): y_j = y_i}| / |N(i)| over the nodes i with neighbours, or `nan` if there are none.
     On a graph without isolated nodes it equals PyG's `homophily(method="node")`, which counts isolated nodes as zero.
@@ -30,7 +30,7 @@ def node_homophily(graph: Graph, y: ArrayLike) -> float:
 
 
 def edge_homophily(graph: Graph, y: ArrayLike) -> float:
-    """The share of edges between nodes of the same label; `nan` for a graph without edges.
+    """Return the share of edges between nodes of the same label; `nan` for a graph without edges.
 
     Args:
         graph: a graph on N nodes; its weights are ignored.
@@ -51,14 +51,14 @@ def largest_component(graph: Graph) -> tuple[Graph, NDArray[np.int64]]:
 
 
 def closed_neighbourhoods(graph: Graph) -> sp.csr_array:
-    """The 0/1 matrix (N, N) of N[i] = N(i) ∪ {i}."""
+    """Return the 0/1 matrix (N, N) of N[i] = N(i) ∪ {i}."""
     pattern = graph.to_scipy()
     pattern.data = np.ones_like(pattern.data)
     return (pattern + sp.eye_array(graph.n_nodes, format="csr")).tocsr()
 
 
 def sparsity(graph: Graph, rho: int = 1) -> float:
-    """The share of zeros, in %, in the sparsity pattern of the matrix power (L + εI)^ρ for ε > 0.
+    """Return the share of zeros, in %, in the sparsity pattern of the matrix power (L + εI)^ρ for ε > 0.
 
     An entry (i, j) is zero if j is more than ρ hops away from i. The Hadamard power (L + εI)^(ρ) has the sparsity of
     ρ = 1 for every ρ. Columns are counted in blocks, without an N×N array.
@@ -80,7 +80,7 @@ def sparsity(graph: Graph, rho: int = 1) -> float:
 
 
 def _same_label(graph: Graph, y: ArrayLike) -> NDArray[np.float64]:
-    """1 for every stored direction between nodes of the same label, 0 for the others."""
+    """Return 1 for every stored direction between nodes of the same label, 0 for the others."""
     labels = as_array(y)
     if labels.shape != (graph.n_nodes,):
         raise InputError(f"y has shape {labels.shape}, but the graph has {graph.n_nodes} nodes")

@@ -92,7 +92,7 @@ def nearest_neighbours(
 
 
 def nearest_rows(X: Any, queries: Any, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Indices and Euclidean distances (Q, k) of the `k` rows of `X` (N, M) nearest to each row of `queries` (Q, M).
+    """Return indices and Euclidean distances (Q, k) of the `k` rows of `X` (N, M) nearest to each of `queries` (Q, M).
 
     The search is exact; ties go to the smaller index. Both arguments are results of `checked_features`, both dense or
     both sparse. A row of `X` that equals a query is included, at distance zero.
@@ -108,7 +108,7 @@ def nearest_rows(X: Any, queries: Any, k: int) -> tuple[NDArray[np.int64], NDArr
 def _search_exactly(
     X: Any, k: int, queries: Any = None, show: Callable[[float], None] = lambda _: None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Indices and distances (N, k), sorted by distance and, where these are equal, by index.
+    """Return indices and distances (N, k), sorted by distance and, where these are equal, by index.
 
     Searches neighbours of `queries` in `X`; by default, of each row of `X` among the other rows. The underlying search
     rounds distances and breaks ties arbitrarily, so more than k rows are fetched (doubled for rows with more ties) and
@@ -134,7 +134,7 @@ def _search_exactly(
 
 
 def _blocks(n: int) -> Iterator[NDArray[np.int64]]:
-    """The rows 0..n−1 in blocks that are small enough to report progress."""
+    """Yield the rows 0..n−1 in blocks that are small enough to report progress."""
     for start in range(0, n, ROWS_AT_ONCE):
         yield np.arange(start, min(start + ROWS_AT_ONCE, n))
 
@@ -142,7 +142,7 @@ def _blocks(n: int) -> Iterator[NDArray[np.int64]]:
 def _sorted(
     X: Any, rows: NDArray[np.int64], found: NDArray[np.int64], starts: Any = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The lists `found` (rows, m) in the order of true distance and index, and these distances.
+    """Return the lists `found` (rows, m) in the order of true distance and index, and these distances.
 
     The distances are from `rows` of the table `starts`, by default `X`.
     """
@@ -156,7 +156,7 @@ def _sorted(
 def _search_with_faiss(
     X: Any, k: int, show: Callable[[float], None]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-    """Indices, distances and recall of an inverted file, which probes more cells until the wanted recall is reached."""
+    """Return indices, distances and recall of an inverted file, probing more cells until the recall is reached."""
     try:
         import faiss
     except ImportError as error:

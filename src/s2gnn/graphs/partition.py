@@ -42,7 +42,7 @@ def partition(graph: Graph, n_parts: int, method: PartitionMethod = "metis", see
 
 
 def cut_share(graph: Graph, parts: ArrayLike) -> float:
-    """The share of the edge weight between different clusters, given as (N,); 0 for a graph without edges."""
+    """Return the share of the edge weight between different clusters, given as (N,); 0 for a graph without edges."""
     of_node = as_array(parts)
     if of_node.shape != (graph.n_nodes,):
         raise InputError(f"the parts have shape {of_node.shape}, expected one for each node, ({graph.n_nodes},)")

@@ -27,7 +27,7 @@ class StoredEntries:
     columns: NDArray[np.int64]
 
     def of_graph(self, graph: Graph) -> Graph:
-        """The subgraph of the selected nodes, given their entries in `graph`."""
+        """Return the subgraph of the selected nodes, given their entries in `graph`."""
         return Graph(ValidCSR(self.indptr, self.columns, graph.weights[self.entries]))
 
 
@@ -45,7 +45,7 @@ class Selection:
 
     @classmethod
     def of(cls, nodes: ArrayLike, n_nodes: int) -> "Selection":
-        """The `nodes` (n,), in any order and each once, of a graph with `n_nodes`."""
+        """Return the `nodes` (n,), in any order and each once, of a graph with `n_nodes`."""
         numbers, _ = as_indices(nodes, n_nodes, "nodes")
         chosen = np.unique(numbers)
         if numbers.ndim != 1 or not 0 < len(chosen) == len(numbers):
@@ -60,7 +60,7 @@ class Selection:
         return places
 
     def stored(self, indptr: NDArray[Any], indices: NDArray[Any]) -> StoredEntries:
-        """The entries of a CSR matrix (N, N), given by row pointers and columns, between selected nodes, in order."""
+        """Return the entries between selected nodes of a CSR matrix (N, N), given by pointers and columns, in order."""
         first, last = indptr[self.nodes].astype(np.int64), indptr[self.nodes + 1].astype(np.int64)
         entries = ranges(first, last)
         columns = self._places[indices[entries]]
@@ -69,12 +69,12 @@ class Selection:
         return StoredEntries(entries[inside], before[from_zero(last - first)], columns[inside])
 
     def of_graph(self, graph: Graph) -> Graph:
-        """The graph of the chosen nodes and of the edges between them."""
+        """Return the graph of the chosen nodes and of the edges between them."""
         return self.stored(graph.indptr, graph.indices).of_graph(graph)
 
 
 def induced_subgraph(graph: Graph, nodes: ArrayLike) -> Graph:
-    """The subgraph induced by the given nodes (n,), renumbered in ascending order.
+    """Return the subgraph induced by the given nodes (n,), renumbered in ascending order.
 
     Example:
         >>> path = Graph.from_edge_list([(0, 1), (1, 2), (2, 3)], weights=[0.5, 2.0, 1.0])
@@ -85,12 +85,12 @@ def induced_subgraph(graph: Graph, nodes: ArrayLike) -> Graph:
 
 
 def from_zero(lengths: ArrayLike) -> NDArray[np.int64]:
-    """0, and the sums of the first lengths: (n,) → (n + 1,)."""
+    """Return 0, and the sums of the first lengths: (n,) → (n + 1,)."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
 def ranges(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """starts[0], …, ends[0] − 1, starts[1], … in one array."""
+    """Return starts[0], …, ends[0] − 1, starts[1], … in one array."""
     lengths = ends - starts
     before = np.cumsum(lengths) - lengths
     places: NDArray[np.int64] = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)

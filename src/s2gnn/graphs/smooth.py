@@ -128,7 +128,7 @@ def smooth_graph(
 
 
 def _theta(z: NDArray[np.float64], k: int) -> float:
-    """The geometric mean of the bounds between which a row has k neighbours, z (N, ≥ k + 1) sorted rows.
+    """Return the geometric mean of the bounds between which a row has k neighbours, z (N, ≥ k + 1) sorted rows.
 
     θ_up(k) is the mean over rows of 1/√(k z_k² − B_k z_k), B_k the sum of the k smallest. A row whose k
     nearest are all at one distance, such as copies, has no finite bound and is excluded from the mean.
@@ -150,7 +150,7 @@ def _theta(z: NDArray[np.float64], k: int) -> float:
 
 
 def _pairs(neighbours: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Every pair (i, j), i < j, of which one lists the other, (m, 2) in row order."""
+    """Return every pair (i, j), i < j, of which one lists the other, (m, 2) in row order."""
     n, width = neighbours.shape
     rows = np.repeat(np.arange(n), width)
     columns = neighbours.ravel()
@@ -168,7 +168,7 @@ def _minimise(
     max_iter: int,
     show: Callable[[float], None],
 ) -> tuple[NDArray[np.float64], int, float]:
-    """Weights w (m,) of the candidate pairs, the number of iterations and the last relative change.
+    """Return weights w (m,) of the candidate pairs, the number of iterations and the last relative change.
 
     In the letters of the papers: 2wᵀz − 1ᵀlog(Sw) + ‖w‖² over w ≥ 0, with S (n, m) the incidence matrix of
     nodes and pairs, so that Sw are the degrees; v (n,) is the dual variable. An iteration with step size g is
@@ -243,7 +243,7 @@ class _Share:
         return self._degrees(self.W), changes, sizes
 
     def _spread(self, values: NDArray[np.float64]) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.float64]]]:
-        """For each chunk its pairs, Sᵀvalues, the sum over the two nodes of a pair, and memory of the same length."""
+        """Yield each chunk's pairs, Sᵀvalues, the sum over the two nodes of a pair, and memory of the same length."""
         own = values[self.first :]
         for rows, pairs in self.chunks:
             sums, scratch = self.buffer[:, : pairs.stop - pairs.start]
@@ -252,7 +252,7 @@ class _Share:
             yield pairs, sums, scratch
 
     def _degrees(self, matrix: sp.csr_array) -> NDArray[np.float64]:
-        """S of the stored values, (n,)."""
+        """Return S of the stored values, (n,)."""
         rows, n = matrix.shape
         degrees: NDArray[np.float64] = matrix.T @ np.ones(rows)
         degrees[self.first : self.first + rows] += matrix @ np.ones(n)
@@ -260,7 +260,7 @@ class _Share:
 
 
 def _incidence_norm(Z: sp.csr_array) -> float:
-    """‖S‖, the square root of the largest eigenvalue of S Sᵀ = U + Uᵀ + D: U has ones on the pairs, D their numbers."""
+    """Return ‖S‖, the root of the largest eigenvalue of S Sᵀ = U + Uᵀ + D: U has ones on the pairs, D their numbers."""
     U = sp.csr_array((np.ones(Z.nnz), Z.indices, Z.indptr), shape=Z.shape)
     ones = np.ones(Z.shape[0])
     counts = U @ ones + U.T @ ones
@@ -273,5 +273,5 @@ def _square(values: NDArray[np.float64]) -> float:
 
 
 def _relative(change: float, size: float) -> float:
-    """The square root of a ratio of squares."""
+    """Return the square root of a ratio of squares."""
     return float(np.sqrt(change / size)) if size > 0 else np.inf

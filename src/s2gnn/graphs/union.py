@@ -65,7 +65,7 @@ class DisjointUnion:
 
     @classmethod
     def of(cls, graphs: Sequence[Graph]) -> DisjointUnion:
-        """The union of `graphs`, in their order."""
+        """Return the union of `graphs`, in their order."""
         if not graphs:
             raise InputError("there is no graph: a union has at least one")
         matrix = sp.block_diag([graph.to_scipy() for graph in graphs], format="csr")
@@ -87,14 +87,14 @@ class DisjointUnion:
         return np.repeat(np.arange(self.n_graphs), self.sizes)
 
     def blocks(self, chosen: ArrayLike) -> Selection:
-        """The nodes of the graphs with the distinct indices `chosen` (g,), in the given order."""
+        """Return the nodes of the graphs with the distinct indices `chosen` (g,), in the given order."""
         numbers, _ = as_indices(chosen, self.n_graphs, "graphs", of="graphs")
         if numbers.ndim != 1 or not 0 < len(np.unique(numbers)) == len(numbers):
             raise InputError(f"graphs has shape {numbers.shape}, expected numbers of one or more different graphs (g,)")
         return Selection(ranges(self.offsets[numbers], self.offsets[numbers + 1]), self.graph.n_nodes)
 
     def chosen(self, graphs: ArrayLike) -> DisjointUnion:
-        """The union of the graphs with these distinct indices (g,), in the given order."""
+        """Return the union of the graphs with these distinct indices (g,), in the given order."""
         joined = self.blocks(graphs).of_graph(self.graph)
         return DisjointUnion(joined, from_zero(self.sizes[as_array(graphs)]), validated=True)
 

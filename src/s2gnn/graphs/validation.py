@@ -18,7 +18,7 @@ BLOCK = 2**22  # entries compared at a time
 
 
 def as_array(values: Any) -> NDArray[Any]:
-    """A NumPy array from an array, a nested list or a torch tensor of any type on any device."""
+    """Return a NumPy array from an array, a nested list or a torch tensor of any type on any device."""
     try:
         if hasattr(values, "detach"):
             values = values.detach().cpu()
@@ -29,7 +29,7 @@ def as_array(values: Any) -> NDArray[Any]:
 
 
 def as_weights(values: Any, n_expected: int) -> NDArray[Any]:
-    """Edge weights as a real 1-D array of length `n_expected`; `None` means weight 1 everywhere."""
+    """Return edge weights as a real 1-D array of length `n_expected`; `None` means weight 1 everywhere."""
     if values is None:
         return np.ones(n_expected)
     weights = as_array(values)
@@ -44,7 +44,7 @@ def as_weights(values: Any, n_expected: int) -> NDArray[Any]:
 
 
 def as_indices(values: Any, n: int | None, what: str, of: str = "nodes") -> tuple[NDArray[np.int64], int]:
-    """Indices checked to be integers in `0..n-1`; also the number of nodes `n`, inferred if `None`."""
+    """Return indices checked to be integers in `0..n-1`; also the number of nodes `n`, inferred if `None`."""
     indices = as_array(values)
     if indices.size == 0:
         indices = indices.astype(np.int64)
@@ -85,7 +85,7 @@ class ValidCSR(NamedTuple):
 
 
 def symmetric_csr(matrix: Any, *, sum_duplicates: bool, drop_self_loops: bool) -> ValidCSR:
-    """The canonical, exactly symmetric float64 CSR arrays of `matrix` (N, N) without stored zeros or diagonal.
+    """Return the canonical, exactly symmetric float64 CSR arrays of `matrix` (N, N) without stored zeros or diagonal.
 
     Raises:
         InputError: naming the entry that is out of range, not finite, negative, duplicated, on the diagonal or
@@ -118,7 +118,7 @@ def symmetric_csr(matrix: Any, *, sum_duplicates: bool, drop_self_loops: bool) -
 
 
 def with_valid_indices(matrix: Any) -> Any:
-    """A SciPy sparse matrix with all indices in range: itself if it is compressed, otherwise in COO format.
+    """Return a SciPy sparse matrix with all indices in range: itself if it is compressed, otherwise in COO format.
 
     SciPy does not check index arrays that were modified after construction, and reads out of bounds if they are wrong.
     """
@@ -134,7 +134,7 @@ def with_valid_indices(matrix: Any) -> Any:
 
 
 def _unsummed_csr(matrix: Any) -> Any:
-    """A float64 CSR copy with the entries as they were given, duplicates among them, all indices in range."""
+    """Return a float64 CSR copy with the entries as they were given, duplicates among them, all indices in range."""
     matrix = with_valid_indices(matrix)
     if matrix.format == "csr":
         return sp.csr_array(matrix, dtype=np.float64, copy=True)
@@ -146,7 +146,7 @@ def _unsummed_csr(matrix: Any) -> Any:
 
 
 def _rows(csr: Any) -> NDArray[Any]:
-    """The row of every stored entry."""
+    """Return the row of every stored entry."""
     return np.repeat(np.arange(csr.shape[0], dtype=csr.indices.dtype), np.diff(csr.indptr))
 
 

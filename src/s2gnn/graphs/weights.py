@@ -25,7 +25,7 @@ from s2gnn.graphs.measures import closed_neighbourhoods
 
 
 def jaccard(graph: Graph) -> Graph:
-    """|N[i] ∩ N[j]| / |N[i] ∪ N[j]| of closed neighbourhoods N[i] = N(i) ∪ {i}, in (0, 1].
+    """Return |N[i] ∩ N[j]| / |N[i] ∪ N[j]| of closed neighbourhoods N[i] = N(i) ∪ {i}, in (0, 1].
 
     With open neighbourhoods an edge without a common neighbour would have weight zero.
     """
@@ -37,7 +37,7 @@ def jaccard(graph: Graph) -> Graph:
 
 
 def adamic_adar(graph: Graph) -> Graph:
-    """Σ 1/log(1 + |N(u)|) over the common u of the closed neighbourhoods, divided by the largest, in (0, 1]."""
+    """Return Σ 1/log(1 + |N(u)|) over the common u of the closed neighbourhoods, divided by the largest, in (0, 1]."""
     pairs, _ = graph.to_edge_list()
     n_neighbours = np.maximum(np.diff(graph.indptr), 1)
     rooted = closed_neighbourhoods(graph) @ sp.diags_array(1 / np.sqrt(np.log1p(n_neighbours)))
@@ -46,7 +46,7 @@ def adamic_adar(graph: Graph) -> Graph:
 
 
 def gaussian(graph: Graph, X: Any, sigma: Width = "mean") -> Graph:
-    """exp(−‖x_i − x_j‖²/σ²) of node features X (N, M), in (0, 1]; σ is the mean length of the edges or a number."""
+    """Return exp(−‖x_i − x_j‖²/σ²) of node features X (N, M), in (0, 1]; σ is a number or the mean edge length."""
     pairs, _ = graph.to_edge_list()
     lengths = np.sqrt(squared_distances(_node_features(graph, X), *pairs.T))
     width = float(lengths.sum() / max(len(lengths), 1)) if sigma == "mean" else checked_width(sigma)
@@ -54,7 +54,7 @@ def gaussian(graph: Graph, X: Any, sigma: Width = "mean") -> Graph:
 
 
 def cosine(graph: Graph, X: Any) -> Graph:
-    """(1 + cos of the angle between x_i and x_j)/2 of node features X (N, M), in (0, 1].
+    """Return (1 + cos of the angle between x_i and x_j)/2 of node features X (N, M), in (0, 1].
 
     A row of zeros has no direction; its edges have cosine 0, i.e. weight 1/2. Opposite rows have the smallest positive
     weight.
@@ -66,7 +66,7 @@ def cosine(graph: Graph, X: Any) -> Graph:
 
 
 def degree_normalized(graph: Graph) -> Graph:
-    """a_ij / √(d_i d_j) with the weighted degrees d, in (0, 1]."""
+    """Return a_ij / √(d_i d_j) with the weighted degrees d, in (0, 1]."""
     pairs, weights = graph.to_edge_list()
     root = np.sqrt(graph.degrees)
     i, j = pairs.T

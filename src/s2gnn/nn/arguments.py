@@ -9,26 +9,26 @@ from s2gnn.ranges import COUNT, DEPTH, WIDTH, real
 
 
 def positive_integer(value: Any, name: str) -> int:
-    """`value` as a Python integer of at least 1."""
+    """Return `value` as a Python integer of at least 1."""
     return COUNT.checked(value, name)
 
 
 def probability(value: Any, name: str) -> float:
-    """`value` as a Python float in [0, 1)."""
+    """Return `value` as a Python float in [0, 1)."""
     if not 0 <= real(value) < 1:
         raise InputError(f"{name} is {value!r}, but it must be a number in [0, 1)")
     return float(value)
 
 
 def switch(value: Any, name: str) -> bool:
-    """`value` as a Python boolean; strings raise an error, because "false" would be true."""
+    """Return `value` as a Python boolean; strings raise an error, because "false" would be true."""
     if not isinstance(value, bool | int | np.bool_ | np.integer) or value not in (0, 1):
         raise InputError(f"{name} is {value!r}, but it must be True or False")
     return bool(value)
 
 
 def layer_widths(in_channels: int, hidden_channels: int, out_channels: int, num_layers: int) -> list[int]:
-    """The widths before, between and after `num_layers` layers."""
+    """Return the widths before, between and after `num_layers` layers."""
     n_hidden = DEPTH.checked(num_layers, "num_layers") - 1
     return [
         WIDTH.checked(in_channels, "in_channels"),

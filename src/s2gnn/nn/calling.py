@@ -133,7 +133,7 @@ def _check_values(edge_index: Tensor, edge_weight: Tensor | None, n_nodes: int, 
 
 
 def _traced(x: Tensor, edge_weight: Tensor | None) -> bool:
-    """Whether edges have no concrete values: in `torch.compile`, in `torch.func` transforms, on the meta device."""
+    """Return whether edges have no concrete values: in `torch.compile`, `torch.func` transforms, on the meta device."""
     return torch.compiler.is_compiling() or x.is_meta or (edge_weight is not None and transforming())
 
 

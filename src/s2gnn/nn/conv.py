@@ -176,7 +176,7 @@ class S2Conv(nn.Module):
         return out + self._skipped(x) if self.residual else out
 
     def _skipped(self, x: LayerInput) -> Tensor:
-        """The input (N, out) as it is added to the output."""
+        """Return the input (N, out) as it is added to the output."""
         features = unpropagated(x)
         if self.skip is not None:
             return features @ self.skip
@@ -193,7 +193,7 @@ class S2Conv(nn.Module):
         return replace(plan, order=forced) if forced in plan.costs else plan
 
     def get_extra_state(self) -> Tensor:
-        """α and ε for the `state_dict`, (2,) float64; ε is −1 if it is learned or defined by the operator."""
+        """Return α and ε for the `state_dict`, (2,) float64; ε is −1 if it is learned or defined by the operator."""
         return torch.tensor([self.alpha, self._fixed_epsilon], dtype=torch.float64, device="cpu")
 
     def set_extra_state(self, state: Tensor) -> None:
@@ -211,7 +211,7 @@ class S2Conv(nn.Module):
         return self.epsilon if isinstance(self.epsilon, float) else -1.0
 
     def extra_repr(self) -> str:
-        """The arguments of the layer, for `repr`."""
+        """Return the arguments of the layer, for `repr`."""
         fixed = f", epsilon={self.epsilon:g}" if isinstance(self.epsilon, float) else ""
         return (
             f"{self.in_channels}, {self.out_channels}, alpha={self.alpha}{fixed}, dropout={self.dropout:g}"
@@ -228,6 +228,6 @@ def _complete(conv: S2Conv, state_dict: dict[str, Any], prefix: str, *_: Any) ->
 
 
 def _hooked(module: nn.Module) -> bool:
-    """Whether hooks wait for a call of `module`, so that it cannot be computed without one."""
+    """Return whether hooks wait for a call of `module`, so that it cannot be computed without one."""
     own = module._forward_hooks, module._forward_pre_hooks, module._backward_hooks, module._backward_pre_hooks
     return any(own) or bool(_has_any_global_hook())  # type: ignore[no-untyped-call]

@@ -39,14 +39,14 @@ class LearnedEpsilon(nn.Module):
         nn.init.zeros_(self.log_ratio)
 
     def forward(self) -> Tensor:
-        """ε, a float64 scalar."""
+        """Return ε, a float64 scalar."""
         return self.initial * self.log_ratio.double().exp()
 
     def __float__(self) -> float:
         return float(self().detach())
 
     def extra_repr(self) -> str:
-        """The initial value, for `repr`."""
+        """Return the initial value, for `repr`."""
         return f"initial={self.initial:g}"
 
 

@@ -39,7 +39,7 @@ class LinearFusion(nn.Module):
 
     @torch.no_grad()
     def branch_strengths(self) -> Tensor:
-        """|μ_ρ| for ρ = 0..α, (α + 1,)."""
+        """Return |μ_ρ| for ρ = 0..α, (α + 1,)."""
         return self.mu.abs()
 
 
@@ -76,7 +76,7 @@ class MLPFusion(nn.Module):
 
     @torch.no_grad()
     def branch_strengths(self) -> Tensor:
-        """‖W_ρ‖_F / √out for the block W_ρ of `weight` of each branch ρ = 0..α, (α + 1,); |μ_ρ| if W_ρ = μ_ρ I."""
+        """Return ‖W_ρ‖_F / √out of the block W_ρ of `weight` for each branch 0..α, (α + 1,); |μ_ρ| if W_ρ = μ_ρ I."""
         blocks = self.weight.view(self.alpha + 1, -1)
         norms: Tensor = torch.linalg.vector_norm(blocks, dim=1)
         return norms / math.sqrt(self.weight.shape[1])
@@ -122,7 +122,7 @@ class AttentionFusion(nn.Module):
         nn.init.constant_(self.shares, 1 / len(self.shares))
 
     def attention(self, branches: Tensor) -> Tensor:
-        """The attention weight a_ρ(i) of every branch at every node, (N, α + 1); each row sums to 1."""
+        """Return the attention weight a_ρ(i) of every branch at every node, (N, α + 1); each row sums to 1."""
         return torch.softmax((branches * self.query).sum(dim=2) + self.offset, dim=1)
 
     def forward(self, branches: Tensor) -> Tensor:
@@ -136,7 +136,7 @@ class AttentionFusion(nn.Module):
 
     @torch.no_grad()
     def branch_strengths(self) -> Tensor:
-        """The mean attention weight of each branch ρ = 0..α over nodes and the last training steps, (α + 1,)."""
+        """Return the mean attention weight of each branch ρ = 0..α over nodes and the last training steps, (α + 1,)."""
         return self.shares.clone()
 
 

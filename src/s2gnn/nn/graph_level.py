@@ -74,7 +74,7 @@ class GraphClassifier(GraphNetwork):
         return GraphInput(inputs, graph, groups), None if op is None else op.within_graphs(groups.sizes)
 
     def forward(self, x: NetworkInput, op: GraphOperator | None = None) -> Tensor:
-        """The logits (G, C)."""
+        """Return the logits (G, C)."""
         if not isinstance(x, GraphInput):
             raise InputError(f"x is a {type(x).__name__}, expected a GraphInput: call model.prepare(x, union)")
         pooled: Tensor = self.pooling(self.network(x.x, op), x.groups)

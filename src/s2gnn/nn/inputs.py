@@ -60,7 +60,7 @@ def check_shape(shape: Sequence[int], rows: int, in_channels: int) -> None:
 
 
 def unpropagated(x: LayerInput) -> Tensor | SparseInput:
-    """The features (N, F) themselves."""
+    """Return the features (N, F) themselves."""
     return x.x if isinstance(x, PreparedInput) else x
 
 
@@ -100,12 +100,12 @@ def table(x: Features, graph: Graph | None, in_channels: int) -> Table:
 
 
 def n_nonzero(features: Any) -> int:
-    """The number of nonzero values of an array or sparse matrix."""
+    """Return the number of nonzero values of an array or sparse matrix."""
     return int(features.count_nonzero() if sp.issparse(features) else np.count_nonzero(features))
 
 
 def dense(features: Any, like: Tensor, *, shared: bool = False) -> Tensor:
-    """Features (N, M) as a dense tensor in the type and on the device of `like`.
+    """Return features (N, M) as a dense tensor in the type and on the device of `like`.
 
     Args:
         features: array or CSR matrix (N, M).

@@ -77,11 +77,11 @@ class InducedNeighborSampler(BaseSampler):  # type: ignore[misc]
         )
 
     def sample_from_edges(self, *_: Any, **__: Any) -> SamplerOutput:
-        """Not implemented: `s2gnn.links` trains on all edges at once."""
+        """Raise an error: `s2gnn.links` trains on all edges at once."""
         raise NotImplementedError("this sampler starts from nodes")
 
     def _reached(self, seeds: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
-        """The seed nodes and their sampled neighbours, ascending."""
+        """Return the seed nodes and their sampled neighbours, ascending."""
         found = frontier = np.unique(seeds)
         for size in self.sizes:
             neighbours = self._neighbours(frontier, size, generator)
@@ -102,7 +102,7 @@ class InducedNeighborSampler(BaseSampler):  # type: ignore[misc]
 
 
 def _are_sizes(sizes: Any) -> bool:
-    """Whether `sizes` is a non-empty sequence of numbers of neighbours."""
+    """Return whether `sizes` is a non-empty sequence of numbers of neighbours."""
     try:
         hops = list(sizes)
     except TypeError:
@@ -144,11 +144,11 @@ class Sampled(NodeBatches):
         self.sizes = self._sampler.sizes
 
     def count(self, train: NDArray[np.int64]) -> int:
-        """The number of batches of an epoch."""
+        """Return the number of batches of an epoch."""
         return ceil(len(train) / self.batch_size)
 
     def epoch(self, train: NDArray[np.int64]) -> Iterator[NodeBatch]:
-        """All training nodes once, in random batches."""
+        """Yield all training nodes once, in random batches."""
         loader = NodeLoader(
             Data(num_nodes=self.n_nodes),
             self._sampler,

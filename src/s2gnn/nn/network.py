@@ -31,7 +31,7 @@ class Trainable(nn.Module):
             reset(child)
 
     def auxiliary_loss(self) -> Tensor:
-        """A scalar that training adds to the loss of the last forward pass: the sum over submodules, or zero."""
+        """Return a scalar that training adds to the loss of the last forward pass: the sum over submodules, or zero."""
         losses = (
             cast(Trainable, child).auxiliary_loss() for child in self.children() if hasattr(child, "auxiliary_loss")
         )

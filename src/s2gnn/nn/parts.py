@@ -52,19 +52,19 @@ class NodeBatches(ABC):
         return False
 
     def settings(self) -> dict[str, Any]:
-        """The settings of the batches; a checkpoint only resumes with the same settings."""
+        """Return the settings of the batches; a checkpoint only resumes with the same settings."""
         return {"batches": repr(self)}
 
     @abstractmethod
     def count(self, train: NDArray[np.int64]) -> int:
-        """The maximum number of batches of an epoch that contain training nodes."""
+        """Return the maximum number of batches of an epoch that contain training nodes."""
 
     @abstractmethod
     def epoch(self, train: NDArray[np.int64]) -> Iterator[NodeBatch]:
-        """The batches of one epoch, given the training nodes; randomness comes from torch's global generator."""
+        """Return the batches of one epoch, given the training nodes; randomness comes from torch's global generator."""
 
     def cover(self) -> Iterator[NodeBatch]:
-        """Batches in which every node is a root exactly once, for evaluation."""
+        """Return batches in which every node is a root exactly once, for evaluation."""
         raise InputError(f'{type(self).__name__} does not cover all nodes, so evaluate must be "whole"')
 
 
@@ -89,7 +89,7 @@ class Clusters(NodeBatches):
         self.n_nodes = len(of_node)
 
     def count(self, train: NDArray[np.int64]) -> int:
-        """The number of batches of all clusters, or the number of clusters with training nodes if it is smaller."""
+        """Return the number of batches of all clusters, or the number of clusters with training nodes if smaller."""
         trains = np.zeros(self.n_nodes, dtype=bool)
         trains[train] = True
         return min(ceil(len(self.parts) / self.per_batch), sum(bool(trains[part].any()) for part in self.parts))
@@ -100,14 +100,14 @@ class Clusters(NodeBatches):
         return self.per_batch >= len(self.parts)
 
     def settings(self) -> dict[str, Any]:
-        """The number of clusters and a digest of their nodes."""
+        """Return the number of clusters and a digest of their nodes."""
         digest = hashlib.sha256()
         for part in self.parts:
             digest.update(len(part).to_bytes(8, "little") + part.tobytes())
         return {**super().settings(), "partition": digest.hexdigest()[:16]}
 
     def epoch(self, train: NDArray[np.int64]) -> Iterator[NodeBatch]:
-        """All clusters once, in random batches of `per_batch`; a single batch is not shuffled."""
+        """Yield all clusters once, in random batches of `per_batch`; a single batch is not shuffled."""
         del train
         if self.is_one:
             yield self._joined(range(len(self.parts)))
@@ -116,7 +116,7 @@ class Clusters(NodeBatches):
             yield self._joined(numbers.tolist())
 
     def cover(self) -> Iterator[NodeBatch]:
-        """All clusters in order, in batches of `per_batch`."""
+        """Yield all clusters in order, in batches of `per_batch`."""
         for first in range(0, len(self.parts), self.per_batch):
             yield self._joined(range(first, min(first + self.per_batch, len(self.parts))))
 
@@ -129,7 +129,7 @@ class Clusters(NodeBatches):
 
 
 def _own_features(x: Features, n_nodes: int) -> Table:
-    """A validated copy of features, so the caller may modify the original."""
+    """Return a validated copy of features, so the caller may modify the original."""
     features: Any = checked_features(x, keep_float32=True)
     if features.shape[0] != n_nodes:
         raise InputError(f"x has {features.shape[0]} rows, but the graph has {n_nodes} nodes: one row per node")
@@ -137,7 +137,7 @@ def _own_features(x: Features, n_nodes: int) -> Table:
 
 
 def _place(model: GraphNetwork) -> str:
-    """The type and device of a network, as text."""
+    """Return the type and device of a network, as text."""
     parameter = next(model.parameters())
     return f"{str(parameter.dtype).removeprefix('torch.')} on {parameter.device}"
 
@@ -206,7 +206,7 @@ class InParts:
         self._has_prepared = False
 
     def settings(self) -> dict[str, Any]:
-        """The settings of the mini-batches; a checkpoint only resumes with the same settings."""
+        """Return the settings of the mini-batches; a checkpoint only resumes with the same settings."""
         return {
             **self.batches.settings(),
             "degrees": self.degrees,
@@ -229,7 +229,7 @@ class InParts:
             )
 
     def prepared_on(self, nodes: NDArray[np.int64]) -> tuple[NetworkInput, GraphOperator | None]:
-        """The arguments of the network's `forward` on the nodes (n,), ascending."""
+        """Return the arguments of the network's `forward` on the nodes (n,), ascending."""
         selection = Selection(nodes, self._graph.n_nodes)
         if self.degrees == "whole":
             return self.whole if len(nodes) == self._graph.n_nodes else select_nodes(*self.whole, selection)
@@ -242,7 +242,7 @@ class InParts:
         return prepared
 
     def logits(self, model: GraphNetwork) -> Tensor:
-        """The outputs (N, C) of `model` in its current mode, on the whole graph or in batches as set by `evaluate`."""
+        """Return the outputs (N, C) of `model` in its mode, on the whole graph or in batches; see `evaluate`."""
         self.check_place(model)
         if self.evaluate == "whole":
             return model(*self.whole)

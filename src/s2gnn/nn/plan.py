@@ -85,7 +85,7 @@ def plan_input(op: BranchOperator | SobolevFamily, width_in: int, width_out: int
 
 
 def _aggregations(op: BranchOperator) -> int:
-    """The number of aggregations in a training step if the input requires a gradient: S_ρ H, and Σ_ρ S_ρ G_ρ W_ρᵀ.
+    """Count the aggregations in a training step if the input requires a gradient: S_ρ H, and Σ_ρ S_ρ G_ρ W_ρᵀ.
 
     The backward pass of the native kernel recomputes S_ρ H, other operators store it, see `propagation.filtered`.
     """
@@ -94,7 +94,7 @@ def _aggregations(op: BranchOperator) -> int:
 
 
 def _dense_costs(op: BranchOperator | SobolevFamily, width_in: int, width_out: int) -> tuple[float, float]:
-    """The cost of one product with the weights of all branches, and of separate products for each branch.
+    """Return the cost of one product with the weights of all branches, and of separate products for each branch.
 
     Separate products are slower per operation than a large one, especially if they are narrow.
     """
@@ -103,5 +103,5 @@ def _dense_costs(op: BranchOperator | SobolevFamily, width_in: int, width_out: i
 
 
 def _sparse_cost(op: BranchOperator | SobolevFamily, nnz: int, width_out: int) -> float:
-    """The cost of the product of `nnz` sparse features with the weights of all branches."""
+    """Return the cost of the product of `nnz` sparse features with the weights of all branches."""
     return csr_cost(nnz, op.dtype.itemsize, (op.alpha + 1) * width_out)

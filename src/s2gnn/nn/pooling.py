@@ -27,7 +27,7 @@ class NodeGroups:
 
     @classmethod
     def of(cls, offsets: NDArray[np.int64], device: torch.device) -> "NodeGroups":
-        """The groups of a union with these offsets (G + 1,)."""
+        """Return the groups of a union with these offsets (G + 1,)."""
         sizes = torch.from_numpy(np.diff(offsets)).to(device)
         return cls(torch.repeat_interleave(torch.arange(len(sizes), device=device), sizes), sizes)
 
@@ -35,16 +35,16 @@ class NodeGroups:
         return len(self.sizes)
 
     def sum(self, h: Tensor) -> Tensor:
-        """The sum over the nodes of every graph, differentiable: (N, F) → (G, F)."""
+        """Return the sum over the nodes of every graph, differentiable: (N, F) → (G, F)."""
         return h.new_zeros(len(self), h.shape[1]).index_add(0, self.graph_of_node, h)
 
     def max(self, h: Tensor) -> Tensor:
-        """The largest value of every channel over the nodes of every graph, differentiable: (N, F) → (G, F)."""
+        """Return the largest value of every channel over the nodes of every graph, differentiable: (N, F) → (G, F)."""
         rows = self.graph_of_node[:, None].expand_as(h)
         return h.new_zeros(len(self), h.shape[1]).scatter_reduce(0, rows, h, "amax", include_self=False)
 
     def softmax(self, scores: Tensor) -> Tensor:
-        """exp(s_i) / Σ_j exp(s_j) over the nodes j of the graph of i, differentiable: (N, F) → (N, F)."""
+        """Return exp(s_i) / Σ_j exp(s_j) over the nodes j of the graph of i, differentiable: (N, F) → (N, F)."""
         powers = torch.exp(scores - self.max(scores.detach())[self.graph_of_node])
         return powers / self.sum(powers)[self.graph_of_node]
 
@@ -58,7 +58,7 @@ class MeanPooling(nn.Module):
     """
 
     def forward(self, h: Tensor, groups: NodeGroups) -> Tensor:
-        """One mean for every graph, (G, F)."""
+        """Return one mean for every graph, (G, F)."""
         return groups.sum(h) / groups.sizes[:, None]
 
 
@@ -66,7 +66,7 @@ class SumPooling(nn.Module):
     """The sum over the nodes of every graph; PyG's `global_add_pool`. Shapes: see `MeanPooling`."""
 
     def forward(self, h: Tensor, groups: NodeGroups) -> Tensor:
-        """One sum for every graph, (G, F)."""
+        """Return one sum for every graph, (G, F)."""
         return groups.sum(h)
 
 
@@ -74,7 +74,7 @@ class MaxPooling(nn.Module):
     """The largest value of each channel over a graph's nodes; PyG's `global_max_pool`. Shapes: see `MeanPooling`."""
 
     def forward(self, h: Tensor, groups: NodeGroups) -> Tensor:
-        """One maximum for every graph and channel, (G, F)."""
+        """Return one maximum for every graph and channel, (G, F)."""
         return groups.max(h)
 
 
@@ -96,7 +96,7 @@ class AttentionPooling(nn.Module):
         self.gate = nn.Linear(channels, 1)
 
     def forward(self, h: Tensor, groups: NodeGroups) -> Tensor:
-        """One weighted mean for every graph, (G, F)."""
+        """Return one weighted mean for every graph, (G, F)."""
         return groups.sum(groups.softmax(self.gate(h)) * h)
 
 

@@ -112,13 +112,13 @@ class S2GNN(GraphNetwork):
     def forward(
         self, x: NetworkInput, graph: GraphOperator | Tensor | None = None, edge_weight: Tensor | None = None
     ) -> Tensor:
-        """The logits (N, out_channels)."""
+        """Return the logits (N, out_channels)."""
         return self.layer_outputs(x, graph, edge_weight)[-1]
 
     def layer_outputs(
         self, x: NetworkInput, graph: GraphOperator | Tensor | None, edge_weight: Tensor | None = None
     ) -> list[Tensor]:
-        """The output (N, width) of every layer; the last one is the logits."""
+        """Return the output (N, width) of every layer; the last one is the logits."""
         features = layer_input(x, self._first.weight)
         op = self._bound(features, graph, edge_weight)
         outputs: list[Tensor] = []
@@ -163,7 +163,7 @@ class S2GNN(GraphNetwork):
     def _bound(
         self, x: LayerInput, graph: GraphOperator | Tensor | None, edge_weight: Tensor | None = None
     ) -> BranchOperator:
-        """The operator passed to all layers."""
+        """Return the operator passed to all layers."""
         return as_operator(x, graph, edge_weight, self.config.alpha, self.epsilon, self.config.shift)
 
     @property

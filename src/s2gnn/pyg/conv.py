@@ -87,7 +87,7 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
             super().reset_parameters()
 
     def forward(self, x: LayerInput, edge_index: GraphOperator | Edges, edge_weight: Tensor | None = None) -> Tensor:
-        """The output (N, out_channels), or (B, N, out_channels) for signals (B, N, in_channels) on one graph."""
+        """Return the output (N, out_channels), or (B, N, out_channels) for signals (B, N, in_channels) on one graph."""
         if isinstance(x, tuple | list):
             raise InputError(
                 f"x is a {type(x).__name__} of node features, but S2Conv has no bipartite message passing, as GCNConv "
@@ -101,7 +101,7 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
         return super().forward(x, edge_index, edge_weight)
 
     def _forward_batch(self, x: Tensor, edge_index: GraphOperator | Tensor, edge_weight: Tensor | None) -> Tensor:
-        """The signals (B, N, in) of one graph are columns of one signal (N, B · out)."""
+        """Return the signals (B, N, in) of one graph are columns of one signal (N, B · out)."""
         layer_input(x, self.weight)
         op = self.operator(x.transpose(0, 1), edge_index, edge_weight)
         if tuple(x.shape[1:]) != (op.n_nodes, self.in_channels):
@@ -112,7 +112,7 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
         return self.merge(filtered, x.flatten(0, 1)).view(*x.shape[:2], self.out_channels)
 
     def operator(self, x: LayerInput, edge_index: GraphOperator | Tensor, edge_weight: Tensor | None) -> BranchOperator:
-        """The operator that the layer multiplies with: the one passed in, the cached one, or that of the edges."""
+        """Return the operator that the layer multiplies with: the given one, the cached one, or that of the edges."""
         if isinstance(edge_index, GraphOperator):
             if self.uses_messages and not isinstance(edge_index, EdgeOperator):
                 raise InputError(
@@ -137,7 +137,7 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
         return op
 
     def filtered(self, x: LayerInput, op: BranchOperator) -> Tensor:
-        """S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), by messages where somebody looks at them."""
+        """Return S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), by messages where somebody looks at them."""
         if not self.uses_messages:
             return super().filtered(x, op)
         if not isinstance(x, Tensor):
@@ -145,7 +145,7 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
         return self._propagated(self.transformed(x, self.weight), op)
 
     def _propagated(self, branches: Tensor, op: BranchOperator) -> Tensor:
-        """S_ρ h_ρ for ρ = 0..α, of branches (N, α + 1, F)."""
+        """Return S_ρ h_ρ for ρ = 0..α, of branches (N, α + 1, F)."""
         signal = branches.to(op.dtype)
         if isinstance(op, EdgeOperator) and self.uses_messages:
             along, own = op.messages()
@@ -159,11 +159,11 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
         return propagated.to(branches.dtype)
 
     def message(self, h_j: Tensor, along: Tensor) -> Tensor:
-        """S_ρ(i, j) h_ρ(j) of the α branches side by side, (E, α F), with S_ρ(i, j) as `along` (E, α)."""
+        """Return S_ρ(i, j) h_ρ(j) of the α branches side by side, (E, α F), with S_ρ(i, j) as `along` (E, α)."""
         return (along[..., None] * h_j.view(*along.shape, h_j.shape[1] // self.alpha)).flatten(1)
 
     def aggregate(self, inputs: Tensor, index: Tensor, dim_size: int) -> Tensor:
-        """The sums (N, α F) of the messages (E, α F) to each target `index` (E,)."""
+        """Return the sums (N, α F) of the messages (E, α F) to each target `index` (E,)."""
         return inputs.new_zeros(dim_size, inputs.shape[1]).index_add(0, index, inputs)
 
     @property
@@ -224,7 +224,7 @@ def _fill_from(conv: S2Conv, state_dict: dict[str, Any], prefix: str, *_: Any) -
 def edge_list(
     edges: Tensor | EdgeIndex, edge_weight: Tensor | None, flow: Flow = "source_to_target"
 ) -> tuple[Tensor, Tensor | None]:
-    """`edge_index` (2, E), sources first, and weights (E,), of any form in which PyG has edges."""
+    """Return `edge_index` (2, E), sources first, and weights (E,), of any form in which PyG has edges."""
     if is_sparse(edges):
         if edge_weight is not None:
             raise InputError("edge_weight goes with edge_index; a sparse matrix carries its own weights")
@@ -242,7 +242,7 @@ def edge_list(
 
 
 def joined(operators: Sequence[SobolevOperator]) -> SobolevOperator:
-    """The operator of the disjoint union of graphs, from those that `WithOperator` attached to the data of a batch."""
+    """Return the operator of a disjoint union of graphs, from those that `WithOperator` attached to batch data."""
     for op in operators:
         if not isinstance(op, SobolevOperator):
             raise InputError(f"the batch has a {type(op).__name__} among its operators, expected a SobolevOperator")

@@ -21,7 +21,7 @@ class S2GNN(PlainS2GNN):
     def _bound(
         self, x: LayerInput, graph: GraphOperator | Edges | None, edge_weight: Tensor | None = None
     ) -> BranchOperator:
-        """The operator passed to all layers."""
+        """Return the operator passed to all layers."""
         if graph is None or isinstance(graph, GraphOperator):
             return super()._bound(x, graph, edge_weight)
         if isinstance(graph, list | tuple):

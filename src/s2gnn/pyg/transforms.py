@@ -40,7 +40,7 @@ class EdgeWeights(BaseTransform):  # type: ignore[misc]  # PyG has no types
         self.kind = kind
 
     def forward(self, data: Data) -> Data:
-        """`data` with `edge_weight`."""
+        """Return `data` with `edge_weight`."""
         _check(data)
         graph, pairs = graph_of_edge_index(data.edge_index, None, data.num_nodes)  # each weight counts listed edges
         of: Callable[..., Graph] = getattr(weights, self.kind)
@@ -68,7 +68,7 @@ class Diffusion(BaseTransform):  # type: ignore[misc]
         self.teleport, self.top = teleport, top
 
     def forward(self, data: Data) -> Data:
-        """`data` on the diffused graph."""
+        """Return `data` on the diffused graph."""
         edges = diffuse(_graph(data), self.teleport, self.top).to_pyg(_real(data))
         device = data.edge_index.device
         data.edge_index, data.edge_weight = edges.edge_index.to(device), edges.edge_weight.to(device)
@@ -98,7 +98,7 @@ class WithOperator(BaseTransform):  # type: ignore[misc]
         self.alpha, self.epsilon, self.shift = alpha, epsilon, shift
 
     def forward(self, data: Data) -> Data:
-        """`data` with `operator`."""
+        """Return `data` with `operator`."""
         graph = _graph(data)
         options: dict[str, Any] = {"dtype": _real(data), "device": data.edge_index.device}
         data.operator = SobolevOperator(graph, self.alpha, self.epsilon, self.shift, **options)
@@ -124,7 +124,7 @@ def _graph(data: Data) -> Graph:
 
 
 def _features(data: Data) -> Any:
-    """`data.x` (N, M) as an array, or as a SciPy matrix if it is sparse."""
+    """Return `data.x` (N, M) as an array, or as a SciPy matrix if it is sparse."""
     if data.x is None:
         raise InputError('data has no features x, which "cosine" and "gaussian" compare: use "jaccard"')
     if not is_sparse(data.x):
@@ -134,5 +134,5 @@ def _features(data: Data) -> Any:
 
 
 def _real(data: Data) -> torch.dtype:
-    """The dtype of the features, by default float32."""
+    """Return the dtype of the features, by default float32."""
     return torch.float64 if data.x is not None and data.x.dtype == torch.float64 else torch.float32

@@ -28,7 +28,7 @@ class NoHadamardGNN(S2GNN):
         super().__init__(in_channels, hidden_channels, out_channels, num_layers, alpha, 1.0, fusion, dropout)
 
     def operator(self, graph: Graph) -> MatrixOperator:
-        """GCN's operator, repeated α times."""
+        """Return GCN's operator, repeated α times."""
         first_order = SobolevOperator(graph, 1, 1.0).matrix(1)
         matrix = ConstantMatrix.from_scipy(first_order, self.parameter, symmetric=True)
         return MatrixOperator([matrix] * self.config.alpha)
@@ -56,6 +56,6 @@ class RegularSobolevGNN(S2GNN):
         super().__init__(in_channels, hidden_channels, out_channels, num_layers, alpha, epsilon, fusion, dropout)
 
     def operator(self, graph: Graph) -> MatrixOperator:
-        """D_ρ^-1/2 (A + εI)^ρ D_ρ^-1/2 for ρ = 1..α."""
+        """Return D_ρ^-1/2 (A + εI)^ρ D_ρ^-1/2 for ρ = 1..α."""
         epsilon = float(self.epsilon)
         return MatrixOperator(matrix_powers(graph, self.config.alpha, epsilon, self.parameter), epsilon)

@@ -39,21 +39,21 @@ class AttentionLayer(nn.Module):
                 nn.init.zeros_(parameter)
 
     def _by_head(self, h: Tensor) -> Tensor:
-        """(N, heads · C) → (N, heads, C)."""
+        """Return (N, heads · C) → (N, heads, C)."""
         return h.view(len(h), self.heads, self.out_channels)
 
     def extra_repr(self) -> str:
-        """The arguments of the layer, for `repr`."""
+        """Return the arguments of the layer, for `repr`."""
         return f"{self.in_channels}, {self.out_channels}, heads={self.heads}"
 
 
 def vectors(heads: int, channels: int) -> nn.Parameter:
-    """One uninitialised attention vector for each head, (1, heads, channels) as in PyG."""
+    """Return one uninitialised attention vector for each head, (1, heads, channels) as in PyG."""
     return nn.Parameter(torch.empty(1, heads, channels))
 
 
 def end_scores(h: Tensor, own: Tensor, neighbour: Tensor, edges: NodePairs, slope: float) -> Tensor:
-    """LeakyReLU(ownᵀ h_i + neighbourᵀ h_j) of every pair (heads, E), of h (N, heads, C) and vectors (1, heads, C)."""
+    """Return LeakyReLU(ownᵀ h_i + neighbourᵀ h_j) of pairs (heads, E), for h (N, heads, C), vectors (1, heads, C)."""
     of_own, of_neighbour = ((h * a).sum(-1, keepdim=True) for a in (own, neighbour))  # (N, heads, 1)
     return edges.additive(of_own, of_neighbour, h.new_ones(h.shape[1], 1), slope)
 
@@ -70,10 +70,10 @@ class AttentionNetwork(Stack):
     SELF_LOOPS = True
 
     def prepare(self, x: Features, graph: Graph) -> tuple[Tensor | SparseInput, NodePairs]:
-        """The features (N, in_channels), sparse where that is cheaper, and the edges, with self-loops or without."""
+        """Return the features (N, in_channels), sparse where that is cheaper, and edges with or without self-loops."""
         features = sparse_if_cheaper(table(x, graph, self.in_channels), self.parameter)
         return features, NodePairs.of(graph, self_loops=self.SELF_LOOPS, device=self.parameter.device)
 
     def accepts(self, op: GraphOperator | None) -> bool:
-        """Whether `op` has edges to attend along."""
+        """Return whether `op` has edges to attend along."""
         return isinstance(op, NodePairs)

@@ -33,7 +33,7 @@ class ChebyLayer(FilterLayer):
         nn.init.zeros_(self.bias)
 
     def filters(self, x: Tensor, op: BranchOperator) -> tuple[Tensor, ...]:
-        """T_0(L̂) x, …, T_{K−1}(L̂) x, by T_k = 2 L̂ T_{k−1} − T_{k−2}."""
+        """Return T_0(L̂) x, …, T_{K−1}(L̂) x, by T_k = 2 L̂ T_{k−1} − T_{k−2}."""
         signals = [x]
         if len(self.weight) > 1:
             signals.append(-propagate(op, x))
@@ -42,14 +42,14 @@ class ChebyLayer(FilterLayer):
         return tuple(signals)
 
     def combine(self, *signals: Tensor) -> Tensor:
-        """Σ_k (T_k(L̂) x) W_k + b."""
+        """Return Σ_k (T_k(L̂) x) W_k + b."""
         out: Tensor = self.bias
         for signal, weight in zip(signals, self.weight, strict=True):
             out = torch.addmm(out, signal, weight)
         return out
 
     def transform_first(self, x: Tensor | SparseInput, op: BranchOperator) -> Tensor:
-        """The same sum by Clenshaw's recurrence b_k = x W_k + 2 L̂ b_{k+1} − b_{k+2}: products of the output's width."""
+        """Return the same sum by Clenshaw's recurrence b_k = x W_k + 2 L̂ b_{k+1} − b_{k+2}, in the output's width."""
         first, *others = (x @ weight for weight in self.weight)
         later: Tensor | None = None  # b_{k+1}
         last: Tensor | None = None  # b_{k+2}
@@ -59,7 +59,7 @@ class ChebyLayer(FilterLayer):
 
 
 def _step(op: BranchOperator, term: Tensor, later: Tensor | None, last: Tensor | None, factor: int) -> Tensor:
-    """X W_k + factor · L̂ later − last, where what is missing is zero."""
+    """Return x W_k + factor · L̂ later − last, where what is missing is zero."""
     if later is not None:
         term = term - factor * propagate(op, later)
     return term if last is None else term - last

@@ -20,17 +20,17 @@ class ClusterGCNLayer(FilterLayer):
         self.root = GlorotLinear(in_channels, out_channels, bias=False)
 
     def filters(self, x: Tensor, op: BranchOperator) -> tuple[Tensor, ...]:
-        """X and P x."""
+        """Return x and P x."""
         return x, propagate(op, x)
 
     def combine(self, *signals: Tensor) -> Tensor:
-        """(P x) W_1 + x W_2 + b."""
+        """Return (P x) W_1 + x W_2 + b."""
         own, averaged = signals
         combined: Tensor = self.mean(averaged) + self.root(own)
         return combined
 
     def transform_first(self, x: Tensor | SparseInput, op: BranchOperator) -> Tensor:
-        """P (x W_1) + x W_2 + b."""
+        """Return P (x W_1) + x W_2 + b."""
         return propagate(op, x @ self.mean.weight.T) + x @ self.root.weight.T + self.mean.bias
 
 
@@ -43,11 +43,11 @@ class ClusterGCN(FilterNetwork):
     LAYER = ClusterGCNLayer
 
     def operator(self, graph: Graph) -> MatrixOperator:
-        """P."""
+        """Return P."""
         closed = closed_neighbourhoods(graph)
         mean = sp.diags_array(1 / closed.sum(axis=1)) @ closed
         return MatrixOperator([ConstantMatrix.from_scipy(mean, self.parameter)])
 
     def accepts(self, op: GraphOperator | None) -> bool:
-        """Whether `op` has a matrix such as P."""
+        """Return whether `op` has a matrix such as P."""
         return isinstance(op, MatrixOperator)

@@ -54,38 +54,38 @@ class NodePairs(GraphOperator):
 
     @classmethod
     def of(cls, graph: Graph, *, self_loops: bool, device: torch.device) -> "NodePairs":
-        """The edges of `graph` in both directions, and a self-loop at every node if wanted."""
+        """Return the edges of `graph` in both directions, and a self-loop at every node if wanted."""
         pattern = closed_neighbourhoods(graph) if self_loops else graph.to_scipy()
         pattern.sort_indices()
         rows, columns = (torch.from_numpy(axis.astype("int64")) for axis in pattern.tocoo().coords)
         return cls((rows * graph.n_nodes + columns).to(device), graph.n_nodes)
 
     def selected(self, selection: Selection) -> "NodePairs":
-        """The pairs of some nodes."""
+        """Return the pairs of some nodes."""
         stored, n = selection.stored(self.offsets.cpu().numpy(), self.columns.cpu().numpy()), len(selection.nodes)
         rows = np.repeat(np.arange(n), np.diff(stored.indptr))
         return NodePairs(torch.from_numpy(rows * n + stored.columns).to(self.codes.device), n)
 
     def to(self, device: torch.device | str) -> "NodePairs":
-        """The same pairs on another device."""
+        """Return the same pairs on another device."""
         sizes = None if self.graph_sizes is None else self.graph_sizes.to(device)
         return NodePairs(self.codes.to(device), self.n_nodes, sizes)
 
     def within_graphs(self, sizes: Tensor) -> "NodePairs":
-        """The same pairs, with the number of nodes (G,) of each graph of a disjoint union."""
+        """Return the same pairs, with the number of nodes (G,) of each graph of a disjoint union."""
         pairs = copy.copy(self)
         pairs.graph_sizes = sizes
         return pairs
 
     def dot(self, x: Tensor, y: Tensor) -> Tensor:
-        """x_iᵀ y_j of every pair (heads, E), of signals x and y (N, heads, C)."""
+        """Return x_iᵀ y_j of every pair (heads, E), of signals x and y (N, heads, C)."""
         x, y = _of_one_type(x, y)
         if self._native(x) is None:
             return (x.index_select(0, self.rows) * y.index_select(0, self.columns)).sum(-1).T
         return apply(_Dot, x, y, self)
 
     def additive(self, x: Tensor, y: Tensor, a: Tensor, slope: float) -> Tensor:
-        """aᵀ LeakyReLU(x_i + y_j) of every pair (heads, E), of x and y (N, heads, C) and a (heads, C)."""
+        """Return aᵀ LeakyReLU(x_i + y_j) of every pair (heads, E), of x and y (N, heads, C) and a (heads, C)."""
         x, y, a = _of_one_type(x, y, a)
         if self._native(x) is None:
             z = x.index_select(0, self.rows) + y.index_select(0, self.columns)
@@ -93,7 +93,7 @@ class NodePairs(GraphOperator):
         return apply(_Additive, x, y, a, slope, self)
 
     def attend(self, scores: Tensor, v: Tensor) -> Tensor:
-        """Σ_j p_ij v_j with p_i = softmax_j s_ij, averaged over the heads: s (heads, E), v (N, heads, C) → (N, C)."""
+        """Return Σ_j p_ij v_j with p_i = softmax_j s_ij, mean over heads: s (heads, E), v (N, heads, C) → (N, C)."""
         scores, v = _of_one_type(scores, v)
         if self._native(v) is not None:
             return apply(_Attend, scores, v, self)
@@ -106,7 +106,7 @@ class NodePairs(GraphOperator):
         return v.new_zeros(self.n_nodes, v.shape[2]).index_add(0, self.rows, terms)
 
     def _native(self, x: Tensor) -> tuple[ModuleType, str] | None:
-        """The native module and variant to use for signals like `x`; `None` for plain torch."""
+        """Return the native module and variant to use for signals like `x`; `None` for plain torch."""
         return kernel.native_variant(x.device.type) if self._csr else None
 
     def run(self, name: str, *arguments: Tensor | float, out: tuple[Tensor, ...]) -> None:
@@ -120,7 +120,7 @@ class NodePairs(GraphOperator):
 
 
 def _of_one_type(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """The tensors as float32 or float64; under autocast some are of a smaller type."""
+    """Return the tensors as float32 or float64; under autocast some are of a smaller type."""
     dtype = torch.float64 if any(tensor.dtype == torch.float64 for tensor in tensors) else torch.float32
     return tuple(tensor.to(dtype) for tensor in tensors)
 
@@ -135,7 +135,7 @@ def _check_first_derivative() -> None:
 
 
 def _sum(pairs: NodePairs, values: Tensor, y: Tensor, *, reverse: bool = False) -> Tensor:
-    """Σ_j v_ij y_j, or Σ_j v_ji y_j, of every node and head, (N, heads, C)."""
+    """Return Σ_j v_ij y_j, or Σ_j v_ji y_j, of every node and head, (N, heads, C)."""
     out = torch.empty_like(y, memory_format=torch.contiguous_format)
     pairs.run("sum", reverse, values, y, out=(out,))
     return out

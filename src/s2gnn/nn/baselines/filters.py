@@ -30,18 +30,18 @@ class FilterLayer(nn.Module, ABC):
 
     @abstractmethod
     def filters(self, x: Tensor, op: BranchOperator) -> tuple[Tensor, ...]:
-        """The features under each filter, each (N, in_channels)."""
+        """Return the features under each filter, each (N, in_channels)."""
 
     @abstractmethod
     def combine(self, *signals: Tensor) -> Tensor:
-        """The output (N, out_channels), given the result of `filters`."""
+        """Return the output (N, out_channels), given the result of `filters`."""
 
     @abstractmethod
     def transform_first(self, x: Tensor | SparseInput, op: BranchOperator) -> Tensor:
-        """The same output (N, out_channels), multiplied by the weights before the operator."""
+        """Return the same output (N, out_channels), multiplied by the weights before the operator."""
 
     def forward(self, x: LayerInput, op: BranchOperator) -> Tensor:
-        """The output before the activation, (N, out_channels)."""
+        """Return the output before the activation, (N, out_channels)."""
         if isinstance(x, PreparedInput):
             return self.combine(*x.by(op).unbind(1))
         if isinstance(x, Tensor) and self.in_channels <= self.out_channels:
@@ -59,11 +59,11 @@ class FilterNetwork(Stack):
     EPSILON: float
 
     def operator(self, graph: Graph) -> BranchOperator:
-        """The operator that the network propagates with on `graph`."""
+        """Return the operator that the network propagates with on `graph`."""
         return SobolevOperator(graph, 1, self.EPSILON, dtype=self.parameter.dtype, device=self.parameter.device)
 
     def prepare(self, x: Features, graph: Graph) -> tuple[LayerInput, BranchOperator]:
-        """The filtered features, or X as a sparse matrix where filtering X W is cheaper, and the operator."""
+        """Return the filtered features, or X as a sparse matrix where filtering X W is cheaper, and the operator."""
         features = table(x, graph, self.in_channels)
         op, first = self.operator(graph), self.layers[0]
         assert isinstance(first, FilterLayer), "the first layer of a FilterNetwork filters"
@@ -74,17 +74,17 @@ class FilterNetwork(Stack):
         return PreparedInput(torch.stack(first.filters(inputs, op), dim=1), op), op
 
     def accepts(self, op: GraphOperator | None) -> bool:
-        """Whether `op` is S_1."""
+        """Return whether `op` is S_1."""
         return isinstance(op, SobolevOperator) and (op.alpha, op.epsilon, op.shift) == (1, self.EPSILON, "adjacency")
 
 
 def propagate(op: BranchOperator, h: Tensor) -> Tensor:
-    """S_1 h, (N, F) → (N, F)."""
+    """Return S_1 h, (N, F) → (N, F)."""
     return op.propagate(h)[0].contiguous()
 
 
 def powers(op: BranchOperator, h: Tensor, highest: int) -> tuple[Tensor, ...]:
-    """S_1 h, S_1² h, … up to the power `highest`, each (N, F)."""
+    """Return S_1 h, S_1² h, … up to the power `highest`, each (N, F)."""
     signals = []
     for _ in range(highest):
         h = propagate(op, h)

@@ -23,7 +23,7 @@ class GATLayer(AttentionLayer):
         self.reset_parameters()
 
     def forward(self, x: Tensor | SparseInput, edges: NodePairs) -> Tensor:
-        """The layer's output before its activation, (N, out_channels)."""
+        """Return the layer's output before its activation, (N, out_channels)."""
         h = self._by_head(self.lin(x))  # (N, heads, C)
         scores = end_scores(h, self.att_dst, self.att_src, edges, NEGATIVE_SLOPE)  # (heads, E)
         return edges.attend(scores, h) + self.bias

@@ -23,7 +23,7 @@ class GATv2Layer(AttentionLayer):
         self.reset_parameters()
 
     def forward(self, x: Tensor | SparseInput, edges: NodePairs) -> Tensor:
-        """The layer's output before its activation, (N, out_channels)."""
+        """Return the layer's output before its activation, (N, out_channels)."""
         neighbour, own = self._by_head(self.lin_l(x)), self._by_head(self.lin_r(x))  # (N, heads, C)
         scores = edges.additive(own, neighbour, self.att[0], NEGATIVE_SLOPE)  # (heads, E)
         return edges.attend(scores, neighbour) + self.bias

@@ -20,17 +20,17 @@ class GCNLayer(FilterLayer):
         nn.init.zeros_(self.linear.bias)
 
     def filters(self, x: Tensor, op: BranchOperator) -> tuple[Tensor, ...]:
-        """S x."""
+        """Return S x."""
         return (propagate(op, x),)
 
     def combine(self, *signals: Tensor) -> Tensor:
-        """(S x) W + b."""
+        """Return (S x) W + b."""
         (propagated,) = signals
         combined: Tensor = self.linear(propagated)
         return combined
 
     def transform_first(self, x: Tensor | SparseInput, op: BranchOperator) -> Tensor:
-        """S (x W) + b."""
+        """Return S (x W) + b."""
         return propagate(op, x @ self.linear.weight.T) + self.linear.bias
 
 

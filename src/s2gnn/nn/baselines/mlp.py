@@ -17,5 +17,5 @@ class MLP(Stack):
     LAYER = LinearLayer
 
     def prepare(self, x: Features, graph: Graph | None = None) -> tuple[Tensor | SparseInput, None]:
-        """The features (N, in_channels) as the first layer takes them, sparse where that is cheaper."""
+        """Return the features (N, in_channels) as the first layer takes them, sparse where that is cheaper."""
         return sparse_if_cheaper(table(x, graph, self.in_channels), self.parameter), None

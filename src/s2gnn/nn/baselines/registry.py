@@ -45,14 +45,14 @@ MODELS: Mapping[str, type[GraphNetwork]] = MappingProxyType(
 
 
 def hyperparameters(name: str) -> tuple[str, ...]:
-    """The arguments of `make_model(name, …)` except the numbers of features and classes; `head` is last."""
+    """Return the arguments of `make_model(name, …)` except the numbers of features and classes; `head` is last."""
     if name not in MODELS:
         raise unknown_name("there is no model", name, MODELS)
     return (*(key for key in _parameters(name) if key not in ("in_channels", "out_channels", "head")), "head")
 
 
 def _parameters(name: str) -> dict[str, inspect.Parameter]:
-    """The arguments of the model's class, and the keyword-only ones of its layers, which it passes on."""
+    """Return the arguments of the model's class, and the keyword-only ones of its layers, which it passes on."""
     model = MODELS[name]
     of_model = inspect.signature(model).parameters
     of_layers = inspect.signature(getattr(model, "LAYER", model)).parameters
@@ -63,7 +63,7 @@ def _parameters(name: str) -> dict[str, inspect.Parameter]:
 
 
 def model_defaults(name: str) -> dict[str, Any]:
-    """The defaults of the model's class among `hyperparameters(name)`, except for the head and what is off."""
+    """Return the defaults of the model's class among `hyperparameters(name)`, except for the head and what is off."""
     parameters = _parameters(name)
     defaults = {key: parameters[key].default for key in hyperparameters(name)[:-1]}
     off = (None, False, inspect.Parameter.empty)
@@ -71,7 +71,7 @@ def model_defaults(name: str) -> dict[str, Any]:
 
 
 def has_head(name: str) -> bool:
-    """Whether the released code applies ReLU and dropout to the logits of this model, so that `head` has an effect."""
+    """Return whether the released code applies ReLU and dropout to this model's logits, so that `head` matters."""
     return len(getattr(MODELS[name], "HEADS", ())) > 1
 
 

@@ -29,16 +29,16 @@ class SGCLayer(FilterLayer):
         nn.init.uniform_(self.bias, -bound, bound)
 
     def filters(self, x: Tensor, op: BranchOperator) -> tuple[Tensor, ...]:
-        """S^K x."""
+        """Return S^K x."""
         return powers(op, x, self.K)[-1:]
 
     def combine(self, *signals: Tensor) -> Tensor:
-        """(S^K x) W + b."""
+        """Return (S^K x) W + b."""
         (propagated,) = signals
         return F.linear(propagated, self.weight, self.bias)
 
     def transform_first(self, x: Tensor | SparseInput, op: BranchOperator) -> Tensor:
-        """S^K (x W) + b."""
+        """Return S^K (x W) + b."""
         return powers(op, x @ self.weight.T, self.K)[-1] + self.bias
 
 
@@ -52,5 +52,5 @@ class SGC(FilterNetwork):
     EPSILON = 1.0
 
     def new_layers(self, widths: list[int], **of_layers: Any) -> Iterable[nn.Module]:
-        """One layer, from the first width to the last."""
+        """Return one layer, from the first width to the last."""
         return [SGCLayer(widths[0], widths[-1], K=len(widths) - 1, **of_layers)]

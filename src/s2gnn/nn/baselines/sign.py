@@ -28,15 +28,15 @@ class SIGNLayer(FilterLayer):
         self.linears = nn.ModuleList(nn.Linear(in_channels, out_channels) for _ in range(K))
 
     def filters(self, x: Tensor, op: BranchOperator) -> tuple[Tensor, ...]:
-        """A_N x, A_N² x, …, A_N^K x."""
+        """Return A_N x, A_N² x, …, A_N^K x."""
         return powers(op, x, len(self.linears))
 
     def combine(self, *signals: Tensor) -> Tensor:
-        """[(A_N x) W_1 + b_1, …]."""
+        """Return [(A_N x) W_1 + b_1, …]."""
         return torch.cat([linear(signal) for linear, signal in zip(self.linears, signals, strict=True)], dim=1)
 
     def transform_first(self, x: Tensor | SparseInput, op: BranchOperator) -> Tensor:
-        """A_N^k (x W_k): each product is on the concatenated remaining powers."""
+        """Return A_N^k (x W_k): each product is on the concatenated remaining powers."""
         remaining = x @ torch.cat([linear.get_parameter("weight") for linear in self.linears]).T
         outputs = []
         for linear in self.linears:
@@ -63,7 +63,7 @@ class SIGN(FilterNetwork):
     EPSILON = 0.0
 
     def new_layers(self, widths: list[int], **of_layers: Any) -> Iterable[nn.Module]:
-        """The layer of powers and the linear layers after it."""
+        """Return the layer of powers and the linear layers after it."""
         if len(widths) < 3:
             raise InputError(
                 f"num_layers is {len(widths) - 1}, but SIGN has at least 2: the powers, and what reads them"

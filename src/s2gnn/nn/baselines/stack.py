@@ -57,11 +57,11 @@ class Stack(GraphNetwork):
         self.layers = nn.ModuleList(self.new_layers(widths, **of_layers))
 
     def new_layers(self, widths: list[int], **of_layers: Any) -> Iterable[nn.Module]:
-        """The layers between these widths, with new parameters."""
+        """Return the layers between these widths, with new parameters."""
         return (self.LAYER(width_in, width_out, **of_layers) for width_in, width_out in pairwise(widths))
 
     def forward(self, x: NetworkInput, op: GraphOperator | None = None) -> Tensor:
-        """The logits (N, C)."""
+        """Return the logits (N, C)."""
         if not self.accepts(op):
             raise InputError(
                 f"{type(self).__name__} cannot compute with {op!r}: call it with the operator that "
@@ -76,7 +76,7 @@ class Stack(GraphNetwork):
         return self._activate(logits) if self.head == "released" else logits
 
     def accepts(self, op: GraphOperator | None) -> bool:
-        """Whether `op` has the type that `prepare` returns."""
+        """Return whether `op` has the type that `prepare` returns."""
         del op
         return True
 
@@ -84,7 +84,7 @@ class Stack(GraphNetwork):
         return F.dropout(F.relu(h), self.dropout, self.training)
 
     def extra_repr(self) -> str:
-        """The settings that are not part of the layers, for `repr`."""
+        """Return the settings that are not part of the layers, for `repr`."""
         return f"dropout={self.dropout:g}, head={self.head!r}"
 
 
@@ -92,7 +92,7 @@ class LinearLayer(nn.Linear):
     """`torch.nn.Linear` that also accepts sparse inputs, and ignores an operator."""
 
     def forward(self, x: Tensor | SparseInput, op: GraphOperator | None = None) -> Tensor:
-        """X W + b, (N, out_features)."""
+        """Return x W + b, (N, out_features)."""
         del op
         if isinstance(x, Tensor):
             return super().forward(x)

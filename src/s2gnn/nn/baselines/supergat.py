@@ -40,7 +40,7 @@ class SuperGATLayer(AttentionLayer):
         return super().train(mode)
 
     def forward(self, x: Tensor | SparseInput, edges: NodePairs) -> Tensor:
-        """The layer's output before its activation, (N, out_channels); in training also `guess_loss`."""
+        """Return the layer's output before its activation, (N, out_channels); in training also `guess_loss`."""
         h = self._by_head(self.lin(x))  # (N, heads, C)
         guesses = edges.dot(h, h)  # (heads, E)
         if self.training and self.attention_loss > 0:
@@ -50,7 +50,7 @@ class SuperGATLayer(AttentionLayer):
 
 
 def _cross_entropy(edges: Tensor, others: Tensor) -> Tensor:
-    """The cross-entropy of edges against non-edges, averaged over the heads."""
+    """Return the cross-entropy of edges against non-edges, averaged over the heads."""
     guesses = torch.cat([edges, others], dim=1).mean(0)
     truth = torch.arange(len(guesses), device=guesses.device) < edges.shape[1]
     return F.binary_cross_entropy_with_logits(guesses, truth.to(guesses))
@@ -69,7 +69,7 @@ def non_edges(edges: NodePairs) -> NodePairs:
 
 
 def _of_one_graph(edges: NodePairs) -> Tensor:
-    """Codes of one direction of the pairs in a single graph, by rejection of edges."""
+    """Return codes of one direction of the pairs in a single graph, by rejection of edges."""
     n = edges.n_nodes
     share = 1 - len(edges) / n**2
     if share == 0:
@@ -80,7 +80,7 @@ def _of_one_graph(edges: NodePairs) -> Tensor:
 
 
 def _of_each_graph(edges: NodePairs, sizes: Tensor) -> Tensor:
-    """Codes of one direction of the pairs in each graph, by rank, because rejection is slow in nearly complete graphs.
+    """Return codes of one direction of the pairs in each graph, by rank, as rejection is slow in dense graphs.
 
     Pairs are numbered row by row, graph by graph. The non-edge of rank r is preceded by r other non-edges, and by all
     edges that at most r non-edges precede.
@@ -114,7 +114,7 @@ class SuperGAT(AttentionNetwork):
     LAYER = SuperGATLayer
 
     def auxiliary_loss(self) -> Tensor:
-        """`attention_loss` times the cross-entropy of edges against non-edges in the last forward pass.
+        """Return `attention_loss` times the cross-entropy of edges against non-edges in the last forward pass.
 
         It is summed over the layers, and zero outside training.
         """

@@ -24,7 +24,7 @@ class TransformerLayer(AttentionLayer):
         self.lin_skip = LinearLayer(in_channels, out_channels)
 
     def forward(self, x: Tensor | SparseInput, edges: NodePairs) -> Tensor:
-        """The layer's output before its activation, (N, out_channels)."""
+        """Return the layer's output before its activation, (N, out_channels)."""
         query, key, value = (self._by_head(linear(x)) for linear in (self.lin_query, self.lin_key, self.lin_value))
         scores = edges.dot(query / math.sqrt(self.out_channels), key)  # (heads, E)
         attended: Tensor = edges.attend(scores, value) + self.lin_skip(x)
