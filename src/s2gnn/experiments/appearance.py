@@ -59,12 +59,12 @@ _LOOKS: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 
 def display_name(identifier: str) -> str:
-    """The name of a model or data set for people; what is not known, such as the name of a file, stays."""
+    """Return the name of a model or data set for people; what is not known, such as the name of a file, stays."""
     return _NAMES.get(identifier, identifier)
 
 
 def line_style(model: str) -> dict[str, Any]:
-    """The colour and the marker of a model, as arguments of `Axes.plot`; the line of S2-GNN is thicker."""
+    """Return the colour and the marker of a model, as arguments of `Axes.plot`; the line of S2-GNN is thicker."""
     colour, marker = _LOOKS[model]
     ours = model == "s2gnn"
     return {"color": colour, "marker": marker, "linewidth": 1.6 if ours else 1.1, "zorder": 3 if ours else 2}

@@ -41,7 +41,7 @@ class Runs:
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> "Runs":
-        """Runs of one experiment with its main score."""
+        """Return runs of one experiment with its main score."""
         by_seed = {record.seed: record for record in records}
         return cls(by_seed, next((record.metric for record in by_seed.values()), "test_accuracy"))
 
@@ -49,11 +49,11 @@ class Runs:
         return len(self.records)
 
     def by(self, metric: str) -> "Runs":
-        """The same runs scored by another metric."""
+        """Return the same runs scored by another metric."""
         return replace(self, metric=metric)
 
     def on(self, seeds: Collection[int]) -> "Runs":
-        """The runs with these seeds."""
+        """Return the runs with these seeds."""
         return replace(self, records={seed: record for seed, record in self.records.items() if seed in seeds})
 
     @property
@@ -83,11 +83,11 @@ class Runs:
         return self.by(self.metric.replace("test_", "val_")).mean
 
     def deviation(self, ddof: int = 1) -> float | None:
-        """Standard deviation over runs, in points; `None` with fewer than 1 + `ddof`."""
+        """Return standard deviation over runs, in points; `None` with fewer than 1 + `ddof`."""
         return float(np.std(list(self.scores.values()), ddof=ddof)) if len(self.scores) > ddof else None
 
     def values(self, metric: str) -> tuple[float, ...]:
-        """The values of a metric, ordered by seed."""
+        """Return the values of a metric, ordered by seed."""
         found = (self.records[seed].metrics for seed in sorted(self.records))
         return tuple(metrics[metric] for metrics in found if metric in metrics)
 
@@ -119,7 +119,7 @@ class Runs:
         return bool(2 * sum(late) > len(late))
 
     def text(self, *, folds: bool = False) -> str:
-        """Mean ± half-width, or ± standard deviation of folds, in %; a dash without runs."""
+        """Return mean ± half-width, or ± standard deviation of folds, in %; a dash without runs."""
         if self.score is None:
             return DASH
         spread = self.deviation(ddof=0) if folds else self.score.half_width
@@ -140,7 +140,7 @@ class KnownRuns:
                 self._searched.setdefault(cell, {}).setdefault(record.key, {})[record.seed] = record
 
     def of(self, experiment: Experiment, budget: Budget | None = None, metric: str | None = None) -> Runs:
-        """The runs of an experiment, or, with a budget that searches, those with the hyperparameters found.
+        """Return the runs of an experiment, or, with a budget that searches, those with the hyperparameters found.
 
         Args:
             experiment: the experiment.
@@ -156,7 +156,7 @@ class KnownRuns:
 
 
 def failed_trials(trials: Iterable[Record], experiment: Experiment, budget: Budget) -> list[Record]:
-    """The failed trials of an experiment's search. Rounds of a search differ in their number of epochs."""
+    """Return the failed trials of an experiment's search. Rounds of a search differ in their number of epochs."""
     wanted = _without_epochs(experiment.describe())
     return [
         trial
@@ -178,7 +178,7 @@ def _without_hyperparameters(description: Mapping[str, Any]) -> str:
 
 
 def most(counts: Mapping[str, int]) -> str | None:
-    """The budget with the highest count, ties to the most thorough; `None` where all are 0."""
+    """Return the budget with the highest count, ties to the most thorough; `None` where all are 0."""
     best = max(reversed(list(counts)), key=lambda name: counts[name])
     return best if counts[best] else None
 
@@ -187,7 +187,7 @@ What = TypeVar("What")
 
 
 def verdicts(leads: Mapping[What, PairedComparison]) -> dict[What, Verdict]:
-    """The verdict of each comparison, at `LEVEL` after Holm's correction for all of them.
+    """Return the verdict of each comparison, at `LEVEL` after Holm's correction for all of them.
 
     A model is ahead or behind if the paired t-test rejects equal means. It is level if two one-sided tests reject a
     difference of `MARGIN` points or more. Otherwise the comparison is undecided and needs more seeds.
@@ -204,7 +204,7 @@ def verdicts(leads: Mapping[What, PairedComparison]) -> dict[What, Verdict]:
 
 
 def _p_different(lead: PairedComparison) -> float:
-    """The p-value of the paired t-test; 0 for several equal nonzero differences, which have no variance."""
+    """Return the p-value of the paired t-test; 0 for several equal nonzero differences, which have no variance."""
     if lead.p_t is not None:
         return lead.p_t
     return 0.0 if lead.n > 1 and lead.mean_difference else 1.0
@@ -224,17 +224,17 @@ class Tally(Generic[What]):
 
     @classmethod
     def of(cls, leads: Mapping[What, PairedComparison | None]) -> "Tally[What]":
-        """The comparisons that are not `None`, corrected for their number."""
+        """Return the comparisons that are not `None`, corrected for their number."""
         known = {what: lead for what, lead in leads.items() if lead is not None}
         return cls(known, verdicts(known))
 
     def on(self, part: Collection[What]) -> "Tally[What]":
-        """A subset of the comparisons, still corrected for the number of all of them."""
+        """Return a subset of the comparisons, still corrected for the number of all of them."""
         known = [what for what in part if what in self.leads]
         return Tally({what: self.leads[what] for what in known}, {what: self.verdicts[what] for what in known})
 
     def where(self, verdict: Verdict) -> list[What]:
-        """The comparisons with a verdict."""
+        """Return the comparisons with a verdict."""
         return [what for what, found in self.verdicts.items() if found == verdict]
 
     @property
@@ -245,23 +245,23 @@ class Tally(Generic[What]):
 
 
 def lead_text(lead: PairedComparison, verdict: Verdict) -> str:
-    """A lead in points with its 95 % interval and its verdict."""
+    """Return a lead in points with its 95 % interval and its verdict."""
     interval = "" if lead.low is None else f" ({lead.low:+.2f} to {lead.high:+.2f})"
     return f"{lead.mean_difference:+.2f}{interval}, {verdict}"
 
 
 def span(values: Sequence[float], form: str = "") -> str:
-    """The range of some numbers, e.g. "3 to 10", or a single number if both ends are formatted alike."""
+    """Return the range of some numbers, e.g. "3 to 10", or a single number if both ends are formatted alike."""
     return " to ".join(dict.fromkeys(f"{value:{form}}" for value in (min(values), max(values))))
 
 
 def counted(counts: Sequence[int], noun: str = "seed") -> str:
-    """The range of some counts with a noun, e.g. "3 to 10 seeds"."""
+    """Return the range of some counts with a noun, e.g. "3 to 10 seeds"."""
     return f"{span(counts)} {noun}{'s' if max(counts) > 1 else ''}"
 
 
 def commits_text(records: Iterable[Record]) -> str:
-    """The commits of records in chronological order; more than three are shortened to their number, first and last."""
+    """Return the commits of records in chronological order; more than three as their number, first and last."""
     in_time = sorted(records, key=lambda record: record.finished)
     commits = list(dict.fromkeys(record.commit or "unknown" for record in in_time))
     if len(commits) > 3:
@@ -270,7 +270,7 @@ def commits_text(records: Iterable[Record]) -> str:
 
 
 def made_by(command: str, shown: Iterable[tuple[str, Runs]], run: str = "seed") -> str:
-    """The number of runs of a study, their training time, commands and commits.
+    """Return the number of runs of a study, their training time, commands and commits.
 
     Args:
         command: the study with its options.

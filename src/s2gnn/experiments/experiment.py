@@ -67,7 +67,7 @@ class Experiment:
         return " ".join(words)
 
     def describe(self) -> dict[str, Any]:
-        """Everything that a result depends on except the seed, as a JSON object with names independent of the code."""
+        """Return all that a result depends on except the seed, as a JSON object with names independent of the code."""
         links = self.decoder is not None
         content = {
             "version": KEY_VERSION,
@@ -105,12 +105,12 @@ class Experiment:
 
 
 def record_key(description: Mapping[str, Any]) -> str:
-    """The key of an experiment's description: sixteen hexadecimal digits of its hash."""
+    """Return the key of an experiment's description: sixteen hexadecimal digits of its hash."""
     return hashlib.sha256(canonical_json(description).encode()).hexdigest()[:16]
 
 
 def canonical_json(content: Mapping[str, Any]) -> str:
-    """Canonical JSON: keys sorted, no spaces."""
+    """Return canonical JSON: keys sorted, no spaces."""
     try:
         return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:

@@ -44,7 +44,7 @@ class Search:
         self.tested = replace(experiment, hyperparameters=self.configurations[0].hyperparameters)
 
     def rounds(self, scores: Scores) -> Iterator[list[Experiment]]:
-        """The trials of every round, followed by the best configuration with its test seeds.
+        """Yield the trials of every round, followed by the best configuration with its test seeds.
 
         Rounds after the first one with missing scores are placeholders with the right number of trials.
         """

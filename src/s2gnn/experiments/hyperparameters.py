@@ -33,7 +33,7 @@ class Hyperparameters:
         return {"lr": self.lr, "weight_decay": self.weight_decay, **self.model}
 
     def with_values(self, given: Mapping[str, Value | None]) -> "Hyperparameters":
-        """A copy with the `given` values by name: `lr`, `weight_decay`, or an argument of the model.
+        """Return a copy with the `given` values by name: `lr`, `weight_decay`, or an argument of the model.
 
         `None` changes nothing. An integer is converted if the current value is a float, so ε = 2 and ε = 2.0 are the
         same configuration.
@@ -93,7 +93,7 @@ PROTEIN_RATES: Mapping[str, float] = MappingProxyType({"ogbn-proteins": 1e-3, "p
 
 
 def default_hyperparameters(model: str, data: str = "") -> Hyperparameters:
-    """The default hyperparameters of `model` on `data`; without `data`, those of data sets without published values.
+    """Return the default hyperparameters of `model` on `data`, or without `data` those of unpublished data sets.
 
     S2-GNN and its ablations have the published values of S2-GNN if there are any. Otherwise the defaults are lr 0.01,
     weight decay 5e-4, 32 hidden channels, 2 layers and dropout 0.5; for S2-GNN also an MLP fusion, α = 4 and ε = 1.5;

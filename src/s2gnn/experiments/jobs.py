@@ -73,7 +73,7 @@ class Worker:
         self._loaded: Task[Any] | None = None
 
     def task(self, experiment: Experiment) -> Task[Any]:
-        """The task of an experiment, on the data that is loaded if it is the same."""
+        """Return the task of an experiment, on the data that is loaded if it is the same."""
         if self._loaded is None or _data_of(self._loaded.experiment) != _data_of(experiment):
             self._loaded = None  # frees the data before other data is loaded
             self._loaded = load_task(experiment, self._device)
@@ -101,7 +101,7 @@ def expected_seconds(
     report: Report = lambda _: None,
     device: torch.device = CPU,
 ) -> list[Job]:
-    """The jobs with the time that each may take, by records of the same model and graph, or by timing a few epochs."""
+    """Return jobs with the time that each may take, by records of the same model and graph, or by timing epochs."""
     known: dict[str, list[float]] = {}
     for record in records:
         same_cost = record.budget.get("threads") == threads and record.budget.get("device", "cpu") == str(device)

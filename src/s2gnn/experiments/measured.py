@@ -166,7 +166,7 @@ class MeasuredStudy(Study):
             write_record(folder, self.name, record, self.tabulate, self.draw)
 
     def _rows(self, folder: Path, settings: Row) -> list[Row]:
-        """The stored rows that were measured with these settings."""
+        """Return the stored rows that were measured with these settings."""
         try:
             record = self.read(folder)
         except InputError:  # damaged, or of another version: measure again
@@ -186,7 +186,7 @@ class MeasuredStudy(Study):
             )
 
     def read(self, folder: Path) -> dict[str, Any] | None:
-        """The stored record; `None` if there is none."""
+        """Return the stored record; `None` if there is none."""
         path = folder / f"{self.name}.json"
         if not path.is_file():
             return None
@@ -209,7 +209,7 @@ class MeasuredStudy(Study):
         return (self.name,)
 
     def table(self, folder: Path, selection: Selection = ALL) -> Table:
-        """The stored numbers, all of them, as a table that names the command and the commit behind them."""
+        """Return the stored numbers, all of them, as a table that names the command and the commit behind them."""
         del selection
         record, title = self.read(folder), f"{self.title} ({self.paper})"
         if record is None:
@@ -219,7 +219,7 @@ class MeasuredStudy(Study):
         return replace(table, title=title, notes=(*table.notes, made))
 
     def json(self, folder: Path, selection: Selection = ALL) -> dict[str, Any]:
-        """The stored record, for programs; raises if there is none."""
+        """Return the stored record, for programs; raises if there is none."""
         del selection
         record = self.read(folder)
         if record is None:
@@ -227,22 +227,22 @@ class MeasuredStudy(Study):
         return record
 
     def frame(self, folder: Path) -> pd.DataFrame:
-        """The rows of the stored record; raises if there is none."""
+        """Return the rows of the stored record; raises if there is none."""
         return rows_frame(self.json(folder)["content"])
 
 
 def rows_frame(content: Content) -> pd.DataFrame:
-    """The rows of a record, fields of fields under dotted names."""
+    """Return the rows of a record, fields of fields under dotted names."""
     return pd.json_normalize(content["rows"])
 
 
 def commits_of(rows: Iterable[Row]) -> str:
-    """The commits that rows name, in their order."""
+    """Return the commits that rows name, in their order."""
     return ", ".join(dict.fromkeys(str(row["commit"]) for row in rows if "commit" in row))
 
 
 def grouped(rows: Iterable[Row], name: str) -> dict[Any, list[Row]]:
-    """The rows by one of their fields, in their order."""
+    """Return the rows by one of their fields, in their order."""
     groups: dict[Any, list[Row]] = {}
     for row in rows:
         groups.setdefault(row[name], []).append(row)
@@ -250,18 +250,18 @@ def grouped(rows: Iterable[Row], name: str) -> dict[Any, list[Row]]:
 
 
 def block(heading: str, rows: Iterable[Iterable[str | Cell]], *, folded: bool = False) -> Block:
-    """Rows of texts and cells under a heading."""
+    """Return rows of texts and cells under a heading."""
     cells = tuple(tuple(Cell(one) if isinstance(one, str) else one for one in row) for row in rows)
     return Block(heading, cells, folded)
 
 
 def made_record(command: str, content: Content) -> dict[str, Any]:
-    """What was measured with what made it, as it is read from a file."""
+    """Return a measurement with its origin, as it is read from a file."""
     return _plain({**origin(command), "content": content})
 
 
 def _plain(content: Content) -> dict[str, Any]:
-    """`content` as it is read from a file."""
+    """Return `content` as it is read from a file."""
     plain: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False))
     return plain
 
@@ -281,7 +281,7 @@ def write_record(
 
 
 def _csv(table: Table) -> bytes:
-    """The rows of a table, each after the heading of its block."""
+    """Return the rows of a table, each after the heading of its block."""
     stream = io.StringIO()
     writer = csv.writer(stream)
     writer.writerow(("", *table.header))

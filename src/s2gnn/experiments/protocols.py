@@ -45,7 +45,7 @@ class Protocol:
         return "seed" if self.folds is None else "fold"
 
     def describe(self) -> dict[str, Any]:
-        """The protocol in a record key."""
+        """Return the protocol in a record key."""
         return {
             "name": self.name,
             "head": self.head,
@@ -60,7 +60,7 @@ class Protocol:
         }
 
     def fit_config(self, lr: float, weight_decay: float, score: Literal["accuracy", "auc"] = "accuracy") -> FitConfig:
-        """How `fit` trains under this protocol; `score` selects the epoch unless the protocol monitors the loss."""
+        """Return how `fit` trains under this protocol; `score` selects the epoch unless it monitors the loss."""
         return FitConfig(
             lr=lr,
             weight_decay=weight_decay,
@@ -149,7 +149,7 @@ class Budget:
     rungs: tuple[Rung, ...] = ()
 
     def limit(self, protocol: Protocol) -> Protocol:
-        """`protocol` with the epochs and the patience of this budget."""
+        """Return `protocol` with the epochs and the patience of this budget."""
         return replace(protocol, epochs=self.epochs, patience=self.patience)
 
 
@@ -186,14 +186,14 @@ BUDGETS: Mapping[str, Budget] = MappingProxyType(
 
 
 def named_protocol(name: str) -> Protocol:
-    """The protocol called `name`."""
+    """Return the protocol called `name`."""
     if name not in PROTOCOLS:
         raise unknown_name("there is no protocol", name, PROTOCOLS)
     return PROTOCOLS[name]
 
 
 def named_budget(name: str) -> Budget:
-    """The budget called `name`."""
+    """Return the budget called `name`."""
     if name not in BUDGETS:
         raise unknown_name("there is no budget", name, BUDGETS)
     return BUDGETS[name]

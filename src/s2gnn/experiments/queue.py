@@ -24,7 +24,7 @@ _SEEDS_A_ROUND = 5
 
 
 def missing_jobs(experiments: Iterable[Experiment], records: Records) -> list[Job]:
-    """The runs without a record, each once, the first seeds of every experiment first."""
+    """Return the runs without a record, each once, the first seeds of every experiment first."""
     known = {(record.key, record.seed) for record in records.read() if record.search is None}
     queue: list[tuple[int, Job]] = []
     for experiment in experiments:
@@ -88,7 +88,7 @@ class SearchQueue(Queue):
         super().__init__(list({job.run: job for job in planned}.values()))
 
     def _missing(self, search: "Search", *, now: bool = False) -> Iterator[tuple[Experiment, int]]:
-        """The runs of a search and of its test without a score; only those that can start `now`, or all."""
+        """Yield the runs of a search and of its test without a score; only those that can start `now`, or all."""
         for experiments in search.rounds(self._scores):
             runs = [(each, seed) for each in experiments for seed in each.seeds]
             missing = [(each, seed) for each, seed in runs if (each.key, seed) not in self._scores]
@@ -120,7 +120,7 @@ class SearchQueue(Queue):
 
 
 def search_module(name: str) -> ModuleType:
-    """A module of `s2gnn.experiments` that needs Optuna."""
+    """Return a module of `s2gnn.experiments` that needs Optuna."""
     if find_spec("optuna") is None:
         raise InputError("a search needs Optuna, which is not installed: pip install 's2gnn[search]'")
     return import_module(f"s2gnn.experiments.{name}")

@@ -106,7 +106,7 @@ class _Line:
 
 
 def as_frame(records: Iterable[Record]) -> pd.DataFrame:
-    """One row for each record: the experiment, its hyperparameters and protocol by name, metrics, budget and commit."""
+    """Return one row for each record: experiment, hyperparameters, protocol, metrics, budget and commit."""
     rows = []
     for record in records:
         experiment = {name: value for name, value in record.experiment.items() if name not in ("arguments", "version")}
@@ -154,7 +154,7 @@ class Records:
             os.close(descriptor)
 
     def read(self) -> list[Record]:
-        """All records in the order of the file.
+        """Return all records in the order of the file.
 
         The first record of an experiment and seed counts, and the first after each kind of search; an invalid line is
         skipped with a warning.
@@ -221,7 +221,7 @@ class RecordsFolder(Records):
 
 
 def search_records(records: Records) -> RecordsFolder:
-    """The records of the searches before those of a study."""
+    """Return the records of the searches before those of a study."""
     return RecordsFolder(records.path.parent / "searches", records.path.stem)
 
 
@@ -239,7 +239,7 @@ def _after_last_newline(descriptor: int) -> bytes:
 
 
 def _parsed(line: bytes) -> Record | None:
-    """The record in a line; `None` if there is none."""
+    """Return the record in a line; `None` if there is none."""
     try:
         parse_json(line, _Line)
         return parse_json(line, Record)

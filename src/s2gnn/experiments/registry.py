@@ -18,7 +18,7 @@ from s2gnn.experiments.table import load_table, table_names
 
 @cache
 def studies() -> Mapping[str, Study]:
-    """The measured studies, the tables, their overview and the sweeps."""
+    """Return the measured studies, the tables, their overview and the sweeps."""
     tables = map(load_table, table_names())
     sweeps = (
         parse_sweep(name, content, FINDINGS[content["finding"]])
@@ -29,7 +29,7 @@ def studies() -> Mapping[str, Study]:
 
 
 def _measured() -> Iterator[MeasuredStudy]:
-    """Every `MeasuredStudy` that a module of `figures` defines."""
+    """Yield every `MeasuredStudy` that a module of `figures` defines."""
     for found in pkgutil.iter_modules([str(Path(__file__).parent / "figures")]):
         module = import_module(f"s2gnn.experiments.figures.{found.name}")
         yield from (value for value in vars(module).values() if isinstance(value, MeasuredStudy))

@@ -187,7 +187,7 @@ def _outcomes(
 
 
 def search_progress(result: "SearchResult") -> Progress:
-    """The state of a search."""
+    """Return the state of a search."""
     best = "" if result.score is None else f", best {100 * result.score:.2f} %"
     description = f"{result.experiment.title}: {result.running} running{best}"
     return Progress(description, result.finished, result.trials)

@@ -162,7 +162,7 @@ def search(
 
 
 def search_result(experiment: Experiment, config: SearchConfig, storage: str | Path) -> SearchResult:
-    """The state of a search in its storage."""
+    """Return the state of a search in its storage."""
     with _opened(experiment, config, storage) as trials:
         return trials.result()
 
@@ -190,7 +190,7 @@ class Trials:
         self._database.engine.dispose()
 
     def _essentials(self) -> dict[str, Any]:
-        """Everything that the trials depend on but their number."""
+        """Return everything but their number that the trials depend on."""
         description = self.experiment.describe()
         arguments = description.pop("arguments")
         del description["lr"], description["weight_decay"]
@@ -227,17 +227,17 @@ class Trials:
         return study
 
     def _given(self, number: int) -> dict[str, Value | None]:
-        """The values of a trial that are not learned from earlier ones."""
+        """Return the values of a trial that are not learned from earlier ones."""
         if self.config.sampler == "random":
             return draw_values(self.space, self.config.seed, number)
         return self._first if number == 0 else {}
 
     def trials(self) -> list[FrozenTrial]:
-        """The first `config.trials` trials."""
+        """Return the first `config.trials` trials."""
         return self.study.get_trials(deepcopy=False)[: self.config.trials]
 
     def result(self) -> SearchResult:
-        """The state of the search."""
+        """Return the state of the search."""
         trials = self.trials()
         states = [trial.state for trial in trials]
         complete = [trial for trial in trials if trial.state is TrialState.COMPLETE]
@@ -260,7 +260,7 @@ class Trials:
         )
 
     def with_values(self, values: dict[str, Value]) -> Experiment:
-        """The experiment with the values of a trial, without the rounding errors of floating-point steps."""
+        """Return the experiment with the values of a trial, without the rounding errors of floating-point steps."""
         exact = {name: round(value, DECIMALS) if isinstance(value, float) else value for name, value in values.items()}
         return replace(self.experiment, hyperparameters=self.experiment.hyperparameters.with_values(exact))
 
@@ -375,7 +375,7 @@ class _Objective:
             self.on_progress(self.trials.result())
 
     def is_over(self) -> bool:
-        """Whether there is no time for another seed, judging by the longest so far."""
+        """Return whether there is no time for another seed, judging by the longest so far."""
         return self.end is not None and time.monotonic() + self.longest >= self.end
 
     def __call__(self, trial: Trial) -> float:
@@ -401,7 +401,7 @@ class _Objective:
 
 
 def _deaths(trial: FrozenTrial) -> int:
-    """The number of processes that died during a trial."""
+    """Return the number of processes that died during a trial."""
     return int(trial.user_attrs.get("deaths", 0))
 
 

@@ -56,7 +56,7 @@ CLASSICAL_SPACES: Mapping[str, Space] = MappingProxyType(
 def search_space(
     model: str, head: HeadName = "plain", *, max_heads: int = 6, fixed: Collection[str] = ()
 ) -> dict[str, Distribution]:
-    """The paper's search space, restricted to the hyperparameters that affect `model`.
+    """Return the paper's search space, restricted to the hyperparameters that affect `model`.
 
     Args:
         model: one of `MODELS`, or a classical baseline; "s2gnn+" also searches `ARCHITECTURES`.
@@ -94,7 +94,7 @@ def draw_values(space: Space, seed: int, number: int) -> dict[str, Value | None]
 
 
 def nearest_values(space: Space, chosen: Hyperparameters) -> dict[str, Value | None]:
-    """The point of the space nearest to `chosen`; for missing non-numeric values, the first choice."""
+    """Return the point of the space nearest to `chosen`; for missing non-numeric values, the first choice."""
     values: dict[str, Value | None] = {}
     for name, of in space.items():
         value = chosen.values.get(name)

@@ -30,7 +30,7 @@ _DRIVERS = ("psycopg", "psycopg2")
 
 
 def storage_address(storage: str | Path) -> str:
-    """The address of a database: SQLite for a file; PostgreSQL gets the driver that is installed."""
+    """Return the address of a database: SQLite for a file; PostgreSQL gets the driver that is installed."""
     text = str(storage)
     kind, separator, place = text.partition("://")
     if not separator:
@@ -41,13 +41,13 @@ def storage_address(storage: str | Path) -> str:
 
 
 def without_password(text: str) -> str:
-    """`text` with asterisks instead of the password of an address in it, before its host or in its query."""
+    """Return `text` with asterisks instead of the password of an address in it, before its host or in its query."""
     before_host = re.sub(r"(://[^:@/\s]*:)\S*@", r"\1***@", text)
     return re.sub(r"([?&](?:password|passwd|pwd)=)[^&\s'\")]*", r"\1***", before_host)
 
 
 def open_storage(storage: str | Path, heartbeat: int, grace: int) -> "SearchStorage":
-    """The storage at a file or an address; its tables are created if needed.
+    """Return the storage at a file or an address; its tables are created if needed.
 
     Args:
         storage: a file, or an address with "://".
@@ -80,7 +80,7 @@ def open_storage(storage: str | Path, heartbeat: int, grace: int) -> "SearchStor
 
 
 def _connected(url: str, heartbeat: int, grace: int, engine: dict[str, Any]) -> "SearchStorage":
-    """The storage with its tables; processes that create them at the same time conflict, and try again."""
+    """Return the storage with its tables; processes that create them at the same time conflict, and try again."""
     for attempt in range(_OPENING_ATTEMPTS):
         try:
             with without_warning("heartbeat_interval"):
@@ -132,7 +132,7 @@ class SearchStorage(RDBStorage):
 
 
 def worker_name(process: int | None) -> str:
-    """A process among those of all machines."""
+    """Return a process among those of all machines."""
     return f"{platform.node()}, process {process}"
 
 
@@ -187,7 +187,7 @@ def storage_errors() -> Iterator[None]:
 
 
 def _reason(error: BaseException) -> str:
-    """The first line of the database's message, without a password."""
+    """Return the first line of the database's message, without a password."""
     return without_password(str(getattr(error, "orig", None) or error).splitlines()[0])
 
 

@@ -30,7 +30,7 @@ SHOWN = tuple(budget for name, budget in BUDGETS.items() if name != "smoke")
 
 @cache
 def catalog() -> dict[str, dict[str, Any]]:
-    """The configurations of all tables and sweeps by name."""
+    """Return the configurations of all tables and sweeps by name."""
     files = sorted(CATALOG.iterdir(), key=lambda path: path.name)
     return {
         path.name.removesuffix(".toml"): tomllib.loads(path.read_text(encoding="utf-8"))
@@ -82,11 +82,11 @@ class Study(ABC):
 
     @abstractmethod
     def table(self, folder: Path, selection: Selection = ALL) -> Table:
-        """The stored results in `folder` as a table."""
+        """Return the stored results in `folder` as a table."""
 
     @abstractmethod
     def json(self, folder: Path, selection: Selection = ALL) -> dict[str, Any]:
-        """All figures of the stored results, for programs."""
+        """Return all figures of the stored results, for programs."""
 
     def redraw(self, folder: Path) -> tuple[str, ...]:
         """Draw the pictures of the stored results in `folder` again, if there are any; their names."""
@@ -99,11 +99,11 @@ class Result(ABC):
 
     @abstractmethod
     def table(self) -> Table:
-        """As a table."""
+        """Return the result as a table."""
 
     @abstractmethod
     def json(self) -> dict[str, Any]:
-        """All figures, for programs."""
+        """Return all figures, for programs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +188,7 @@ class TrainedStudy(Study):
         return tuple(dict.fromkeys(cell.name for cell in self.cells))
 
     def select(self, selection: Selection) -> Self:
-        """The part with the selected data sets, models and protocol."""
+        """Return the part with the selected data sets, models and protocol."""
         known = {protocol.name: protocol for protocol in self.protocols}
         check_names(self.name, "data set", selection.data, self.data)
         check_names(self.name, "model", selection.models, self.models)
@@ -201,11 +201,11 @@ class TrainedStudy(Study):
         )
 
     def trained_as(self, model: str, protocol: Protocol) -> Protocol:
-        """The first protocol that trains `model` as `protocol` does."""
+        """Return the first protocol that trains `model` as `protocol` does."""
         return next(other for other in self.alike if same_training(model, other, protocol))
 
     def experiment(self, cell: StudyCell, protocol: Protocol, budget: Budget, seeds: int | None = None) -> Experiment:
-        """What to run for one cell; a protocol with folds takes all of them, unless the budget has one seed."""
+        """Return the experiment of a cell; a protocol with folds runs all of them, unless the budget has one seed."""
         chosen = budget.limit(self.trained_as(cell.model, protocol))
         made = make_experiment(
             cell.data,
@@ -225,7 +225,7 @@ class TrainedStudy(Study):
         return made
 
     def experiments(self, selection: Selection, budget: Budget) -> list[Experiment]:
-        """All experiments of the selection."""
+        """Return all experiments of the selection."""
         part = self.select(selection)
         return [
             part.experiment(cell, protocol, budget, selection.seeds)
@@ -234,12 +234,12 @@ class TrainedStudy(Study):
         ]
 
     def search_cell(self, cell: StudyCell) -> StudyCell:
-        """What the hyperparameters of a cell are searched on."""
+        """Return the cell on which the hyperparameters of a cell are searched."""
         changes = self.searched_on.get(cell.data, self.searched_on.get(cell.graph, {}))
         return replace(cell, **changes) if changes else cell
 
     def searches(self, selection: Selection, budget: Budget) -> dict[str, Experiment]:
-        """What the experiments of the selection are searched on, by their keys, where it is something else."""
+        """Return the experiments on whose searches others of the selection rely, by the keys of those others."""
         if not (budget.rungs and self.searched_on):
             return {}
         part = self.select(selection)
@@ -248,7 +248,7 @@ class TrainedStudy(Study):
         return {wanted.key: on for wanted, on in pairs if on != wanted}
 
     def budgets(self, selection: Selection) -> list[Budget]:
-        """The selected budgets, by default all that are shown, without those that search where there is no search."""
+        """Return the selected budgets, by default all shown, except those that search where there is no search."""
         found = [budget for budget in selection.budgets or SHOWN if not (budget.rungs and self.without_search)]
         if not found:
             known = ", ".join(budget.name for budget in BUDGETS.values() if not budget.rungs)
@@ -258,7 +258,7 @@ class TrainedStudy(Study):
         return found
 
     def runs(self, folder: Path, budgets: Iterable[Budget]) -> dict[tuple[StudyCell, str], dict[str, Runs]]:
-        """The runs that the files of `folder` have, by cell and protocol, then by budget."""
+        """Return the runs that the files of `folder` have, by cell and protocol, then by budget."""
         known = KnownRuns(RecordsFolder(folder, self.name).read())
         found: dict[tuple[StudyCell, str], dict[str, Runs]] = {}
         for cell in self.cells:
@@ -272,14 +272,14 @@ class TrainedStudy(Study):
 
     @abstractmethod
     def result(self, folder: Path, selection: Selection = ALL) -> Result:
-        """The selected part with the runs that the files of `folder` have."""
+        """Return the selected part with the runs that the files of `folder` have."""
 
     def table(self, folder: Path, selection: Selection = ALL) -> Table:
-        """The results as a table."""
+        """Return the results as a table."""
         return self.result(folder, selection).table()
 
     def json(self, folder: Path, selection: Selection = ALL) -> dict[str, Any]:
-        """All figures for programs."""
+        """Return all figures for programs."""
         return self.result(folder, selection).json()
 
     def draw(self, folder: Path, budget: Budget) -> tuple[str, ...]:
@@ -289,7 +289,7 @@ class TrainedStudy(Study):
 
 
 def same_training(model: str, first: Protocol, second: Protocol) -> bool:
-    """Whether two protocols train a model in the same way: they differ by a head, and it has none."""
+    """Return whether two protocols train a model in the same way: they differ by a head, and it has none."""
     headless = model in CLASSICAL or not has_head(model)
     return first == second or (headless and replace(first, name=second.name, head=second.head) == second)
 

@@ -32,7 +32,7 @@ HEADER = (
 
 
 def runs_of_experiments(records: Records) -> list[Runs]:
-    """The runs of every experiment, in the order of their first records."""
+    """Return the runs of every experiment, in the order of their first records."""
     by_key: dict[str, list[Record]] = {}
     for record in records.read():
         by_key.setdefault(record.key, []).append(record)
@@ -40,7 +40,7 @@ def runs_of_experiments(records: Records) -> list[Runs]:
 
 
 def summary_row(runs: Runs) -> tuple[str, ...]:
-    """The cells of the columns in `HEADER`."""
+    """Return the cells of the columns in `HEADER`."""
     given, paper, folds = runs.experiment, _paper_score(runs.experiment), _has_folds(runs.experiment)
     return (
         given["data"],
@@ -57,7 +57,7 @@ def summary_row(runs: Runs) -> tuple[str, ...]:
 
 
 def summary_json(given: Mapping[str, Any], runs: Runs) -> dict[str, Any]:
-    """All figures of an experiment as a JSON object; scores are fractions, the published score is in %."""
+    """Return all figures of an experiment as a JSON object; scores are fractions, the published score is in %."""
     records, shares = runs.records.values(), [score / 100 for score in runs.scores.values()]
     return {
         "data": given["data"],
@@ -92,7 +92,7 @@ def _paper_score(given: Mapping[str, Any]) -> tuple[float, float] | None:
 
 
 def _changed(given: Mapping[str, Any]) -> dict[str, Value]:
-    """Hyperparameters that differ from the defaults, and the share of labels and the decoder if given."""
+    """Return hyperparameters that differ from the defaults, and the share of labels and the decoder if given."""
     default = default_hyperparameters(given["model"], given["data"]).values
     used = {"lr": given["lr"], "weight_decay": given["weight_decay"], **given["arguments"]}
     others = {name: given[name] for name in ("share", "decoder") if name in given}
@@ -100,7 +100,7 @@ def _changed(given: Mapping[str, Any]) -> dict[str, Value]:
 
 
 def summary_table(path: Path) -> Table:
-    """The table of a file of records, with the commits and budgets that produced it."""
+    """Return the table of a file of records, with the commits and budgets that produced it."""
     if not path.is_file():
         return Table("", ("",), (), (f"No records yet: create {path.name} with `s2gnn study run`.",))
     found = runs_of_experiments(Records(path))

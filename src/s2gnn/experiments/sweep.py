@@ -81,7 +81,7 @@ class SweepStudy(TrainedStudy):
         return tuple(lines)
 
     def line(self, name: str, protocol: Protocol = FAIR) -> Line | None:
-        """The curve of a model or variant under `protocol`; `None` if it is not selected."""
+        """Return the curve of a model or variant under `protocol`; `None` if it is not selected."""
         return next((x for x in self.lines if x.name == name and same_training(x.model, x.protocol, protocol)), None)
 
     @property
@@ -91,7 +91,7 @@ class SweepStudy(TrainedStudy):
         return f"{lines} × {len(self.values)} values × {len(self.data)} data sets, a picture"
 
     def result(self, folder: Path, selection: Selection = ALL) -> "SweepResult":
-        """The runs that the files of `folder` have; none before the first run of this study.
+        """Return the runs that the files of `folder` have; none before the first run of this study.
 
         A panel shows one budget, that with runs at the most points, then with the most runs, then the most thorough;
         and of its seeds those that most of its points have. So points of a curve differ by their value only, even where
@@ -151,11 +151,11 @@ class Panel:
     points: Mapping[tuple[Line, float], Runs]
 
     def runs(self, line: Line, value: float) -> Runs:
-        """The runs at a point; none where a line has no such value."""
+        """Return the runs at a point; none where a line has no such value."""
         return self.points.get((line, value), Runs({}))
 
     def curve(self, line: Line) -> dict[float, float]:
-        """The mean accuracy of a line by value, where there are runs."""
+        """Return the mean accuracy of a line by value, where there are runs."""
         return {
             value: runs.mean for (other, value), runs in self.points.items() if other == line and runs.mean is not None
         }
@@ -173,7 +173,7 @@ class Panel:
 
 
 def _panel(data: str, budget: Budget, points: Mapping[tuple[Line, float], Runs]) -> Panel:
-    """A panel of the seeds that most points have."""
+    """Return a panel of the seeds that most points have."""
     filled = [runs.records for runs in points.values() if runs.records]
     counts = Counter(seed for records in filled for seed in records)
     common = {seed for seed, count in counts.items() if 2 * count > len(filled)}
@@ -189,18 +189,18 @@ class SweepResult(Result):
     panels: tuple[Panel, ...]
 
     def runs_title(self, panels: Sequence[Panel] | None = None) -> str:
-        """The budget and the number of seeds behind panels, in a few words."""
+        """Return the budget and the number of seeds behind panels, in a few words."""
         shown = self.panels if panels is None else panels
         budgets = dict.fromkeys(panel.budget.name for panel in shown)
         counts = [len(runs) for panel in shown for runs in panel.points.values() if runs.records]
         return f"{' and '.join(budgets)}, {counted(counts)}"
 
     def seeds(self, panel: Panel) -> str:
-        """The number of seeds behind the points of a panel, in words."""
+        """Return the number of seeds behind the points of a panel, in words."""
         return counted([len(runs) for runs in panel.points.values() if runs.records])
 
     def table(self) -> Table:
-        """One row for each value: a column for each data set where there is one line, else a block for each."""
+        """Return one row for each value: a column for each data set where there is one line, else a block for each."""
         study, lines = self.study, self.study.lines
         title, command = f"{study.title} ({study.paper})", f"{study.name}{self.selection.options}"
         if not self.panels:
@@ -224,7 +224,7 @@ class SweepResult(Result):
         return Table(title, (study.axis, *names), tuple(blocks), notes)
 
     def json(self) -> dict[str, Any]:
-        """All figures for programs."""
+        """Return all figures for programs."""
         study = self.study
         return {
             "study": study.name,
@@ -241,7 +241,7 @@ class SweepResult(Result):
         }
 
     def points(self) -> Iterator[tuple[dict[str, Any], Runs]]:
-        """Every point that has runs, as a row of numbers with accuracies in %."""
+        """Yield every point that has runs, as a row of numbers with accuracies in %."""
         study = self.study
         variants = any(cell.variant for cell in study.cells)
         for panel in self.panels:
@@ -267,7 +267,7 @@ class SweepResult(Result):
                 yield row, runs
 
     def _rows(self, columns: Sequence[tuple[Panel, Line]], axis: int) -> tuple[tuple[Cell, ...], ...]:
-        """Cells by value and column; the best along `axis` is marked."""
+        """Return cells by value and column; the best along `axis` is marked."""
         found = [[panel.runs(line, value) for panel, line in columns] for value in self.study.values]
         means = np.array([[runs.mean for runs in row] for row in found], dtype=float)
         best = means == np.fmax.reduce(means, axis=axis, keepdims=True)
@@ -305,7 +305,7 @@ class SweepResult(Result):
 
 
 def _hops(runs: Runs) -> int:
-    """How many edges away features can be that an output depends on."""
+    """Return the number of edges between an output and the farthest features that it depends on."""
     model, arguments = runs.experiment["model"], runs.experiment["arguments"]
     if model == "sign":
         return int(arguments["powers"])  # all in its first layer
@@ -314,7 +314,7 @@ def _hops(runs: Runs) -> int:
 
 
 def parse_sweep(name: str, content: Mapping[str, Any], conclude: Callable[[SweepResult], str]) -> SweepStudy:
-    """A sweep from its configuration: cells of Table II on k-NN graphs, but for the swept value.
+    """Return a sweep from its configuration: cells of Table II on k-NN graphs, but for the swept value.
 
     `models` has for each model or variant what the value is, see `SweepStudy.takes`; `variants` are models under
     another name: `model`, its `changes` and the `values` at which it runs.

@@ -19,7 +19,7 @@ _MOST_TICKS = 8
 
 
 def draw_curves(result: SweepResult) -> Figure:
-    """The mean of every line with its standard deviation as a band; of a model with two lines, released is dashed.
+    """Draw the mean of every line with its standard deviation as a band; if a model has two lines, released is dashed.
 
     The panels of a single line span the same number of points, so that its ups and downs can be compared.
     """
@@ -58,7 +58,7 @@ def _give_same_span(cells: Iterable[Axes]) -> None:
 
 
 def _close_limits(panel: Panel, sweep: SweepStudy) -> tuple[float, float] | None:
-    """The range of the means that are close to those of the first model; `None` if all are, or none is asked for."""
+    """Return the range of means close to those of the first model; `None` if all are, or none is requested."""
     ours = panel.curve(sweep.lines[0])
     means = [(mean, ours.get(value, mean)) for line in sweep.lines for value, mean in panel.curve(line).items()]
     close = [mean for mean, own in means if sweep.close_up is not None and abs(mean - own) <= sweep.close_up]
@@ -69,7 +69,7 @@ def _close_limits(panel: Panel, sweep: SweepStudy) -> tuple[float, float] | None
 
 
 def _draw_panel(axes: Axes, panel: Panel, sweep: SweepStudy, span: tuple[float, float] = (0, 100)) -> None:
-    """The lines of a panel, with the bands of those that stay within a span."""
+    """Draw the lines of a panel, with the bands of those that stay within a span."""
     for line in sweep.lines:
         _draw_line(axes, panel, line, sweep, span)
     if sweep.logarithmic:

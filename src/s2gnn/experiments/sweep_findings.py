@@ -14,7 +14,7 @@ from s2gnn.experiments.sweep import Line, Panel, SweepResult
 
 
 def epsilon(result: SweepResult) -> str:
-    """How much accuracy varies over ε on each data set, and whether most on the paper's."""
+    """State how much accuracy varies over ε on each data set, and whether it varies most on the paper's."""
     (line,) = result.study.lines
     spreads = {}
     for panel in result.panels:
@@ -37,7 +37,7 @@ def epsilon(result: SweepResult) -> str:
 
 
 def published_alpha(result: SweepResult) -> str:
-    """Whether the published α is better than the first power alone."""
+    """Return whether the published α is better than the first power alone."""
     (line,) = result.study.lines
     leads = {}
     for panel in result.panels:
@@ -53,7 +53,7 @@ def published_alpha(result: SweepResult) -> str:
 
 
 def changes(result: SweepResult) -> str:
-    """How accuracy changes from the first value to the last, and where S2-GNN leads the other models."""
+    """State how accuracy changes from the first value to the last, and where S2-GNN leads the other models."""
     sweep = result.study
     first, last = sweep.values[0], sweep.values[-1]
     parts = []
@@ -68,12 +68,12 @@ def changes(result: SweepResult) -> str:
 
 
 def reach(result: SweepResult) -> str:
-    """The same for networks whose higher orders reach further."""
+    """Return the same for networks whose higher orders reach further."""
     return f"{changes(result)} S2-GNN sees one hop in each layer at every order."
 
 
 def _standings(result: SweepResult, model: str = "s2gnn") -> str:
-    """At how many points `model` is ahead of each other model, undecided or behind; under the fair protocol."""
+    """Count the points where `model` is ahead of each other model, undecided or behind; under the fair protocol."""
     ours, parts = result.study.line(model), []
     for other in result.study.models:
         theirs = result.study.line(other)
@@ -88,7 +88,7 @@ def _standings(result: SweepResult, model: str = "s2gnn") -> str:
 
 
 def label_efficiency(result: SweepResult) -> str:
-    """Up to which share S2-GNN and label spreading lead the MLP, and where more nodes than the share are labelled."""
+    """State up to which share S2-GNN and label spreading lead the MLP, and where more nodes are labelled."""
     sentences = [
         f"The largest share of labelled nodes at which {name} leads the MLP ({CORRECTED}): {_largest(result, model)}."
         for model, name in (("s2gnn", "S2-GNN"), ("label-spreading", "label spreading"))
@@ -113,7 +113,7 @@ def _largest(result: SweepResult, model: str) -> str:
 
 
 def _more_than_the_share(panel: Panel) -> Iterable[str]:
-    """Where the mean number of training nodes is above the share."""
+    """Yield where the mean number of training nodes is above the share."""
     rows = dataset_info(panel.data).rows
     for value in dict.fromkeys(value for _, value in panel.points):
         counts = [n for (_, v), runs in panel.points.items() if v == value for n in runs.values("train_nodes")]
@@ -122,7 +122,7 @@ def _more_than_the_share(panel: Panel) -> Iterable[str]:
 
 
 def learned_epsilon(result: SweepResult) -> str:
-    """For every data set: whether learning ε replaces the search, the best of the grid, and each initial value."""
+    """State for every data set whether learning ε replaces the search, the best of the grid, and each initial value."""
     fixed, learned = result.study.line("s2gnn"), result.study.line("learned")
     if fixed is None or learned is None:
         return "Only one of fixed and learned ε is selected: there is nothing to compare."
@@ -161,7 +161,7 @@ def _listed(tally: Tally[float], ends: Mapping[float, str] = MappingProxyType({}
 
 
 def _learned_verdict(learned: Tally[float], fixed: Tally[float]) -> str:
-    """Whether the search can be omitted, in words."""
+    """Return whether the search can be omitted, in words."""
     lows = {start: lead.low for start, lead in learned.leads.items() if lead.low is not None}
     if len(lows) < len(learned.leads):
         return "one seed does not show whether learning ε replaces the search."

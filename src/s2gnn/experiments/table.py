@@ -61,7 +61,7 @@ class TableStudy(TrainedStudy):
         return f"{len(self.models)} models × {len(self.data)} data sets{kinds} × {runs}"
 
     def result(self, folder: Path, selection: Selection = ALL) -> TableResult:
-        """The selected part with its runs; ranks and leads are those of the whole table."""
+        """Return the selected part with its runs; ranks and leads are those of the whole table."""
         budgets = self.budgets(selection)
         runs = self.runs(folder, budgets)
         common = {}
@@ -88,7 +88,7 @@ class TableStudy(TrainedStudy):
 
 
 def table_names() -> tuple[str, ...]:
-    """The tables of the catalog."""
+    """Return the tables of the catalog."""
     return tuple(name for name, content in catalog().items() if "axis" not in content)
 
 
@@ -136,7 +136,7 @@ def parse_table(name: str, configuration: Mapping[str, Any]) -> TableStudy:
 
 
 def chosen_values(name: str, data: str, model: str) -> Mapping[str, Value]:
-    """The hyperparameters of a table's cell that differ from the defaults; empty if there is no such cell."""
+    """Return the hyperparameters of a table's cell that differ from the defaults; empty if there is no such cell."""
     return next((cell.values for cell in load_table(name).cells if (cell.data, cell.model) == (data, model)), {})
 
 
@@ -160,6 +160,6 @@ def tuned_experiment(
 
 @cache
 def paper_scores() -> Mapping[tuple[str, str, str], tuple[float, float]]:
-    """Published scores and half-widths in %, by data set, kind of graph and model."""
+    """Return published scores and half-widths in %, by data set, kind of graph and model."""
     cells = (cell for name in table_names() for cell in load_table(name).cells)
     return {(cell.data, cell.graph, cell.model): cell.paper for cell in cells if cell.paper is not None}

@@ -35,7 +35,7 @@ class TableResult(TableScores, Result):
     """The selected part of a table with its runs, as tables and as JSON."""
 
     def table(self) -> Table:
-        """One block for each column, with rows for each model: see `_rows`."""
+        """Return one block for each column, with rows for each model: see `_rows`."""
         study = self.study
         names = [protocol.name.split("-")[0] for protocol in study.protocols]
         scores = [(protocol, metric) for protocol in study.protocols for metric in study.metrics]
@@ -63,7 +63,7 @@ class TableResult(TableScores, Result):
         return Table(f"{study.title} ({study.paper})", header, tuple(blocks), self._notes())
 
     def compact(self) -> Table:
-        """One column for each data set; a block for the last protocol, and one for the first alongside the paper.
+        """Return a column for each data set, with one block for the last protocol and one for the first and the paper.
 
         The notes are the findings only; those of `table` explain the columns.
         """
@@ -99,7 +99,7 @@ class TableResult(TableScores, Result):
         return (Cell(model), *(entry(cell) if cell else Cell(DASH) for cell in cells))
 
     def _rows(self, cell: StudyCell, marks: Mapping[tuple[StudyCell, str, str], int]) -> Iterator[tuple[Cell, ...]]:
-        """The runs that are ranked, and further rows for more seeds and for the runs compared with the paper."""
+        """Yield the runs that are ranked, and further rows for more seeds and for the runs compared with the paper."""
         protocols = self.study.protocols
         shown = [self.shown[cell, protocol.name] for protocol in protocols]
         tally = self.tally(protocols[-1])
@@ -170,7 +170,7 @@ class TableResult(TableScores, Result):
         return (*self._findings(), legend, made)
 
     def _failed_trials(self) -> str:
-        """The number of failed trials of each search, and one of its errors."""
+        """Return the number of failed trials of each search, and one of its errors."""
         found: dict[str, list[Record]] = {}
         for cell in self.study.cells:
             for protocol in self.study.protocols:
@@ -182,7 +182,7 @@ class TableResult(TableScores, Result):
         return f"Failed trials, which have the lowest score of their search: {searches}." if searches else ""
 
     def _source(self, cell: StudyCell, budget: str | None) -> str:
-        """The source of the hyperparameters of runs."""
+        """Return the source of the hyperparameters of runs."""
         if not (budget and BUDGETS[budget].rungs):
             return cell.source
         return "searched" if self.study.search_cell(cell) is cell else "transferred"
@@ -209,7 +209,7 @@ class TableResult(TableScores, Result):
         )
 
     def _detectable(self) -> str:
-        """The smallest lead that the tests can detect with these seeds."""
+        """Return the smallest lead that the tests can detect with these seeds."""
         found = [of for lead in self.tally(self.study.protocols[-1]).leads.values() if (of := lead.detectable)]
         if not found:
             return ""
@@ -217,7 +217,7 @@ class TableResult(TableScores, Result):
         return f" With these seeds a single test detects a lead of {usual} with probability 0.8."
 
     def _link_verdicts(self) -> Iterator[str]:
-        """For each data set, how often S2-GNN is ahead of and behind the other encoders."""
+        """Yield for each data set how often S2-GNN is ahead of and behind the other encoders."""
         (protocol,) = self.study.protocols
         for data in self.study.data:
             cells = [cell for cell in self.study.cells if cell.data == data]
@@ -258,7 +258,7 @@ class TableResult(TableScores, Result):
         )
 
     def json(self) -> dict[str, Any]:
-        """All figures as a JSON object."""
+        """Return all figures as a JSON object."""
         study, ablation = self.study, self.ablation()
         return {
             "study": study.name,
@@ -306,7 +306,7 @@ class TableResult(TableScores, Result):
 
 
 def still_improving_text(found: Mapping[str, Sequence[str]]) -> str | None:
-    """A note on the models that were still improving at the last epoch; `None` if there are none."""
+    """Return a note on the models that were still improving at the last epoch; `None` if there are none."""
     if not found:
         return None
     places = "; ".join(f"{', '.join(models)} ({place})" for place, models in found.items())

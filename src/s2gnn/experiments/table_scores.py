@@ -28,7 +28,7 @@ class Column(NamedTuple):
 
     @classmethod
     def of(cls, cell: StudyCell) -> "Column":
-        """The column of a cell."""
+        """Return the column of a cell."""
         return cls(cell.data, cell.graph if cell.decoder is None else None)
 
     @property
@@ -91,11 +91,11 @@ class TableScores:
     failed: Mapping[tuple[StudyCell, str], Sequence[Record]]
 
     def scores(self, cell: StudyCell, protocol: Protocol, metric: str | None = None) -> Runs:
-        """The runs that are shown, scored by a metric."""
+        """Return the runs that are shown, scored by a metric."""
         return self.shown[cell, protocol.name].runs.by(metric or self.study.metrics[0])
 
     def ranking(self, column: Column, protocol: Protocol, metric: str | None = None) -> list[StudyCell]:
-        """The cells of a column that have runs under its common budget, best first."""
+        """Return the cells of a column that have runs under its common budget, best first."""
         means = {
             cell: mean
             for (cell, name), shown in self.shown.items()
@@ -105,7 +105,7 @@ class TableScores:
         return sorted(means, key=lambda cell: -means[cell])
 
     def lead(self, cell: StudyCell, protocol: Protocol, metric: str | None = None) -> PairedComparison | None:
-        """The score of S2-GNN minus the score of `cell`, on common seeds of one budget.
+        """Return the score of S2-GNN minus the score of `cell`, on common seeds of one budget.
 
         The budget is the most thorough one with at least `ENOUGH` common seeds, or the one with the most common
         seeds. S2-GNN has the same graph and decoder; if there are several fusions, the one with the best validation
@@ -134,11 +134,11 @@ class TableScores:
         return {of.name: Tally.of({cell: self.lead(cell, of) for cell in cells}) for of in self.study.protocols}
 
     def tally(self, protocol: Protocol) -> Tally[StudyCell]:
-        """The leads of S2-GNN and their verdicts, corrected for all comparisons of the whole table."""
+        """Return the leads of S2-GNN and their verdicts, corrected for all comparisons of the whole table."""
         return self._tallies[protocol.name]
 
     def judged(self, cell: StudyCell) -> Judged | None:
-        """Whether the published number is reproduced, i.e. both 95 % intervals overlap, under the released protocol.
+        """Judge whether the published number is reproduced: both 95 % intervals overlap under the released protocol.
 
         The paper's hyperparameters are the published ones or, if there are none, those of a search in its space, as in
         the paper. Among budgets with the same kind of hyperparameters, the one with the most seeds is compared. `None`
@@ -162,28 +162,28 @@ class TableScores:
         return Judged("other hyperparameters", other) if overlaps else Judged("no", budget)
 
     def reproduced(self, cell: StudyCell) -> Reproduced | None:
-        """The verdict of `judged`."""
+        """Return the verdict of `judged`."""
         judged = self.judged(cell)
         return judged.verdict if judged else None
 
     def decisive(self, cell: StudyCell) -> Runs:
-        """The runs under the first protocol that a published number is compared with; those shown if there are none."""
+        """Return the runs under the first protocol that the published number is compared with, or those shown."""
         first, judged = self.study.protocols[0], self.judged(cell)
         return self.runs[cell, first.name][judged.budget] if judged else self.scores(cell, first)
 
     def budgets_shown(self, cell: StudyCell, protocol: Protocol) -> list[str]:
-        """The budgets whose runs of a cell are shown, each in a row."""
+        """Return the budgets whose runs of a cell are shown, each in a row."""
         shown, judged = self.shown[cell, protocol.name], self.judged(cell)
         budgets = (shown.budget, shown.most_seeds, judged.budget if judged else None)
         return [budget for budget in dict.fromkeys(budgets) if budget is not None]
 
     def paper_lead(self, cell: StudyCell) -> float | None:
-        """The score of S2-GNN minus the score of `cell` in the paper, in points."""
+        """Return the score of S2-GNN minus the score of `cell` in the paper, in points."""
         ours = self.find(Column.of(cell), OURS)
         return ours.paper[0] - cell.paper[0] if ours and ours.paper and cell.paper else None
 
     def find(self, column: Column, model: str) -> StudyCell | None:
-        """The cell of a model in a column."""
+        """Return the cell of a model in a column."""
         return next((cell for cell, _ in self.runs if (Column.of(cell), cell.model) == (column, model)), None)
 
     @property
@@ -193,14 +193,14 @@ class TableScores:
         return list(found.values())
 
     def all_shown(self) -> Iterator[tuple[str, Runs]]:
-        """The runs of every row, with their budget."""
+        """Yield the runs of every row, with their budget."""
         for cell in self.study.cells:
             for protocol in self.study.protocols:
                 for budget in self.budgets_shown(cell, protocol):
                     yield budget, self.runs[cell, protocol.name][budget]
 
     def still_improving(self) -> dict[str, list[str]]:
-        """Models whose best epoch was among the last, by column and protocol; runs shared by two columns count once."""
+        """Return models whose best epoch was among the last, by column and protocol; shared runs count once."""
         found: dict[str, list[str]] = {}
         seen: set[str] = set()
         for cell in self.study.cells:
@@ -213,7 +213,7 @@ class TableScores:
         return found
 
     def ablation(self) -> dict[str, Any] | None:
-        """The number of graphs on which S2-GNN leads its variant, here and in the paper; `None` if not an ablation."""
+        """Count the graphs on which S2-GNN leads its variant, here and in the paper; `None` if not an ablation."""
         study = self.study
         if study.ablation is None:
             return None

@@ -76,7 +76,7 @@ class Task(ABC, Generic[FittedT]):
     device = CPU
 
     def with_experiment(self, experiment: Experiment) -> Self:
-        """The same task and data with other hyperparameters or another protocol."""
+        """Return the same task and data with other hyperparameters or another protocol."""
         other = copy.copy(self)
         other.experiment = experiment
         other.__dict__.pop("inputs", None)  # they depend on the hyperparameters
@@ -88,7 +88,7 @@ class Task(ABC, Generic[FittedT]):
 
     @abstractmethod
     def score(self, fitted: FittedT) -> dict[str, float]:
-        """The scores on the test and validation sets by name."""
+        """Return the scores on the test and validation sets by name."""
 
     def run(self, seed: int) -> Run:
         """Train and score one seed."""
@@ -114,7 +114,7 @@ class Task(ABC, Generic[FittedT]):
 
 
 def _of_the_machine(error: Exception) -> bool:
-    """Whether an error is due to the machine: out of memory, or a file that could not be used."""
+    """Return whether an error is due to the machine: out of memory, or a file that could not be used."""
     no_memory = isinstance(error, RuntimeError) and "allocate memory" in str(error)
     return no_memory or isinstance(error, MemoryError | OSError | torch.OutOfMemoryError)
 
@@ -158,13 +158,13 @@ class Classification(Task[Trained]):
             self.data, self.graph = dataset_graph(load_dataset(experiment.data), experiment.graph, experiment.k)
 
     def split(self, seed: int) -> Split:
-        """The nodes or graphs of one seed, or of one fold."""
+        """Return the nodes or graphs of one seed, or of one fold."""
         if self.experiment.protocol.folds is not None:
             return fold_split(self.data.y, seed, self.experiment.protocol.folds)
         return dataset_split(self.data, seed, self.experiment.share)
 
     def new_network(self) -> GraphNetwork:
-        """A network for this data."""
+        """Return a network for this data."""
         return self.experiment.new_network(self.data.x.shape[1], len(self.data.class_names)).to(self.device)
 
     @cached_property
@@ -275,7 +275,7 @@ class LinkPrediction(Task[TrainedLinks]):
         return TrainedLinks(seed, result, split, predictor, (x, op))
 
     def score(self, fitted: TrainedLinks) -> dict[str, float]:
-        """ROC-AUC, average precision and hits on the test pairs."""
+        """Return ROC-AUC, average precision and hits on the test pairs."""
         scores = score_links(fitted.predictor, *fitted.inputs, fitted.split.test)
         return {
             "test_roc_auc": scores.roc_auc,

@@ -40,7 +40,7 @@ BUNDLED: Mapping[str, Callable[..., Any]] = {
 
 
 def load_encoded(name: str) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """The encoded columns (N, M) of a table and its classes 0..C−1 or values, (N,)."""
+    """Return the encoded columns (N, M) of a table and its classes 0..C−1 or values, (N,)."""
     if name in BUNDLED:
         X, y = BUNDLED[name](return_X_y=True)
         return StandardScaler().fit_transform(X), y if y.dtype.kind != "f" else y.astype(np.float64)

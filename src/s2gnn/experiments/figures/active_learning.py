@@ -47,7 +47,7 @@ Method = Callable[[Pool, NDArray[np.int64], int, int], tuple[NDArray[np.int64], 
 
 
 def _s2gnn(pool: Pool, labelled: NDArray[np.int64], n: int, draw: int, strategy: Any) -> Any:
-    """S2GNNClassifier and a strategy of `s2gnn label`."""
+    """Return S2GNNClassifier and a strategy of `s2gnn label`."""
     y = np.full(len(pool.y), -1)
     y[labelled] = pool.y[labelled]
     fitted = S2GNNClassifier(random_state=draw, scale=False).fit(pool.X, y)
@@ -60,7 +60,7 @@ def _s2gnn(pool: Pool, labelled: NDArray[np.int64], n: int, draw: int, strategy:
 def _sklearn(
     pool: Pool, labelled: NDArray[np.int64], n: int, draw: int, make: Callable[[int], Any], *, margin: bool
 ) -> Any:
-    """A classifier of scikit-learn, and the rows with the smallest margins or any."""
+    """Return a classifier of scikit-learn, and the rows with the smallest margins or any."""
     fitted = make(draw).fit(pool.X[labelled], pool.y[labelled])
     predicted = fitted.predict(pool.X[pool.tested])
     if not margin:
@@ -88,7 +88,7 @@ METHODS: Mapping[str, Method] = {
 
 
 def draw_pool(X: NDArray[np.float64], y: NDArray[np.int64], draw: int) -> tuple[Pool, NDArray[np.int64]]:
-    """A third of the rows to test on, the others to label, and the first labelled rows: two of each class."""
+    """Return a third of the rows to test on, the others to label, and the first labelled rows: two of each class."""
     rng = np.random.default_rng(draw)
     order = rng.permutation(len(y))
     tested, rows = np.sort(order[: len(y) // 3]), order[len(y) // 3 :]
@@ -97,7 +97,7 @@ def draw_pool(X: NDArray[np.float64], y: NDArray[np.int64], draw: int) -> tuple[
 
 
 def learning_curve(method: Method, pool: Pool, start: NDArray[np.int64], draw: int) -> tuple[list[int], list[float]]:
-    """The number of labels and the accuracy in each round, with up to 100 labels or half of the pool."""
+    """Return the number of labels and the accuracy in each round, with up to 100 labels or half of the pool."""
     most, first = min(ROUNDS[-1], len(pool.open) // 2), START * len(np.unique(pool.y))
     rounds = [len(start), *(labels for labels in ROUNDS if first < labels < most), most]
     labelled, accuracies = start, []
@@ -124,13 +124,13 @@ def _measure(at: Measurement) -> Iterator[Row]:
 
 
 def area(labels: NDArray[np.float64], accuracies: NDArray[np.float64]) -> float:
-    """The mean height of a learning curve."""
+    """Return the mean height of a learning curve."""
     span = labels[-1] - labels[0]
     return float(np.trapezoid(accuracies, labels) / span) if span else float(accuracies[0])
 
 
 def labels_needed(labels: NDArray[np.float64], accuracies: NDArray[np.float64], wanted: float) -> float:
-    """The number of labels at which a learning curve first reaches an accuracy; infinite if it never does."""
+    """Return the number of labels at which a learning curve first reaches an accuracy; infinite if it never does."""
     reached = np.flatnonzero(accuracies >= wanted)
     if not len(reached):
         return np.inf
@@ -162,7 +162,7 @@ def _compared(content: Content) -> dict[str, dict[str, tuple[float, float, float
 
 
 def _tabulate(content: Content) -> Table:
-    """A summary of the tables that all methods have; then the lead on every table, folded."""
+    """Return a summary of the tables that all methods have; then the lead on every table, folded."""
     compared = _compared(content)
     methods = [name for name in METHODS if name in compared]
     common = [data for data in TABLES if methods and all(data in compared[name] for name in methods)]

@@ -38,12 +38,12 @@ def _measure(at: Measurement) -> Iterator[Row]:
 
 
 def _shares(row: Row) -> NDArray[np.float64]:
-    """The weights as shares of their layer, (seeds, layers, α + 1)."""
+    """Return the weights as shares of their layer, (seeds, layers, α + 1)."""
     return shares(np.array(row["weights"], dtype=np.float64))
 
 
 def _tabulate(content: Content) -> Table:
-    """The shares, then the weights; one row for each layer."""
+    """Return the shares, then the weights; one row for each layer."""
     rows = content["rows"]
     orders = max(_shares(row).shape[-1] for row in rows)
     header = ("data set, fusion", "layer", "identity", *(f"ρ = {rho}" for rho in range(1, orders)))
@@ -68,7 +68,7 @@ def _tabulate(content: Content) -> Table:
 
 
 def _lines(row: Row, values: NDArray[np.float64], orders: int, digits: int) -> Iterator[list[str | Cell]]:
-    """One line of a table for each layer of `values` (seeds, layers, α + 1)."""
+    """Yield one line of a table for each layer of `values` (seeds, layers, α + 1)."""
     for layer, found in enumerate(values.swapaxes(0, 1), 1):  # (seeds, alpha + 1)
         largest = int(found.mean(axis=0).argmax())
         cells = [
@@ -99,7 +99,7 @@ def summarize(rows: Sequence[Row]) -> str:
 
 
 def _draw(content: Content) -> Figure:
-    """One panel for each data set: the weights of the branches by layer, relative to an equal share."""
+    """Draw one panel for each data set: the weights of the branches by layer, relative to an equal share."""
     rows = content["rows"]
     figure, panels, spare = panel_grid(len(rows), _PANELS_PER_ROW, 1.8, sharey=True)
     for axes, row in zip(panels, rows, strict=True):

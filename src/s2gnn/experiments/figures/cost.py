@@ -62,7 +62,7 @@ QUANTITIES = (
 
 
 def model_sizes(model: str) -> Row:
-    """The `SIZES` that are arguments of a model."""
+    """Return the `SIZES` that are arguments of a model."""
     return {name: value for name, value in SIZES.items() if name in hyperparameters(model)}
 
 
@@ -83,7 +83,7 @@ def _settings(budget: Budget) -> Row:
 
 
 def _measure(at: Measurement) -> Iterator[Row]:
-    """A row for each p and network, all on the same graphs."""
+    """Yield a row for each p and network, all on the same graphs."""
     nodes, seeds = NODES[at.data], at.settings["seeds"]
     for p in PROBABILITIES:
         rows: list[Row] = [{"nodes": nodes, "p": p, "model": name, "measured": [], "stopped": None} for name in MODELS]
@@ -112,7 +112,7 @@ def _add_seed(row: Row, graph: Path, seed: int, settings: Content) -> None:
 
 
 def _frame(content: Content) -> pd.DataFrame:
-    """Means over seeds by network, N and p, in the units of the quantities; NaN where nothing was measured."""
+    """Return means over seeds by network, N and p, in the units of the quantities; NaN where nothing was measured."""
     columns = ["edges", *(quantity.name for quantity in QUANTITIES)]
     scales = [1.0, *(quantity.scale for quantity in QUANTITIES)]
     means = {
@@ -123,7 +123,7 @@ def _frame(content: Content) -> pd.DataFrame:
 
 
 def _tabulate(content: Content) -> Table:
-    """A block for each quantity, a row for each network, a column for each N: from the lowest p to the highest."""
+    """Return a block for each quantity, a row for each network and a column for each N, from lowest to highest p."""
     frame = _frame(content)
     columns = frame.index.unique("nodes")
     blocks = tuple(
@@ -141,7 +141,7 @@ def _tabulate(content: Content) -> Table:
 
 
 def _range(values: "pd.Series[float]", model: str, nodes: int) -> str:
-    """The value at the lowest p and at the highest; followed by the highest p measured if some were not."""
+    """Return the value at the lowest p and at the highest; followed by the highest p measured if some were not."""
     by_p = values.xs((model, nodes))
     measured = by_p.dropna()
     if measured.empty:
@@ -151,7 +151,7 @@ def _range(values: "pd.Series[float]", model: str, nodes: int) -> str:
 
 
 def _comparison(frame: pd.DataFrame) -> tuple[str, ...]:
-    """S2-GNN on the largest graph compared with the other networks on graphs, in one sentence for each quantity."""
+    """Compare S2-GNN with the other networks on the largest graph, in one sentence for each quantity."""
     ours = frame.loc[OURS].dropna() if OURS in frame.index else frame[:0]
     if ours.empty:
         return ()
@@ -167,7 +167,7 @@ def _comparison(frame: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _compare(quantity: Quantity, values: "pd.Series[float]") -> str:
-    """Our value, its ratios to GCN's, to the lowest and to the highest, and its rank, of values by network."""
+    """Return our value, its ratios to GCN's, to the lowest and to the highest, and its rank, of values by network."""
     order = [str(model) for model in values.sort_values(kind="stable").index]
     others = [model for model in order if model != OURS]
     names = {model: display_name(model) for model in others if model == FIRST_ORDER}
@@ -178,7 +178,7 @@ def _compare(quantity: Quantity, values: "pd.Series[float]") -> str:
 
 
 def _figures(value: float, count: int = 3) -> str:
-    """`value` with `count` significant figures, without a power of ten."""
+    """Return `value` with `count` significant figures, without a power of ten."""
     return f"{float(f'{value:.{count}g}'):,.12g}"
 
 
@@ -211,7 +211,7 @@ def _gaps(content: Content) -> tuple[str, ...]:
 
 
 def _draw(content: Content) -> Figure:
-    """One panel for each quantity over the number of edges, both axes logarithmic, with a label at every line.
+    """Draw one panel for each quantity over the number of edges, both axes logarithmic, with a label at every line.
 
     Lines join graphs of the same number of nodes only.
     """
@@ -238,7 +238,7 @@ def _draw(content: Content) -> Figure:
 
 
 def _mark_nodes(axes: Axes, rows: Sequence[Row]) -> None:
-    """A band, with N above it, behind the graphs of each number of nodes."""
+    """Draw a band, with N above it, behind the graphs of each number of nodes."""
     for nodes in {row["nodes"]: None for row in rows if row["measured"]}:
         edges = [one["edges"] for row in rows if row["nodes"] == nodes for one in row["measured"]]
         low, high = min(edges), max(edges)

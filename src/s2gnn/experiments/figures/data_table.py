@@ -25,7 +25,7 @@ def _measure(at: Measurement) -> Iterator[Row]:
 
 
 def _tabulate(content: Content) -> Table:
-    """One row for each data set and graph, with the paper's value if it differs."""
+    """Return one row for each data set and graph, with the paper's value if it differs."""
     note = (
         "The paper's value is in brackets if it differs; the paper's table does not include homophily. It is not "
         "published which 3,000 rows of HAR, Isolet and 20News the paper sampled."

@@ -35,7 +35,7 @@ def measure_model(
 
 
 def measure_inference(network: GraphNetwork, x: torch.Tensor, graph: Graph) -> dict[str, Any]:
-    """Shortest time and peak memory of a network, in its present mode, with features x (N, F).
+    """Return shortest time and peak memory of a network, in its present mode, with features x (N, F).
 
     "New graph" is `prepare` and the forward pass on its result; "prepared" is that forward pass alone, whose memory
     includes what `prepare` returned. Memory is the peak of the resident memory above that of the process with graph,

@@ -109,7 +109,7 @@ def draw_known(X: NDArray[np.float64], y: NDArray[Any], budget: int, draw: int) 
 
 
 def answer(estimator: Any, drawn: Draw) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
-    """The predictions (U,) for the unlabelled rows, and the probabilities of the classes (U, C), if any."""
+    """Return the predictions (U,) for the unlabelled rows, and the probabilities of the classes (U, C), if any."""
     X, y, n = drawn
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of the defaults
@@ -134,7 +134,7 @@ def expected_calibration_error(confidence: NDArray[np.float64], correct: NDArray
 
 
 def calibration_floor(confidence: NDArray[np.float64]) -> float:
-    """The expected calibration error of perfectly calibrated probabilities on the same rows (n,), by simulation.
+    """Return the expected calibration error of perfectly calibrated probabilities on the same rows (n,), by simulation.
 
     Few rows in a bin have an accuracy that differs from their mean confidence by chance alone.
     """
@@ -158,7 +158,7 @@ def recalibrated_error(probabilities: NDArray[np.float64], truth: NDArray[np.int
 
 
 def _measure(at: Measurement, estimators: Mapping[str, Callable[[int], Any]], budgets: Sequence[int]) -> Iterator[Row]:
-    """One row for each number of known targets."""
+    """Yield one row for each number of known targets."""
     X, y = load_encoded(at.data)
     values = y.dtype.kind == "f"
     for budget in budgets:
@@ -231,7 +231,7 @@ def _texts(numbers: "pd.Series[float]", digits: int) -> list[str]:
 
 
 def _marked(scores: "pd.Series[float]", digits: int, *, smallest: bool = False) -> list[Cell]:
-    """Cells of which the best two are marked."""
+    """Return cells of which the best two are marked."""
     ranks = scores.rank(method="first", ascending=smallest)
     texts = _texts(scores, digits)
     return [Cell(text, int(rank) if rank <= 2 else None) for text, rank in zip(texts, ranks, strict=True)]
@@ -246,7 +246,7 @@ def _leaderboard(
     defaults: Mapping[str, Any],
     **shown: Any,
 ) -> MeasuredStudy:
-    """The study of all `estimators` on the tables `data`; `shown` are arguments of `_tabulate`."""
+    """Return the study of all `estimators` on the tables `data`; `shown` are arguments of `_tabulate`."""
     methods = tuple(estimators)
     return MeasuredStudy(
         name,

@@ -57,7 +57,7 @@ def leaderboard_findings(folder: Path) -> str:
 
 
 def leaderboard_headline(folder: Path) -> str:
-    """Mean accuracies at each number of labels; median lead of S2GNNClassifier, and tables ahead and behind."""
+    """Return mean accuracies at each number of labels; median lead of S2GNNClassifier, and tables ahead and behind."""
     rows = LEADERBOARD.json(folder)["content"]["rows"]
     scores = {known: frames["score"] for known, frames in scores_by_labels(rows).items()}
     compared = scores[COMPARED_AT]

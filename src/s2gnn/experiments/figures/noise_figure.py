@@ -28,7 +28,7 @@ _STATES = (("no noise", None, False), ("spurious edges", ADDED, False), ("traine
 
 
 def draw_robustness(content: Content) -> Figure:
-    """A panel for each kind of noise with all models and data sets, and below it the branches of S2-GNN."""
+    """Draw a panel for each kind of noise with all models and data sets, and below it the branches of S2-GNN."""
     rows = measured_rows(content)
     data = list(dict.fromkeys(name for name, _ in rows))
     models = [model for model in MODELS if any((name, model) in rows for name in data)]
@@ -71,7 +71,7 @@ def _draw_losses(
 
 
 def _draw_branches(figure: SubFigure, rows: dict[str, Row]) -> None:
-    """Stacked shares of what the branches contribute: without noise, with edges added, and trained with these."""
+    """Draw stacked shares of what the branches contribute: without noise, with added edges, and trained with these."""
     axes: Axes = figure.subplots()
     highest = max(len(row["branches"][0]["contributions"][0][0]) - 1 for row in rows.values())
     colours = ["0.75", *graded(highest)]

@@ -32,19 +32,19 @@ ADDED = EdgeNoise("added", 0.5)
 
 
 def measured_rows(content: Content) -> dict[tuple[str, str], Row]:
-    """The rows by data set and model."""
+    """Return the rows by data set and model."""
     return {(row["data"], row["model"]): row for row in content["rows"]}
 
 
 def measured_together(content: Content) -> tuple[list[str], list[str]]:
-    """The data sets that S2-GNN has, and the models that have all of them, S2-GNN among them."""
+    """Return the data sets that S2-GNN has, and the models that have all of them, S2-GNN among them."""
     rows = measured_rows(content)
     data = [name for name, model in rows if model == OURS]
     return data, [model for model in MODELS if data and all((name, model) in rows for name in data)]
 
 
 def strongest(content: Content) -> list[EdgeNoise]:
-    """The strongest noise of each kind: the lowest ratio, and the largest shares."""
+    """Return the strongest noise of each kind: the lowest ratio, and the largest shares."""
     noises = [EdgeNoise(noise["kind"], noise["level"]) for noise in content["rows"][0]["noises"]]
     by_kind: dict[str, EdgeNoise] = {}
     for noise in noises:
@@ -55,25 +55,25 @@ def strongest(content: Content) -> list[EdgeNoise]:
 
 
 def accuracies(row: Row) -> NDArray[np.float64]:
-    """Of every network on the graph without noise, in %, (networks,)."""
+    """Return the accuracies of all networks on the graph without noise, in %, (networks,)."""
     clean: NDArray[np.float64] = 100 * np.array(row["clean"])
     return clean
 
 
 def points_lost(row: Row, noise: EdgeNoise) -> NDArray[np.float64]:
-    """Points of accuracy that every network loses under a noise, mean over draws, (networks,)."""
+    """Return points of accuracy that every network loses under a noise, mean over draws, (networks,)."""
     found = next(of for of in row["noises"] if (of["kind"], of["level"]) == (noise.kind, noise.level))
     lost: NDArray[np.float64] = accuracies(row) - 100 * np.mean(found["accuracies"], axis=1)
     return lost
 
 
 def ignores_graph(row: Row) -> bool:
-    """Whether no noise changes any output, as with a Chebyshev filter of order K = 1."""
+    """Return whether no noise changes any output, as with a Chebyshev filter of order K = 1."""
     return not any(np.any(noise["changes"]) for noise in row["noises"])
 
 
 def mean_lost(content: Content, noise: EdgeNoise) -> dict[str, float]:
-    """Points lost by S2-GNN and the baselines that use the graph, mean over `measured_together`, the least first."""
+    """Return points lost by S2-GNN and the baselines with a graph, mean over `measured_together`, the least first."""
     rows, (data, models) = measured_rows(content), measured_together(content)
     baselines = [model for model in models if model not in (PUBLISHED, REFERENCE)]
     compared = [model for model in baselines if not all(ignores_graph(rows[name, model]) for name in data)]
@@ -82,7 +82,7 @@ def mean_lost(content: Content, noise: EdgeNoise) -> dict[str, float]:
 
 
 def contribution_shares(row: Row, noise: EdgeNoise | None, trained: bool = False) -> NDArray[np.float64]:
-    """The shares (α + 1,) of S2-GNN's branches in what they contribute, mean over layers and networks.
+    """Return the shares (α + 1,) of S2-GNN's branches in what they contribute, mean over layers and networks.
 
     Args:
         row: of `PUBLISHED`.
@@ -95,7 +95,7 @@ def contribution_shares(row: Row, noise: EdgeNoise | None, trained: bool = False
 
 
 def points_lost_without(row: Row, noise: EdgeNoise | None) -> NDArray[np.float64]:
-    """Points of accuracy that S2-GNN loses without branch ρ on a graph with `noise`, (α + 1,), mean over networks."""
+    """Return points that S2-GNN loses without branch ρ on a graph with `noise`, (α + 1,), mean over networks."""
     whole = accuracies(row).mean() - (0 if noise is None else points_lost(row, noise).mean())
     lost: NDArray[np.float64] = whole - 100 * np.mean(_branch_entry(row, noise)["without"], axis=0)
     return lost
@@ -108,7 +108,7 @@ def _branch_entry(row: Row, noise: EdgeNoise | None, trained: bool = False) -> R
 
 
 def mean_power(shares_of_branches: NDArray[np.float64]) -> float:
-    """The mean power ρ of the branches that see the graph, weighted by their shares (α + 1,)."""
+    """Return the mean power ρ of the branches that see the graph, weighted by their shares (α + 1,)."""
     graph = shares_of_branches[1:]
     return float(np.arange(1, len(graph) + 1) @ graph / graph.sum())
 
@@ -144,7 +144,7 @@ def _losses(content: Content, noise: EdgeNoise, lost: Mapping[str, float]) -> st
 
 
 def _still_better(content: Content) -> str:
-    """Under the strongest noises, how often a model with a graph is still more accurate than the MLP."""
+    """Return how often under the strongest noises a model with a graph is still more accurate than the MLP."""
     rows, (data, models) = measured_rows(content), measured_together(content)
     cases = [(name, noise) for name in data for noise in strongest(content)]
 

@@ -31,7 +31,7 @@ _MARKED = 2
 
 
 def tabulate_robustness(content: Content) -> Table:
-    """A block for each kind of noise, then four on S2-GNN, most of them on its branches."""
+    """Return a block for each kind of noise, then four on S2-GNN, most of them on its branches."""
     rows = measured_rows(content)
     data = list(dict.fromkeys(name for name, _ in rows))
     noises = strongest(content)

@@ -48,7 +48,7 @@ class MeanLead:
 
     @classmethod
     def of(cls, leads: Sequence[float]) -> "MeanLead | None":
-        """`None` without graphs."""
+        """Return the mean lead, or `None` without graphs."""
         if not leads:
             return None
         mean, n = float(np.mean(leads)), len(leads)
@@ -81,7 +81,7 @@ class Ranks:
 
     @classmethod
     def of(cls, scores: Mapping[str, Sequence[float]]) -> "Ranks":
-        """Of the scores of every model on the same graphs."""
+        """Rank every model by its scores on the same graphs."""
         models, table = list(scores), np.array(list(scores.values()))
         k, n = table.shape
         means = stats.rankdata(-table, axis=0).mean(axis=1)
@@ -95,7 +95,7 @@ class Ranks:
         )
 
     def near(self, model: str) -> list[str]:
-        """The other models that the test does not separate from `model`."""
+        """Return the other models that the test does not separate from `model`."""
         own = self.means[model]
         return [other for other, mean in self.means.items() if other != model and abs(mean - own) < self.critical]
 
@@ -145,7 +145,7 @@ class Overview:
         return {where: {m: MeanLead.of(list(of.values())) for m, of in by.items()} for where, by in self._leads.items()}
 
     def verdicts(self, model: str) -> dict[str, Verdict]:
-        """What the fair comparison with `model` decides on each graph."""
+        """Return the verdict of the fair comparison with `model` on each graph."""
         return {
             Column.of(cell).title: verdict
             for result, cell in self._cells(model)
@@ -167,7 +167,7 @@ class Overview:
         return Ranks.of(complete) if len(complete) > 2 and len(graphs) > 1 else None
 
     def sentences(self) -> list[str]:
-        """What is reproduced, what the fair comparison says, when the graph helps, what robustness adds."""
+        """Return what is reproduced, what the fair comparison says, when the graph helps, and what robustness adds."""
         found = (self._reproduced(), self._fair(), self._ranked(), self._graph(), self._robust())
         return [sentence for sentence in found if sentence]
 
@@ -228,7 +228,7 @@ class Overview:
         )
 
     def _graph(self) -> str:
-        """The mean lead of S2-GNN over the better of the models without a graph."""
+        """Return the mean lead of S2-GNN over the better of the models without a graph."""
         gains: dict[str, list[float]] = {"constructed graphs": [], "citation networks": []}
         for result in self.results:
             kind = "citation networks" if result.study.name == "table3" else "constructed graphs"
@@ -280,12 +280,12 @@ class OverviewStudy(Study):
         return "a table, three pictures, from the records of other studies"
 
     def table(self, folder: Path, selection: Selection = ALL) -> Table:
-        """Mean leads, verdicts and ranks of every model."""
+        """Return mean leads, verdicts and ranks of every model."""
         del selection
         return self.table_of(Overview(folder))
 
     def table_of(self, overview: Overview) -> Table:
-        """The table of records that are read."""
+        """Return the table of records that are read."""
         ranks = overview.ranks.means if overview.ranks else {}
         rows = []
         for model in overview.models:
@@ -309,7 +309,7 @@ class OverviewStudy(Study):
         return Table(self.title, header, (Block("", tuple(rows)),), (note,))
 
     def json(self, folder: Path, selection: Selection = ALL) -> dict[str, Any]:
-        """The same with the verdict on every graph."""
+        """Return the same with the verdict on every graph."""
         del selection
         overview = Overview(folder)
         leads, ranks = overview.leads, overview.ranks
@@ -342,19 +342,19 @@ class OverviewStudy(Study):
         return tuple(drawings)
 
     def redraw(self, folder: Path) -> tuple[str, ...]:
-        """The same, if there are records of a table."""
+        """Return the same, if there are records of a table."""
         return self.draw(folder) if any(result.records for result in Overview(folder).results) else ()
 
 
 def overview_text(folder: Path) -> str:
-    """The sentences and the table in Markdown, for the first screen of a document."""
+    """Return the sentences and the table in Markdown, for the first screen of a document."""
     overview = Overview(folder)
     sentences = "\n".join(f"- {sentence}" for sentence in overview.sentences())
     return f"{sentences}\n\n{render(OverviewStudy().table_of(overview), 'markdown')}"
 
 
 def headline(folder: Path) -> str:
-    """One small table in Markdown: fair accuracies on the seeds common to all models shown."""
+    """Return one small table in Markdown: fair accuracies on the seeds common to all models shown."""
     results = [load_table(name).result(folder) for name in _HEADLINE_TABLES]
     columns = [(result, column) for result in results for column in result.study.columns]
     rows: dict[str, list[Cell]] = {model: [] for model in _HEADLINE_MODELS}

@@ -22,7 +22,7 @@ _STYLES = {
 
 
 def draw_leads(leads: Mapping["Where", Mapping[str, "MeanLead | None"]]) -> Figure:
-    """A forest plot: mean lead of S2-GNN over each model with its interval, in the paper and under each protocol.
+    """Draw a forest plot: mean lead of S2-GNN over each model with its interval, in the paper and under each protocol.
 
     The models are in the order of the fair leads; a marker is hollow where there are too few graphs for an interval.
     """
@@ -57,7 +57,7 @@ def draw_leads(leads: Mapping["Where", Mapping[str, "MeanLead | None"]]) -> Figu
 
 
 def draw_ranks(ranks: "Ranks") -> Figure:
-    """A critical-difference diagram: mean ranks on a line; bars join models that Nemenyi's test does not separate."""
+    """Draw a critical-difference diagram: mean ranks, and bars over models that Nemenyi's test does not separate."""
     means = list(ranks.means.values())
     half = (len(means) + 1) // 2
     groups = _groups(means, ranks.critical)
@@ -91,7 +91,7 @@ def draw_ranks(ranks: "Ranks") -> Figure:
 
 
 def _groups(means: Sequence[float], critical: float) -> list[tuple[int, int]]:
-    """The longest runs of ranks, by first and last place, whose ends differ by less than the critical difference."""
+    """Return the longest runs of ranks, by first and last place, whose ends differ by less than `critical`."""
     found: list[tuple[int, int]] = []
     for start, mean in enumerate(means):
         end = max(place for place, other in enumerate(means) if other - mean < critical)

@@ -36,7 +36,7 @@ def draw_hero(accuracies: pd.DataFrame, lost: Mapping[str, float]) -> Figure:
 
 
 def _draw_layer(axes: Axes) -> None:
-    """A weighted graph, its Hadamard powers, the branches, and their fusion, from left to right."""
+    """Draw a weighted graph, its Hadamard powers, the branches, and their fusion, from left to right."""
     axes.set_axis_off()
     axes.set(xlim=(0, 10.2), ylim=(0.2, 6.6))
     for x, title in ((0.95, "graph"), (3.55, "Hadamard\npowers $S_\\rho$"), (6.3, "branches"), (8.85, "fusion")):
@@ -64,7 +64,7 @@ def _draw_arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float]
 
 
 def _draw_graph(axes: Axes, corner: tuple[float, float], size: float, power: int) -> None:
-    """The graph with the widths of edges as their weights to a power."""
+    """Draw the graph; the width of an edge is its weight to a power."""
     places = np.array(corner) + size * _NODES
     lines = [(places[i], places[j]) for i, j, _ in _EDGES]
     widths = [2.2 * weight**power for *_, weight in _EDGES]
@@ -80,7 +80,7 @@ def _draw_box(axes: Axes, corner: tuple[float, float], size: tuple[float, float]
 
 
 def _draw_accuracies(axes: Axes, accuracies: pd.DataFrame) -> None:
-    """Mean accuracy by number of labels; the first method is ours, the best others are named, the rest is grey."""
+    """Draw mean accuracy by number of labels: ours, the best other methods with their names, the rest in grey."""
     ours, *others = map(str, accuracies.index)
     best = accuracies.loc[others].mean(axis=1).sort_values(ascending=False).index
     named = dict(zip(map(str, best[:_CLOSEST]), (PALETTE[4], PALETTE[6], PALETTE[8]), strict=False))

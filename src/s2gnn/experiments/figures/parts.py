@@ -70,7 +70,7 @@ class Division:
         return self.title if self.batches == "whole" else f"{self.title}, {degrees} degrees"
 
     def batches_of(self, graph: Graph) -> tuple[NodeBatches | None, float]:
-        """The batches of a graph, `None` for the full graph, and the share of the edges' weight between clusters."""
+        """Return the batches of a graph, `None` for the full graph, and the share of edge weight between clusters."""
         if self.batches == "whole":
             return None, 0.0
         if self.batches == "sampled":
@@ -173,7 +173,7 @@ def _settings(budget: Budget) -> Row:
 
 
 def _measure(at: Measurement) -> Iterator[Row]:
-    """A row for each network and division; every run has a separate process."""
+    """Yield a row for each network and division; every run has a separate process."""
     protocol = BUDGETS[at.settings["budget"]].limit(FAIR_CITATION)
     for network in NETWORKS:
         values = {**chosen_values(TABLE, at.data, network.model), **network.changes}
@@ -194,7 +194,7 @@ def _measure(at: Measurement) -> Iterator[Row]:
 
 
 def _rows(content: Content) -> list[Row]:
-    """The rows with means over runs: accuracy and cut in %, memory in MiB."""
+    """Return the rows with means over runs: accuracy and cut in %, memory in MiB."""
     names = {one.name for one in fields(Division)}
     rows = []
     for row in content["rows"]:
@@ -216,7 +216,7 @@ def _rows(content: Content) -> list[Row]:
 
 
 def _tabulate(content: Content) -> Table:
-    """A block for each data set, a row for each network and division."""
+    """Return a block for each data set, a row for each network and division."""
     header = (
         "network",
         "batches",
@@ -259,7 +259,7 @@ def _texts(row: Row) -> tuple[str, ...]:
 
 
 def _finding(data: str, rows: list[Row]) -> str:
-    """S2-GNN with mini-batches compared with S2-GNN on the full graph, and the most accurate of all."""
+    """Compare S2-GNN with mini-batches with S2-GNN on the full graph, and the most accurate of all."""
     full, *batched = (row for row in rows if row["network"] == OURS)
     best, least = max(batched, key=_accuracy), min(batched, key=lambda row: float(row["mib"]))
     top = max(rows, key=_accuracy)

@@ -14,7 +14,7 @@ _CHARACTERS = 47  # of a name that fit into a line
 
 
 def draw_batches(data: Mapping[str, Sequence[Row]]) -> Figure:
-    """Two panels for each data set, with a row for each network and its batches, below a heading for the network."""
+    """Draw two panels for each data set, with a row for each network and its batches, below the network's name."""
     lines = [2 + len(rows) + len(grouped(rows, "network")) for rows in data.values()]
     figure = Figure(figsize=(WIDTH, 0.19 * sum(lines) + 0.5 * len(data)), layout="constrained")
     panels = figure.subplots(len(data), 2, squeeze=False, height_ratios=lines, width_ratios=(1.25, 1))

@@ -28,7 +28,7 @@ def _measure(at: Measurement) -> Iterator[Row]:
 
 
 def spectrum_content(name: str, graph: Graph) -> Row:
-    """The content of the study for one graph under a name."""
+    """Return the content of the study for one graph under a name."""
     return {"orders": ORDERS, "epsilons": EPSILONS, "rows": [{"data": name, **_row(graph)}]}
 
 
@@ -61,7 +61,7 @@ def _conditioning(graph: Graph) -> Row:
 
 
 def spectrum_table(content: Content, kind: str | None = "k-NN") -> Table:
-    """Distances, correlations and condition numbers by order, and the theorems' verdicts; `kind` is of the graphs."""
+    """Return distances, correlations and condition numbers by order, and verdicts on the theorems; `kind` of graph."""
     rows = content["rows"]
     decomposed = [row for row in rows if row["conditioning"] is not None]
     conditions = (
@@ -124,7 +124,7 @@ def _definite(decomposed: list[Row], epsilons: list[float]) -> str:
 
 
 def draw_spectrum(content: Content, kind: str | None = "k-NN") -> Figure:
-    """The curves of the first graph: regular powers left, Hadamard powers right."""
+    """Draw the curves of the first graph: regular powers left, Hadamard powers right."""
     row = content["rows"][0]
     figure, panels, _ = panel_grid(2, 2, 2.3, sharey=True)
     titles = {"regular": "matrix power $L^\\rho$", "sparse": "Hadamard power $L^{(\\rho)}$"}

@@ -40,7 +40,7 @@ SETTINGS = (
 
 
 def draw_example(setting: Setting, snr: float, seed: int) -> tuple[StabilityBound, StabilityBound]:
-    """The theorem and its lemma on one Erdős–Rényi graph with normal features and weights, all drawn from `seed`."""
+    """Evaluate the theorem and its lemma on an Erdős–Rényi graph with normal features and weights drawn from `seed`."""
     rng = np.random.default_rng(seed)
     A = np.triu(rng.random((NODES, NODES)) < setting.p, 1).astype(float)
     A = A + A.T
@@ -88,7 +88,7 @@ def _texts(row: Row) -> tuple[str, ...]:
 
 
 def _draw(content: Content) -> Figure:
-    """One panel for each parameter: the distance solid, the full bound dashed, on a logarithmic axis."""
+    """Draw one panel for each parameter: the distance solid, the full bound dashed, on a logarithmic axis."""
     figure, panels, _ = panel_grid(3, 3, 2.2, sharey=True)
     frame = rows_frame(content)
     titles = {"rho": "Hadamard power", "p": "edge probability", "epsilon": "Sobolev coefficient"}

@@ -58,7 +58,7 @@ def _depends_on(folder: Path, data: str, model: str) -> Row:
 
 
 def _measure(at: Measurement) -> Iterator[Row]:
-    """One row: scores and changes by noise, then network, then draw; for S2-GNN, published, also its branches."""
+    """Yield one row: scores and changes by noise, then network, then draw; for S2-GNN, published, also its branches."""
     task = Classification(_experiment(at.folder, at.data, at.model)[0])
     networks, fitted = [], []
     for number, seed in enumerate(TRAINING_SEEDS, 1):
@@ -91,7 +91,7 @@ def _measure(at: Measurement) -> Iterator[Row]:
 
 
 def _stability(task: Classification, trained: Trained) -> NoiseStability:
-    """One trained network: its logits, less their mean over classes, which changes no probability."""
+    """Return one trained network: its logits, less their mean over classes, which changes no probability."""
     network = _network(trained)
 
     def outputs(noisy: Graph) -> NDArray[np.float64]:
@@ -105,7 +105,7 @@ def _stability(task: Classification, trained: Trained) -> NoiseStability:
 
 
 def _branch_use(task: Classification, fitted: list[Trained], noise: EdgeNoise | None) -> Row:
-    """Contributions (layers, α + 1) and accuracies without each branch (α + 1,), of each network, mean over draws."""
+    """Return contributions (layers, α + 1) and accuracies without each branch (α + 1,) by network, mean over draws."""
     found: list[list[tuple[NDArray[np.float64], NDArray[np.float64]]]] = []
     for trained in fitted:
         network, graph = _network(trained), _graph(task)
@@ -119,7 +119,7 @@ def _branch_use(task: Classification, fitted: list[Trained], noise: EdgeNoise | 
 
 
 def _trained_on(task: Classification, noise: EdgeNoise) -> Row:
-    """The same of networks trained and tested on a noisy graph, another draw for each seed, and the fusion weights."""
+    """Return the same of networks trained and tested on a noisy graph, drawn for each seed, and the fusion weights."""
     row: Row = {**asdict(noise), "accuracies": [], "weights": [], "contributions": [], "without": []}
     for draw, seed in enumerate(TRAINING_SEEDS):
         graph = _drawn(noise, _graph(task), draw)
@@ -141,7 +141,7 @@ def _fit_on(task: Classification, graph: Graph, seed: int) -> Trained:
 def _branches(
     task: Classification, trained: Trained, inputs: Prepared
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """What branches contribute (layers, α + 1), and the accuracy without each of them (α + 1,)."""
+    """Return what branches contribute (layers, α + 1), and the accuracy without each of them (α + 1,)."""
     network = _network(trained)
     contributions = branch_contributions(network, *inputs)
     without = []
