@@ -37,7 +37,7 @@ def log_probabilities(probabilities: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 def tempered(probabilities: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
-    r""":math:`p_c^{1/T} / \sum_d p_d^{1/T}` for probabilities (..., C): less certain for T > 1."""
+    r"""Return :math:`p_c^{1/T} / \sum_d p_d^{1/T}` for probabilities (..., C): less certain for T > 1."""
     result: NDArray[np.float64] = softmax(log_probabilities(probabilities) / temperature, axis=-1)
     return result
 
@@ -145,7 +145,7 @@ class ClassBlend:
 
     @classmethod
     def of_prior(cls, prior: Sequence[float], n_classes: int) -> ClassBlend:
-        """The blend without evidence, for too few labels to hide any; `prior` as in `blend_weights`."""
+        """Return the blend without evidence, for too few labels to hide any; `prior` as in `blend_weights`."""
         weights = tuple(one / sum(prior) for one in prior)
         return cls((1.0,) * len(prior), weights, 1.0, (1.0,) * n_classes)
 
@@ -183,7 +183,7 @@ class ValueBlend:
 
     @classmethod
     def of_prior(cls, prior: Sequence[float]) -> ValueBlend:
-        """The blend without evidence; `prior` as in `blend_weights`."""
+        """Return the blend without evidence; `prior` as in `blend_weights`."""
         return cls(tuple(one / sum(prior) for one in prior))
 
     @classmethod

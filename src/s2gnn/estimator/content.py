@@ -113,7 +113,7 @@ def content_of(estimator: Any, card: ModelCard) -> Content:
 
 
 def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
-    """The estimator that was stored, and what its evidence keeps of the card; one of `DAMAGE` if that fails."""
+    """Return the estimator that was stored, and what its evidence keeps of the card; one of `DAMAGE` if that fails."""
     description = as_type(content.description, Description)
     arrays = _unpacked(content.training, ARRAYS, BLENDED)
     for name, array in arrays.items():
@@ -223,7 +223,7 @@ def _networks(weights: bytes, config: S2GNNConfig, n_networks: int) -> tuple[S2G
 
 
 def _stored_evidence(estimator: Estimator, card: ModelCard) -> bytes | None:
-    """Labels, evaluation and origin; `None` if the estimator was loaded from a folder without labels."""
+    """Return labels, evaluation and origin; `None` if the estimator was loaded from a folder without labels."""
     if estimator.labelled_ is None:
         return None
     origin = {
@@ -302,7 +302,7 @@ def _identifiers(stored: NDArray[Any], n: int) -> Identifiers:
 
 
 def _rows(stored: NDArray[Any], n: int) -> NDArray[np.int64]:
-    """Distinct rows of 0..n−1 in ascending order."""
+    """Return distinct rows of 0..n−1 in ascending order."""
     _require(stored.ndim == 1 and stored.dtype.kind in "iu" and len(stored) > 0, "a list that is not of rows")
     rows = stored.astype(np.int64)
     _require(bool((np.diff(rows) > 0).all()) and rows[0] >= 0 and rows[-1] < n, f"rows outside 0..{n - 1}")
@@ -316,14 +316,14 @@ def _packed(arrays: Mapping[str, Any]) -> bytes:
 
 
 def _unpacked(content: bytes, names: Collection[str], prefix: str | None = None) -> dict[str, NDArray[Any]]:
-    """The named arrays of an NPZ archive that is not compressed, and those whose names begin with `prefix`."""
+    """Return the named arrays of an NPZ archive that is not compressed, and those whose names begin with `prefix`."""
     return read_arrays(
         io.BytesIO(content), lambda name: name in names or (prefix is not None and name.startswith(prefix)), expansion=1
     )
 
 
 def _stored_matrix(name: str, matrix: Any) -> dict[str, Any]:
-    """A dense array, or the arrays of a CSR matrix, under names that begin with `name`."""
+    """Return a dense array, or the arrays of a CSR matrix, under names that begin with `name`."""
     if not sp.issparse(matrix):
         return {name: matrix}
     parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "shape": np.array(matrix.shape)}
@@ -338,7 +338,7 @@ def _matrix(name: str, arrays: Mapping[str, NDArray[Any]]) -> Any:
 
 
 def _stored_classes(classes: NDArray[Any]) -> dict[str, Any]:
-    """Classes as an array without objects; Python objects must be text, booleans or numbers."""
+    """Return classes as an array without objects; Python objects must be text, booleans or numbers."""
     if classes.dtype.kind != "O":
         return {"classes": classes}
     plain = np.array(classes.tolist())
@@ -350,7 +350,7 @@ def _stored_classes(classes: NDArray[Any]) -> dict[str, Any]:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """A parameter as JSON; a random generator, whose initial state is lost, becomes `None`."""
+    """Return a parameter as JSON; a random generator, whose initial state is lost, becomes `None`."""
     if name == "random_state" and not isinstance(value, int | np.integer):
         return None
     if isinstance(value, Mapping):

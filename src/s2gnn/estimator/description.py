@@ -67,7 +67,7 @@ class Pairs(msgspec.Struct):
 
 
 def stored_parameters(kind: type[Estimator], stored: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of an estimator's constructor as `Description` has them, with the types that it declares.
+    """Return the arguments of an estimator's constructor as `Description` has them, with the types that it declares.
 
     Raises:
         InputError: if one has another type, or is unknown.
@@ -80,7 +80,7 @@ def stored_parameters(kind: type[Estimator], stored: Mapping[str, Any]) -> dict[
 
 @cache
 def _parameters(kind: type[Estimator]) -> type[msgspec.Struct]:
-    """The declared parameters of an estimator; those that JSON cannot hold have the type of what is stored instead."""
+    """Return the declared parameters of an estimator; those that JSON cannot hold have the type of what is stored."""
     declared = get_type_hints(kind)
     stored = {
         "graph": Literal[(*KINDS, STORED_GRAPH)],

@@ -32,7 +32,7 @@ class Forest:
 
     @classmethod
     def of(cls, fitted: Any) -> Forest:
-        """The trees of a fitted `RandomForestClassifier` or the like."""
+        """Return the trees of a fitted `RandomForestClassifier` or the like."""
         trees = [estimator.tree_ for estimator in fitted.estimators_]
         sizes = [tree.node_count for tree in trees]
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
@@ -47,21 +47,21 @@ class Forest:
         return cls(roots, np.where(leaf, -1, feature), threshold, left, right, value)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """The mean of the trees' predictions for the rows of `X` (Q, M), dense or CSR, (Q, outputs)."""
+        """Return the mean of the trees' predictions for the rows of `X` (Q, M), dense or CSR, (Q, outputs)."""
         predicted = np.empty((X.shape[0], self.value.shape[1]))
         for rows, leaves in self._leaves_by_block(X):
             predicted[rows] = sum(self.value[of_tree] for of_tree in leaves) / len(self.roots)
         return predicted
 
     def deviations(self, X: Any) -> NDArray[np.float64]:
-        """The standard deviation between the trees' predictions for the rows of `X` (Q, M), (Q, outputs)."""
+        """Return the standard deviation between the trees' predictions for the rows of `X` (Q, M), (Q, outputs)."""
         found = np.empty((X.shape[0], self.value.shape[1]))
         for rows, leaves in self._leaves_by_block(X):
             found[rows] = self.value[leaves].std(axis=0)
         return found
 
     def predict_out_of_bag(self, X: Any, drawn: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """For the rows of `X` (n, M) that the trees were grown on, the mean over the trees that did not see the row.
+        """Predict the rows of `X` (n, M) that the trees were grown on, each by the trees that did not see it.
 
         Args:
             X: the training rows.
@@ -79,14 +79,14 @@ class Forest:
         return means
 
     def _leaves_by_block(self, X: Any) -> Iterator[tuple[slice, NDArray[np.int64]]]:
-        """Blocks of the rows of `X` (Q, M) whose `leaves` fit into memory, with these."""
+        """Yield blocks of the rows of `X` (Q, M) whose `leaves` fit into memory, with these."""
         at_once = max(1, VALUES_AT_ONCE // len(self.roots))
         for start in range(0, X.shape[0], at_once):
             rows = slice(start, start + at_once)
             yield rows, self.leaves(X[rows])
 
     def leaves(self, X: Any) -> NDArray[np.int64]:
-        """The node at which each row ends in each tree, (trees, Q)."""
+        """Return the node at which each row ends in each tree, (trees, Q)."""
         # scikit-learn grows trees on float32, so that a threshold may lie between a number and its rounding.
         columns = np.ascontiguousarray((X.toarray() if sp.issparse(X) else X).astype(np.float32).T)  # (M, Q)
         rows = np.arange(X.shape[0])
@@ -104,7 +104,7 @@ class Forest:
     def label_weights(
         self, X: Any, weights: sp.csr_array, labelled: Any, sample_weight: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
-        """How much the labels of the rows `labelled` (n, M) count in `weights` (R, Q) times predictions for X (Q, M).
+        """Return how much labels of rows `labelled` (n, M) count in `weights` (R, Q) times predictions for X (Q, M).
 
         A leaf predicts about the mean of the labelled rows in it, weighted by their `sample_weight` (n,), if any; the
         trees drew these rows at random.
@@ -129,12 +129,12 @@ class Forest:
         return result
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name, for a model folder."""
+        """Return the arrays by name, for a model folder."""
         return dict(vars(self))
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], columns: int, outputs: int) -> Forest:
-        """The forest of `arrays`, on tables of this number of columns; an `InputError` if they are not a forest."""
+        """Return the forest of `arrays`, for tables of this number of columns, or raise an `InputError`."""
         roots, feature, left, right = (arrays[name].astype(np.int64) for name in ("roots", "feature", "left", "right"))
         threshold, value = (arrays[name].astype(np.float64) for name in ("threshold", "value"))
         forest = cls(roots, feature, threshold, left, right, value)

@@ -29,7 +29,7 @@ class KnownLabels:
     def of(
         cls, rows: NDArray[np.int64], targets: NDArray[Any], sample_weight: NDArray[np.float64] | None
     ) -> KnownLabels:
-        """The labels of `rows` (n,), given their weights of any scale, or none, among those of all rows, (N,)."""
+        """Return the labels of `rows` (n,), with their weights of any scale, or none, among those of all rows, (N,)."""
         if sample_weight is None:
             return cls(rows, targets)
         weights = sample_weight[rows]
@@ -40,12 +40,12 @@ class KnownLabels:
         return cls(rows, targets, relative(weights))
 
     def without(self, places: NDArray[np.int64]) -> KnownLabels:
-        """The labels except those at `places` of the list."""
+        """Return the labels except those at `places` of the list."""
         weights = None if self.weights is None else relative(np.delete(self.weights, places))
         return KnownLabels(np.delete(self.rows, places), np.delete(self.targets, places), weights)
 
     def weights_in(self, n_rows: int) -> NDArray[np.float64] | None:
-        """The weights of all rows of a table, (n_rows,), 0 for those without a label; `None` if all count the same."""
+        """Return the weights of all rows, (n_rows,), 0 for those without a label; `None` if all count the same."""
         if self.weights is None:
             return None
         weights = np.zeros(n_rows)
@@ -61,7 +61,7 @@ class KnownLabels:
 
 
 def relative(weights: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Positive weights (n,) with mean 1; `None` if they are equal."""
+    """Return positive weights (n,) with mean 1; `None` if they are equal."""
     if (weights == weights[0]).all():
         return None
     scaled = weights / weights.max()  # whose sum does not overflow
@@ -69,7 +69,7 @@ def relative(weights: NDArray[np.float64]) -> NDArray[np.float64] | None:
 
 
 def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
-    """The `sample_weight` of `fit` for n rows, (n,); `None` if there is none. `KnownLabels.of` checks the values."""
+    """Return the `sample_weight` of `fit` for n rows, (n,), or `None`; `KnownLabels.of` checks the values."""
     if sample_weight is None:
         return None
     weights = np.asarray(sample_weight, dtype=np.float64)

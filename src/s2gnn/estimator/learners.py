@@ -49,7 +49,7 @@ class KnownTargets:
         return 1 if self.n_classes is None else self.n_classes
 
     def at(self, rows: NDArray[Any]) -> tuple[KnownTargets, NDArray[np.int64]]:
-        """The targets of some rows, and the classes that are present among them."""
+        """Return the targets of some rows, and the classes that are present among them."""
         weights = None if self.weights is None else relative(self.weights[rows])
         if self.n_classes is None:
             return KnownTargets(self.values[rows], None, weights), np.zeros(1, dtype=np.int64)
@@ -57,7 +57,7 @@ class KnownTargets:
         return KnownTargets(codes, len(present), weights), present
 
     def mean_prediction(self) -> NDArray[np.float64]:
-        """The share of each class, or the mean, (outputs,)."""
+        """Return the share of each class, or the mean, (outputs,)."""
         if self.n_classes is None:
             return np.array([np.average(self.values, weights=self.weights)])
         counts = np.bincount(self.values, self.weights, minlength=self.n_classes)
@@ -77,7 +77,7 @@ class Linear:
 
     @classmethod
     def fit(cls, X: Any, targets: KnownTargets, penalty: float = PENALTY) -> Linear:
-        """Multinomial logistic regression or ridge regression on rows (n, M)."""
+        """Fit multinomial logistic regression or ridge regression on rows (n, M)."""
         model: Any
         if targets.n_classes is None:
             model = Ridge(penalty).fit(X, targets.values, targets.weights)
@@ -91,17 +91,17 @@ class Linear:
         return cls(model.coef_.T * signs, model.intercept_ * signs)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """For the rows of `X` (Q, M)."""
+        """Predict the rows of `X` (Q, M)."""
         outputs: NDArray[np.float64] = X @ self.coefficients + self.intercept
         return np.clip(outputs, *self.limits) if len(self.intercept) == 1 else softmax(outputs, axis=1)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name, for a model folder."""
+        """Return the arrays by name, for a model folder."""
         return {name: array for name, array in vars(self).items() if np.isfinite(array).all()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], columns: int, outputs: int) -> Linear:
-        """The learner of `arrays`; an `InputError` if they do not fit."""
+        """Return the learner of `arrays`; an `InputError` if they do not fit."""
         names = ("coefficients", "intercept", *(["limits"] if "limits" in arrays else []))  # earlier releases had none
         found = cls(*(arrays[name].astype(np.float64) for name in names))
         fits = (found.coefficients.shape, found.intercept.shape) == ((columns, outputs), (outputs,))
@@ -120,7 +120,7 @@ class Kernel:
 
     @classmethod
     def fit(cls, X: NDArray[np.float64], targets: KnownTargets) -> Kernel:
-        """On rows (n, M), which are the landmarks unless there are more than 500 (the Nyström method)."""
+        """Fit on rows (n, M), which are the landmarks unless there are more than 500 (the Nyström method)."""
         chosen = np.random.default_rng(0).permutation(len(X))[:MOST_LANDMARKS]
         landmarks = X[np.sort(chosen)]
         values, vectors = np.linalg.eigh(gaussian_kernel(landmarks, landmarks))
@@ -130,7 +130,7 @@ class Kernel:
         return cls(landmarks, replace(on_projected, coefficients=projection @ on_projected.coefficients))
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """For the rows of `X` (Q, M)."""
+        """Predict the rows of `X` (Q, M)."""
         predicted = np.empty((len(X), len(self.linear.intercept)))
         at_once = VALUES_AT_ONCE // len(self.landmarks)
         for start in range(0, len(X), at_once):
@@ -139,12 +139,12 @@ class Kernel:
         return predicted
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name, for a model folder."""
+        """Return the arrays by name, for a model folder."""
         return {"landmarks": self.landmarks, **self.linear.arrays()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], columns: int, outputs: int) -> Kernel:
-        """The learner of `arrays`; an `InputError` if they do not fit."""
+        """Return the learner of `arrays`; an `InputError` if they do not fit."""
         landmarks = arrays["landmarks"].astype(np.float64)
         if landmarks.shape[1:] != (columns,) or not np.isfinite(landmarks).all():
             raise InputError("it has landmarks of other columns")
@@ -152,7 +152,7 @@ class Kernel:
 
 
 def gaussian_kernel(X: NDArray[np.float64], landmarks: NDArray[np.float64]) -> NDArray[np.float64]:
-    """exp(−‖x − l‖² / M) for rows (Q, M) and landmarks (m, M), (Q, m)."""
+    """Return exp(−‖x − l‖² / M) for rows (Q, M) and landmarks (m, M), (Q, m)."""
     squares = (X**2).sum(axis=1)[:, None] + (landmarks**2).sum(axis=1) - 2 * X @ landmarks.T
     return np.asarray(np.exp(-np.maximum(squares, 0.0) / X.shape[1]))
 
@@ -163,7 +163,7 @@ Learner = Linear | Kernel | Forest
 def held_out(
     fit: Callable[[Any, KnownTargets], Learner], X: Any, targets: KnownTargets, seed: int
 ) -> NDArray[np.float64]:
-    """Predictions (n, outputs) for the rows X (n, M), each by a learner that did not see the row's target.
+    """Return predictions (n, outputs) for the rows X (n, M), each by a learner that did not see the row's target.
 
     With too few targets to hide any, every row gets the mean prediction.
     """
@@ -189,7 +189,7 @@ FORESTS: Mapping[str, Mapping[bool, Callable[..., Any]]] = {
 def fit_forest(
     kind: str, X: Any, targets: KnownTargets, seed: int
 ) -> tuple[Forest, NDArray[np.float64], NDArray[np.float64]]:
-    """A forest, its out-of-bag predictions (n, outputs) for the rows X (n, M), and the importance of columns (M,)."""
+    """Return a forest, its out-of-bag predictions (n, outputs) for the rows X (n, M), and column importances (M,)."""
     make = FORESTS[kind][targets.n_classes is not None]
     fitted = make(N_TREES, bootstrap=True, random_state=seed)
     fitted.fit(X, targets.values, targets.weights)

@@ -71,11 +71,11 @@ class BaseMember:
         return self.predictor.predict(features, self.normal_scores.apply(features))
 
     def weighted_columns(self, features: Any) -> Any:
-        """The normal scores of rows (Q, M), weighted by the importance of the columns."""
+        """Return the normal scores of rows (Q, M), weighted by the importance of the columns."""
         return _weighted(self.normal_scores.apply(features), self.column_weights)
 
     def network_input(self, features: Any, inputs: NDArray[np.float64]) -> Any:
-        """Weighted columns and base predictions, (Q, M + outputs)."""
+        """Return weighted columns and base predictions, (Q, M + outputs)."""
         scale = INPUT_SCALE / np.sqrt(features.shape[1])
         columns = _weighted(self.weighted_columns(features), scale)
         if sp.issparse(columns):
@@ -84,7 +84,7 @@ class BaseMember:
 
 
 def _weighted(columns: Any, weights: NDArray[np.float64] | float) -> Any:
-    """Columns (Q, M), dense or CSR, times their weights (M,) or one weight."""
+    """Return columns (Q, M), dense or CSR, times their weights (M,) or one weight."""
     return sp.csr_array(columns.multiply(weights)) if sp.issparse(columns) else columns * weights
 
 
@@ -141,7 +141,7 @@ class Members:
         return cls(outputs, base, features, *joined, network_input, trained, weighted, epsilon, signal, predictions)
 
     def on_graph(self, graph: Graph) -> Members:
-        """The same members on another graph of the same rows; nothing is trained again."""
+        """Return the same members on another graph of the same rows; nothing is trained again."""
         _, logits = freeze(self.trained.networks, self.network_input, graph)
         trained = replace(self.trained, logits=logits)
         return Members.of(
@@ -161,7 +161,7 @@ class Members:
         return freeze(self.trained.networks, self.network_input, self.graph)[0]
 
     def graph_columns(self, features: Any) -> Any:
-        """The columns (Q, M) of rows that distances are measured on."""
+        """Return the columns (Q, M) of rows that distances are measured on."""
         if self.base is None:
             return features
         return self.base.weighted_columns(features) if self.weighted else self.base.normal_scores.apply(features)
@@ -176,12 +176,12 @@ class Members:
         return self.graph_columns(self.features)
 
     def edges(self, features: Any) -> sp.csr_array:
-        """The one-way edges (Q, N) that join new rows (Q, M) to the training rows."""
+        """Return the one-way edges (Q, N) that join new rows (Q, M) to the training rows."""
         assert self.attachment is not None
         return self.attachment.edges(self._trained_columns, self.graph.degrees, self.graph_columns(features))
 
     def predict_new(self, n: int, features: Callable[[slice], Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        """The predictions for `n` new rows: blocks of rows and their predictions, (members, rows, answers).
+        """Yield the predictions for `n` new rows: blocks of rows and their predictions, (members, rows, answers).
 
         `features` gives the scaled columns of the rows of a block, in the form of those of the training rows.
         """
@@ -193,7 +193,7 @@ class Members:
             yield block, self._predicted(features(block))
 
     def _predicted(self, features: Any) -> NDArray[np.float64]:
-        """The predictions (members, Q, answers) for the new rows (Q, M) of one block."""
+        """Return the predictions (members, Q, answers) for the new rows (Q, M) of one block."""
         edges = self.edges(features)
         if self.base is None or self.smoothed is None:
             logits = logits_of_new(self.frozen, self.network_input, features, edges)

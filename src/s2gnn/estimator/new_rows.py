@@ -34,7 +34,7 @@ class FrozenDegrees:
         return cls(float(epsilon), m, hadamard_factors(graph, alpha, epsilon, "adjacency").c)
 
     def rows(self, edges: sp.csr_array) -> tuple[list[sp.csr_array], NDArray[np.float64]]:
-        r"""The rows of S_1..S_α of new nodes with one-way `edges` (Q, N).
+        r"""Return the rows of S_1..S_α of new nodes with one-way `edges` (Q, N).
 
         With :math:`d_\rho(i) = \epsilon^\rho + \sum_j a_{ij}^\rho` over the new node's own edges and the frozen degrees
         of the training nodes, :math:`S_\rho(i, j) = a_{ij}^\rho / \sqrt{d_\rho(i)\, d_\rho(j)}` and
@@ -71,7 +71,7 @@ class FrozenNetwork:
 
 @torch.no_grad()
 def freeze(networks: Sequence[S2GNN], X: Any, graph: Graph) -> tuple[tuple[FrozenNetwork, ...], NDArray[np.float64]]:
-    """The networks on the training rows X (N, M) and their graph, and the logits (number of networks, N, outputs)."""
+    """Return the networks on the training rows X (N, M) and their graph, and their logits (networks, N, outputs)."""
     with no_warning():
         x, op = networks[0].prepare(X, graph)
     degrees: dict[float, FrozenDegrees] = {}  # networks of one ε share them
@@ -88,7 +88,7 @@ def freeze(networks: Sequence[S2GNN], X: Any, graph: Graph) -> tuple[tuple[Froze
 
 @torch.no_grad()
 def logits_of_new(networks: Sequence[FrozenNetwork], X: Any, new: Any, edges: sp.csr_array) -> NDArray[np.float64]:
-    """The logits (number of networks, Q, C) for `new` rows (Q, M), joined to training rows X (N, M) by `edges` (Q, N).
+    """Return the logits (networks, Q, C) for `new` rows (Q, M), joined to training rows X (N, M) by `edges` (Q, N).
 
     On the device of the networks, in float64 where it has it, so that an answer does not depend on the other rows of a
     call.
@@ -112,7 +112,7 @@ def logits_of_new(networks: Sequence[FrozenNetwork], X: Any, new: Any, edges: sp
 
 
 def _stacked(rows: Sequence[sp.csr_array], diagonal: NDArray[np.float64], trained: Any, new: Any) -> torch.Tensor:
-    """S_ρ h of the new rows for ρ = 0..α, (Q, α + 1, F), of training signals (N, F) and their own (Q, F)."""
+    """Return S_ρ h of the new rows for ρ = 0..α, (Q, α + 1, F), of training signals (N, F) and their own (Q, F)."""
     own = new.toarray() if sp.issparse(new) else np.asarray(new, dtype=np.float64)
     stacked = np.empty((own.shape[0], len(rows) + 1, own.shape[1]))
     stacked[:, 0] = own

@@ -28,42 +28,42 @@ class ClassOutputs:
     loss_weights: NDArray[np.float64] | None = None
 
     def known(self, labels: KnownLabels) -> KnownTargets:
-        """The classes as the base predictor learns them."""
+        """Return the classes as the base predictor learns them."""
         return KnownTargets(np.searchsorted(self.present, labels.targets), len(self.present), labels.weights)
 
     def objective(self, labels: KnownLabels, n_rows: int) -> Objective:
-        """What the networks learn from the classes in a table of `n_rows`."""
+        """Return what the networks learn from the classes in a table of `n_rows`."""
         y = np.zeros(n_rows, dtype=np.int64)
         y[labels.rows] = np.searchsorted(self.present, labels.targets)
         weights = labels.weights_in(n_rows)
         return Objective(y, labels.rows, len(self.present), class_weight=self.loss_weights, sample_weight=weights)
 
     def network_inputs(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Base predictions (Q, outputs) as the networks see them: centred logarithms."""
+        """Return base predictions (Q, outputs) as the networks see them: centred logarithms."""
         logs = np.log(base + SMALLEST_INPUT)
         centred: NDArray[np.float64] = logs - logs.mean(axis=1, keepdims=True)
         return centred
 
     def smoothing_start(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The signal to smooth, (Q, outputs), at rows without a label."""
+        """Return the signal to smooth, (Q, outputs), at rows without a label."""
         return base
 
     def smoothing_known(self, held_out: NDArray[np.float64], known: KnownTargets) -> NDArray[np.float64]:
-        """The signal at labelled rows, (n, outputs), given their targets and base predictions without them."""
+        """Return the signal at labelled rows, (n, outputs), given their targets and base predictions without them."""
         return np.asarray(np.eye(held_out.shape[1])[known.values])
 
     def from_smoothed(self, signal: NDArray[np.float64], base: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Predictions (Q, outputs) of a smoothed signal."""
+        """Return predictions (Q, outputs) of a smoothed signal."""
         total = signal.sum(axis=1, keepdims=True)  # zero at a row that no signal reaches
         return np.where(total > 0, signal / np.where(total > 0, total, 1.0), base)
 
     def from_networks(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Predictions (Q, outputs) of the networks' outputs (number of networks, Q, outputs)."""
+        """Return predictions (Q, outputs) of the networks' outputs (number of networks, Q, outputs)."""
         probabilities: NDArray[np.float64] = softmax(logits, axis=2).mean(axis=0)
         return probabilities
 
     def complete(self, predictions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Predictions (Q, outputs) with a column for every class of the table, (Q, C)."""
+        """Return predictions (Q, outputs) with a column for every class of the table, (Q, C)."""
         if len(self.present) == self.n_classes:
             return predictions
         answers = np.zeros((len(predictions), self.n_classes))
@@ -89,11 +89,11 @@ class ValueOutputs:
     network_outputs: int
 
     def known(self, labels: KnownLabels) -> KnownTargets:
-        """The values as the base predictor learns them."""
+        """Return the values as the base predictor learns them."""
         return KnownTargets(labels.targets, None, labels.weights)
 
     def objective(self, labels: KnownLabels, n_rows: int) -> Objective:
-        """What the networks learn from the values in a table of `n_rows`."""
+        """Return what the networks learn from the values in a table of `n_rows`."""
         values = np.zeros(n_rows)
         values[labels.rows] = (labels.targets - self.mean) / self.scale
         y = np.broadcast_to(values[:, None], (n_rows, self.network_outputs))
@@ -101,30 +101,30 @@ class ValueOutputs:
         return Objective(y, labels.rows, self.network_outputs, "squared-error", sample_weight=weights)
 
     def network_inputs(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Base predictions (Q, 1) as the networks see them: standardised."""
+        """Return base predictions (Q, 1) as the networks see them: standardised."""
         scaled: NDArray[np.float64] = (base - self.mean) / self.scale
         return scaled
 
     def smoothing_start(self, base: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Zeros (Q, 1): unknown errors."""
+        """Return zeros (Q, 1): unknown errors."""
         return np.zeros_like(base)
 
     def smoothing_known(self, held_out: NDArray[np.float64], known: KnownTargets) -> NDArray[np.float64]:
-        """The errors (n, 1) of base predictions that were made without the row's own value."""
+        """Return the errors (n, 1) of base predictions that were made without the row's own value."""
         errors: NDArray[np.float64] = known.values[:, None] - held_out
         return errors
 
     def from_smoothed(self, signal: NDArray[np.float64], base: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Base predictions (Q, 1) corrected by smoothed errors."""
+        """Return base predictions (Q, 1) corrected by smoothed errors."""
         return base + signal
 
     def from_networks(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Predictions (Q, 1) of the networks' outputs (number of networks, Q, network outputs)."""
+        """Return predictions (Q, 1) of the networks' outputs (number of networks, Q, network outputs)."""
         means: NDArray[np.float64] = self.mean + self.scale * logits.mean(axis=(0, 2))
         return means[:, None]
 
     def complete(self, predictions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The predictions (Q, 1)."""
+        """Return the predictions (Q, 1)."""
         return predictions
 
 

@@ -26,7 +26,7 @@ STEPS = 50  # 0.8^50 is 1e-5
 
 
 def smoothing_operator(graph: Graph, alpha: int, epsilon: float) -> SobolevOperator:
-    """The operators S_1, …, S_α of smoothing, in float64."""
+    """Return the operators S_1, …, S_α of smoothing, in float64."""
     with no_warning():
         return SobolevOperator(graph, alpha=alpha, epsilon=epsilon, dtype=torch.float64)
 
@@ -39,7 +39,7 @@ def smoothed(
     *,
     strength: NDArray[np.float64] | float = 1.0,
 ) -> NDArray[np.float64]:
-    """The smoothed `signal` (N, C), with the values `known` (n, C) at the rows `labelled` (n,).
+    """Return the smoothed `signal` (N, C), with the values `known` (n, C) at the rows `labelled` (n,).
 
     A row of `strength` (n,) c < 1 keeps its value in part: :math:`F_i = c Y_i + (1 - c) (a S F + (1 - a) Z)_i`.
     """
@@ -61,7 +61,7 @@ def smoothing_weights(
     *,
     strength: NDArray[np.float64] | float = 1.0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    r"""The weights of known values and signal in combinations of smoothed rows: `smoothed` read backwards.
+    r"""Return the weights of known values and signal in combinations of smoothed rows: `smoothed` read backwards.
 
     The smoothed signal is linear: for weights R of rows, :math:`R F = K Y + W Z`. S is symmetric, so the steps of
     `smoothed` in reverse order give K and W exactly, in as many products with the graph.
@@ -90,7 +90,7 @@ def smoothing_weights(
 
 
 def new_row_weights(edges: sp.csr_array, degrees: FrozenDegrees) -> tuple[sp.csr_array, NDArray[np.float64]]:
-    """The weights of training rows (Q, N) and of the own signal (Q,) in the smoothed signal of new rows."""
+    """Return the weights of training rows (Q, N) and of the own signal (Q,) in the smoothed signal of new rows."""
     rows, diagonal = degrees.rows(edges)
     rest = 1 - AMOUNT * diagonal.mean(axis=1)
     received = sp.csr_array(sum(rows).multiply((AMOUNT / len(rows) / rest)[:, None]))
@@ -100,7 +100,7 @@ def new_row_weights(edges: sp.csr_array, degrees: FrozenDegrees) -> tuple[sp.csr
 def smoothed_new(
     signal: NDArray[np.float64], trained: NDArray[np.float64], edges: sp.csr_array, degrees: FrozenDegrees
 ) -> NDArray[np.float64]:
-    r"""The smoothed `signal` (Q, C) of new rows, while the training rows keep their smoothed signal `trained` (N, C).
+    r"""Return the smoothed `signal` (Q, C) of new rows, given the smoothed signal `trained` (N, C) of training rows.
 
     A new row i has one-way `edges` (Q, N), so that :math:`F_i = a (\sum_j S_{ij} F_j + S_{ii} F_i) + (1 - a) Z_i`.
     """

@@ -178,7 +178,7 @@ class _Shown(NamedTuple):
 
 
 def _shown(found: NoiseStability) -> list[_Shown]:
-    """The effect on the predictions, first as it is judged; the score, if there is one, last."""
+    """Return the effect on the predictions, first as it is judged; the score, if there is one, last."""
     changes, flips, scores = found.changes, found.flips, found.scores
     if flips is None:
         shown = [_Shown("change (% of the spread)", 100 * changes, ".2f", ".2f")]
@@ -191,7 +191,7 @@ def _shown(found: NoiseStability) -> list[_Shown]:
 
 
 def stability_layout(found: NoiseStability, model: str, looked_at: str) -> Table:
-    """One block for each kind of noise, one row for each strength; the verdict is the first note."""
+    """Return one block for each kind of noise, one row for each strength; the verdict is the first note."""
     shown, blocks = _shown(found), []
     for kind in dict.fromkeys(noise.kind for noise in found.noises):  # a complete graph has no room for more edges
         rows = [
@@ -212,7 +212,7 @@ def stability_layout(found: NoiseStability, model: str, looked_at: str) -> Table
 
 
 def draw_stability(found: NoiseStability, model: str) -> Figure:
-    """A row of panels for the predictions that change, and one for the score if there is any."""
+    """Draw a row of panels for the predictions that change, and one for the score if there is any."""
     shown, scored = _shown(found), found.clean_score is not None
     kinds = dict.fromkeys(noise.kind for noise in found.noises)
     figure = Figure(figsize=(7.2, 4.4 if scored else 2.5), layout="constrained")

@@ -32,7 +32,7 @@ class GaussianAttachment:
     factor: float = 1.0  # on a graph that is not k-NN, gives a typical row the weighted degree of the training rows
 
     def edges(self, X: Any, degrees: NDArray[np.float64], new: Any) -> sp.csr_array:
-        """The weights of the edges from `new` rows (Q, M) to training rows X (N, M), (Q, N)."""
+        """Return the weights of the edges from `new` rows (Q, M) to training rows X (N, M), (Q, N)."""
         del degrees
         indices, distances = nearest_rows(X, new, min(self.k, X.shape[0]))
         return _rows(indices, self.factor * gaussian_weights(distances, self.sigma), X.shape[0])
@@ -56,7 +56,7 @@ class LearnedAttachment:
     theta: float  # the factor of squared distances that the training graph was learned with
 
     def edges(self, X: Any, degrees: NDArray[np.float64], new: Any) -> sp.csr_array:
-        """The weights of the edges from `new` rows (Q, M) to training rows X (N, M), (Q, N)."""
+        """Return the weights of the edges from `new` rows (Q, M) to training rows X (N, M), (Q, N)."""
         indices, distances = nearest_rows(X, new, min(self.candidates, X.shape[0]))
         weights = learned_weights(self.theta * distances**2, degrees[indices])
         return _rows(indices, np.where(weights < SMALLEST_LEARNED_WEIGHT, 0.0, weights), X.shape[0])
@@ -66,7 +66,7 @@ Attachment = GaussianAttachment | LearnedAttachment
 
 
 def learned_weights(scaled: NDArray[np.float64], degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The weights of `LearnedAttachment`, (Q, m), from θ z and the degrees of each new row's candidates, (Q, m).
+    """Return the weights of `LearnedAttachment`, (Q, m), from θ z and the degrees of each new row's candidates, (Q, m).
 
     A candidate of degree zero, which no edge reached in training, gets none.
     """
@@ -84,7 +84,7 @@ def learned_weights(scaled: NDArray[np.float64], degrees: NDArray[np.float64]) -
 
 
 def _rows(indices: NDArray[np.int64], weights: NDArray[np.float64], n: int) -> sp.csr_array:
-    """Lists of neighbours (Q, m) and their weights as a CSR array (Q, n) without zeros."""
+    """Return lists of neighbours (Q, m) and their weights as a CSR array (Q, n) without zeros."""
     pointers = np.arange(0, indices.size + 1, indices.shape[1])
     edges = sp.csr_array((weights.ravel(), indices.ravel(), pointers), shape=(len(indices), n))
     edges.eliminate_zeros()
@@ -95,7 +95,7 @@ def _rows(indices: NDArray[np.int64], weights: NDArray[np.float64], n: int) -> s
 def training_graph(
     source: GraphSource, X: Any, k: int, adjacency: Any = None, *, progress: bool = False
 ) -> tuple[Graph, Attachment | None]:
-    """The graph of the rows of `X` (N, M), and how new rows are joined to it.
+    """Return the graph of the rows of `X` (N, M), and how new rows are joined to it.
 
     See `S2GNNClassifier` for `source`, its parameter `graph`, and `k`. The attachment is `None` if the rows of a given
     graph have equal features.
@@ -126,7 +126,7 @@ def is_graph(source: Any) -> bool:
 
 
 def graph_kind(source: GraphSource) -> str:
-    """One of `KINDS`, "precomputed" for a graph itself, or "function"."""
+    """Return one of `KINDS`, "precomputed" for a graph itself, or "function"."""
     if isinstance(source, str):
         return source
     return "function" if callable(source) else "precomputed"
@@ -147,7 +147,7 @@ def check_graph_arguments(source: GraphSource, k: int, adjacency: Any) -> None:
 
 
 def _comparable(X: Any, k: int, graph: Graph, progress: bool) -> GaussianAttachment:
-    """Gaussian edges that give a typical row the weighted degree of the rows of `graph`."""
+    """Return Gaussian edges that give a typical row the weighted degree of the rows of `graph`."""
     distances = nearest_neighbours(X, k, progress=progress).distances
     sigma = float(distances.sum() / (len(distances) * (k + 1)))
     degree = float(gaussian_weights(distances, sigma).sum(axis=1).mean())

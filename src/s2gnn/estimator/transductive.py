@@ -164,7 +164,7 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
         return self
 
     def _learn(self, labels: KnownLabels, joined: tuple[Graph, Attachment | None] | None) -> Members:
-        """The members learned from the `labels`.
+        """Return the members learned from the `labels`.
 
         They are the base predictor, its predictions smoothed over the graph, and the networks; or the networks alone.
         `joined` is the graph and how new rows are joined to it; `None` if it depends on the labels.
@@ -219,23 +219,23 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
         return graph_kind(self.graph) == "knn" and self.network == "blended"
 
     def _joined(self, columns: Any, adjacency: Any = None) -> tuple[Graph, Attachment | None]:
-        """The graph of the rows of `columns` (N, M), and how new rows are joined to it."""
+        """Return the graph of the rows of `columns` (N, M), and how new rows are joined to it."""
         return training_graph(self.graph, columns, self.k, adjacency, progress=bool(self.verbose))
 
     @abstractmethod
     def _known_targets(self, y: Any, used: NDArray[np.bool_] | None) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        """The rows whose target is known and `used` (N,), (n,), and their classes 0..C−1 or values, (n,)."""
+        """Return the rows whose target is known and `used` (N,), (n,), and their classes 0..C−1 or values, (n,)."""
 
     @abstractmethod
     def _outputs(self, labels: KnownLabels) -> Outputs:
-        """What is predicted, given the known labels."""
+        """Return what is predicted, given the known labels."""
 
     @abstractmethod
     def _blend_for(self, hidden: HiddenPredictions | None) -> Blend | None:
-        """How the members' predictions become answers; `None` for the networks alone."""
+        """Return how the members' predictions become answers; `None` for the networks alone."""
 
     def _weighted_classes(self, answers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Answers (n, answers) with probabilities multiplied by the weights of the classes, if the user gave any."""
+        """Return answers (n, answers), with probabilities multiplied by the class weights if the user gave any."""
         return answers
 
     def _check_parameters(self, X: Any, n_labelled: int, adjacency: Any) -> None:

@@ -44,7 +44,7 @@ class History:
 
     @classmethod
     def read(cls, copy: LabelledCopy) -> History:
-        """The history of a copy; empty if there is no copy or no history of it.
+        """Return the history of a copy; empty if there is no copy or no history of it.
 
         Raises:
             InputError: if the file is damaged.

@@ -35,7 +35,7 @@ class LabelledCopy:
 
     @classmethod
     def open(cls, path: Path, label: str, *, new_column: bool = False) -> LabelledCopy:
-        """The table at `path` with the labels of its copy, if there is one.
+        """Return the table at `path` with the labels of its copy, if there is one.
 
         Args:
             path: of the table.
@@ -106,7 +106,7 @@ def _check_same_rows(table: Table, copy: Table, label: str) -> None:
 
 
 def _same(value: Any, other: Any) -> bool:
-    """Whether a value that was written is what was read: numbers of an .npz table are text in its copy."""
+    """Return whether a value that was written is what was read: numbers of an .npz table are text in its copy."""
     if isinstance(value, str):
         return value == str(other)
     return bool(other == "" if np.isnan(value) else float(other or "nan") == value)

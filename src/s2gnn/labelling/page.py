@@ -67,7 +67,7 @@ BODY = """
 
 
 def labelling_page(label: str, source: str) -> str:
-    """The page for the column `label` of the table at `source`."""
+    """Return the page for the column `label` of the table at `source`."""
     table = Path(source).name
     return webpage(
         f"Label {label} in {table}",

@@ -51,7 +51,7 @@ class RoundClassifier(S2GNNClassifier):
         return KnownLabels(self.labelled_, self.targets_, self.label_weights_)
 
     def parts_to_hide(self) -> list[NDArray[np.int64]]:
-        """The places in the labels that each fold hides; none if they are too few, or for networks alone."""
+        """Return the places in the labels that each fold hides; none if they are too few, or for networks alone."""
         parts = hidden_folds(self.labels.rows, self.labels.targets, FOLDS, seed=0) if self.network == "blended" else []
         return parts[: number_of_folds(len(parts), self.graph_.n_nodes)]
 
@@ -137,5 +137,5 @@ class Round:
 
 
 def hardly_changed(before: S2GNNClassifier | None, after: S2GNNClassifier) -> bool:
-    """Whether at most 1 % of the predictions differ."""
+    """Return whether at most 1 % of the predictions differ."""
     return before is not None and bool(np.mean(before.transduction_ != after.transduction_) <= STABLE_SHARE)

@@ -102,7 +102,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def _checked_path(self) -> str:
-        """The path behind the token, of a request that comes from the page."""
+        """Return the path behind the token, of a request that comes from the page."""
         own = {f"{name}:{self.server.server_port}" for name in (LOOPBACK, "localhost")}
         host, origin = self.headers.get("Host"), self.headers.get("Origin")
         if host not in own:  # another name that resolves to this machine: DNS rebinding

@@ -48,12 +48,12 @@ class Session:
         return self.history.classes
 
     def answers(self) -> Answers:
-        """The answers so far."""
+        """Return the answers so far."""
         with self._lock:
             return Answers(self.copy.labels.copy(), self.history.skipped)
 
     def next_row(self) -> int | None:
-        """The row to label now; `None` if all are labelled or skipped."""
+        """Return the row to label now; `None` if all are labelled or skipped."""
         with self._lock:
             for _ in range(2):
                 for row in self.training.round.queue.tolist():

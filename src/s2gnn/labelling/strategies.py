@@ -74,7 +74,7 @@ class Known:
 def suggest_rows(
     known: Known, n: int, *, strategy: Strategy = "auto", without: NDArray[np.int64] | None = None, seed: int = 0
 ) -> NDArray[np.int64]:
-    """As `suggest`; without probabilities, every strategy but "random" is "coverage"."""
+    """Return suggestions like `suggest`; without probabilities, every strategy but "random" is "coverage"."""
     if n < 1:
         raise InputError(f"n is {n}, but at least one row must be suggested")
     if strategy not in STRATEGIES:
@@ -111,7 +111,7 @@ class Score:
 
 
 def margins(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The difference of the two largest probabilities of each row (N, C), (N,)."""
+    """Return the difference of the two largest probabilities of each row (N, C), (N,)."""
     largest = np.sort(probabilities, axis=1)[:, -2:]
     return np.asarray(largest[:, 1] - largest[:, 0])
 
@@ -130,7 +130,7 @@ def _uncertainty(known: Known, near: sp.csr_array) -> Score:
 
 
 def _expected_change(known: Known, near: sp.csr_array) -> Score:
-    """The expected change Σ_c p_c ‖e_c − p‖₁ = 2 Σ_c p_c (1 − p_c) of a row, times its share of its neighbours."""
+    """Return the expected change Σ_c p_c ‖e_c − p‖₁ = 2 Σ_c p_c (1 − p_c) of a row, times its share in neighbours."""
     assert known.probabilities is not None
     p = known.probabilities
     change = 2 * np.sum(p * (1 - p), axis=1)
@@ -141,7 +141,7 @@ def _expected_change(known: Known, near: sp.csr_array) -> Score:
 
 
 def _coverage_then_uncertainty(known: Known, near: sp.csr_array) -> Score:
-    r"""The weighted geometric mean :math:`c^w u^{1-w}` of coverage and uncertainty, :math:`w = 5C / (5C + n)`."""
+    r"""Return the weighted geometric mean :math:`c^w u^{1-w}` of coverage and uncertainty, :math:`w = 5C/(5C + n)`."""
     assert known.probabilities is not None
     early = EARLY * known.probabilities.shape[1]
     w = early / (early + len(known.labelled))
@@ -152,7 +152,7 @@ def _coverage_then_uncertainty(known: Known, near: sp.csr_array) -> Score:
 
 
 def _shares(near: sp.csr_array) -> sp.csr_array:
-    """The share (i, j) that row i has in the neighbourhood of row j; 1 in the sum over i."""
+    """Return the share (i, j) that row i has in the neighbourhood of row j; 1 in the sum over i."""
     return sp.csr_array(near.multiply(1 / np.asarray(near.sum(axis=1))[:, None]).T)
 
 
@@ -165,14 +165,14 @@ SCORES: Mapping[str, Callable[[Known, sp.csr_array], Score]] = {
 
 
 def _similarity(graph: Graph) -> sp.csr_array:
-    """The graph (N, N) with weights of at most 1, and 1 on the diagonal."""
+    """Return the graph (N, N) with weights of at most 1, and 1 on the diagonal."""
     weights = graph.to_scipy()
     largest = weights.data.max() if weights.nnz else 1.0
     return sp.csr_array(weights / largest + sp.eye_array(graph.n_nodes))
 
 
 def _nearness(near: sp.csr_array, rows: NDArray[np.int64]) -> sp.csr_array:
-    """How near each row is to each of `rows` (n,) within two steps, at most 1, (n, N)."""
+    """Return how near each row is to each of `rows` (n,) within two steps, at most 1, (n, N)."""
     reach = sp.csr_array(near[rows] @ near)
     reach = sp.csr_array(reach.multiply(1 / reach[np.arange(len(rows)), rows][:, None]))
     reach.data = np.minimum(reach.data, 1.0)

@@ -87,7 +87,7 @@ class Training:
         return None if self._trainer.is_done or self.problem else "accuracy"
 
     def suggest(self, estimator: S2GNNClassifier | None, n: int = QUEUE) -> NDArray[np.int64]:
-        """The rows to label next, by an estimator or by their coverage of the table, (n,) or fewer."""
+        """Return the rows to label next, by an estimator or by their coverage of the table, (n,) or fewer."""
         labels, skipped = self.answers()
         labelled = np.flatnonzero(labels != "")
         without = np.union1d(labelled, np.array(skipped, dtype=np.int64))
@@ -120,7 +120,7 @@ class Training:
                 self._wanted.wait()
 
     def _step(self) -> bool:
-        """Suggest rows for new labels, or else predict one fold of hidden labels; `False` if neither is left to do.
+        """Suggest rows for new labels, or else predict one fold of hidden labels; return whether one was left to do.
 
         So new suggestions wait for at most one fold.
         """

@@ -22,7 +22,7 @@ ACCURACY = ("accuracy", "How accurate is it?")
 
 
 def accuracy_section(model: ReportedModel) -> Section:
-    """The accuracy on hidden labels and the most frequent errors, or why it was not measured."""
+    """Return the accuracy on hidden labels and the most frequent errors, or why it was not measured."""
     hidden = model.estimator.evaluation_
     if hidden is None:
         reading = (
@@ -48,7 +48,7 @@ def _why_not_measured(model: ReportedModel) -> str:
 
 
 def confusion_section(classes: Sequence[str], confusion: NDArray[np.int64]) -> Section:
-    """The accuracy of a classifier with this confusion matrix (C, C), whose rows are the true classes."""
+    """Return the accuracy of a classifier with this confusion matrix (C, C), whose rows are the true classes."""
     n, correct = int(confusion.sum()), int(np.trace(confusion))
     accuracy = percent(correct / n)
     interval = " to ".join(map(percent, wilson_interval(correct, n)))
@@ -103,7 +103,7 @@ def confusion_section(classes: Sequence[str], confusion: NDArray[np.int64]) -> S
 
 
 def class_table(classes: Sequence[str], confusion: NDArray[np.int64]) -> Html:
-    """Precision and recall of each class with Wilson intervals, and its number of hidden labels, its support."""
+    """Return precision and recall of each class with Wilson intervals, and its number of hidden labels, its support."""
     hits, predicted, support = np.diag(confusion), confusion.sum(axis=0), confusion.sum(axis=1)
     rows = [
         (name, _proportion(hit, n_predicted), _proportion(hit, n_true), f"{n_true:,}")
@@ -121,7 +121,7 @@ def _proportion(hits: int, n: int) -> str:
 
 
 def _confusion_cell(count: int, total: int, correct: bool) -> Html:
-    """A cell of the confusion matrix, shaded by its share of the true class."""
+    """Return a cell of the confusion matrix, shaded by its share of the true class."""
     if count == 0:
         return Html('<span class="zero">·</span>')
     shade = round(100 * count / total)
@@ -129,7 +129,7 @@ def _confusion_cell(count: int, total: int, correct: bool) -> Html:
 
 
 def residuals_section(truth: NDArray[np.float64], predicted: NDArray[np.float64]) -> Section:
-    """The errors of a regressor on hidden values (n,)."""
+    """Return the errors of a regressor on hidden values (n,)."""
     n, errors = len(truth), predicted - truth
     median, most = np.quantile(np.abs(errors), [0.5, 0.9])
     bias = float(errors.mean())

@@ -74,12 +74,12 @@ def compare(model: ReportedModel, on_progress: Callable[[float], None] = lambda 
 
 
 def _constant(targets: NDArray[Any], classifies: bool) -> float | int:
-    """The index of the most frequent class, or the median of values."""
+    """Return the index of the most frequent class, or the median of values."""
     return int(np.bincount(targets).argmax()) if classifies else float(np.median(targets))
 
 
 def simple_models(n_known: int, *, classifies: bool) -> dict[str, Any]:
-    """The methods of scikit-learn that see the columns only, with their default parameters, by name."""
+    """Return the methods of scikit-learn that see the columns only, with their default parameters, by name."""
     neighbours = min(5, n_known)
     if classifies:
         return {
@@ -95,7 +95,7 @@ def simple_models(n_known: int, *, classifies: bool) -> dict[str, Any]:
 
 
 def _spread(model: ReportedModel, known: NDArray[np.int64], targets: NDArray[Any]) -> NDArray[Any]:
-    """Predictions of label spreading for all rows (N,); the constant where no label arrives."""
+    """Return predictions of label spreading for all rows (N,); the constant where no label arrives."""
     graph, constant = model.estimator.graph_, _constant(targets, model.classes is not None)
     if model.classes is not None:
         seeds = np.zeros((graph.n_nodes, len(model.classes)))
@@ -112,7 +112,7 @@ Score = tuple[float, float, float, float | None]  # with its interval and the p-
 
 
 def _accuracy(truth: NDArray[Any], predicted: NDArray[Any], ours: NDArray[Any]) -> Score:
-    """Accuracy with its Wilson interval, and McNemar's exact test."""
+    """Return accuracy with its Wilson interval, and McNemar's exact test."""
     correct, reference = predicted == truth, ours == truth
     low, high = wilson_interval(int(correct.sum()), len(truth))
     better, worse = int(np.sum(reference & ~correct)), int(np.sum(~reference & correct))
@@ -121,7 +121,7 @@ def _accuracy(truth: NDArray[Any], predicted: NDArray[Any], ours: NDArray[Any]) 
 
 
 def _mean_error(truth: NDArray[Any], predicted: NDArray[Any], ours: NDArray[Any]) -> Score:
-    """Mean absolute error with its bootstrapped interval, and Wilcoxon's signed-rank test."""
+    """Return mean absolute error with its bootstrapped interval, and Wilcoxon's signed-rank test."""
     errors, reference = np.abs(predicted - truth), np.abs(ours - truth)
     found = bootstrap_confidence(errors)
     low, high = max(found.mean - found.half_width, 0.0), found.mean + found.half_width

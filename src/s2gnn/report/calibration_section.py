@@ -33,7 +33,7 @@ class Bin(NamedTuple):
 
 
 def calibration_bins(confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> list[Bin]:
-    """Up to ten quantile bins of the confidence (n,), of at least 20 labels each."""
+    """Return up to ten quantile bins of the confidence (n,), of at least 20 labels each."""
     n_bins = int(np.clip(len(correct) // LABELS_PER_BIN, 1, MAX_BINS))
     edges = np.percentile(confidence, 100 * np.linspace(0, 1, n_bins + 1))
     index = np.searchsorted(edges[1:-1], confidence)
@@ -45,7 +45,7 @@ def calibration_bins(confidence: NDArray[np.float64], correct: NDArray[np.bool_]
 
 
 def uncalibrated_bins(model: ReportedModel) -> list[Bin] | None:
-    """The bins of the same blend of the members' predictions without temperatures and class shares.
+    """Return the bins of the same blend of the members' predictions without temperatures and class shares.
 
     `None` if the networks are alone, or the folder does not hold the members' predictions for hidden labels.
     """
@@ -58,12 +58,12 @@ def uncalibrated_bins(model: ReportedModel) -> list[Bin] | None:
 
 
 def expected_error(bins: Sequence[Bin]) -> float:
-    """The mean over all labels of the distance between confidence and accuracy of their bin."""
+    """Return the mean over all labels of the distance between confidence and accuracy of their bin."""
     return float(np.average([abs(bin.confidence - bin.accuracy) for bin in bins], weights=[bin.n for bin in bins]))
 
 
 def calibration_section(bins: Sequence[Bin], before: Sequence[Bin] | None = None) -> Section:
-    """Whether the predicted probabilities can be trusted; `before` are the bins without calibration, if known."""
+    """Return whether the predicted probabilities can be trusted; `before` are the bins before calibration, if known."""
     confidence, accuracy, n = _total(bins)
     by_chance = binomtest(round(accuracy * n), n, confidence).pvalue >= SIGNIFICANT
     small, worst, gap = abs(confidence - accuracy) <= SMALL_GAP, _worst_confidence(bins), points(confidence, accuracy)
@@ -113,7 +113,7 @@ def calibration_section(bins: Sequence[Bin], before: Sequence[Bin] | None = None
 
 
 def _total(bins: Sequence[Bin]) -> tuple[float, float, int]:
-    """Mean confidence, accuracy and number of the labels in all bins."""
+    """Return mean confidence, accuracy and number of the labels in all bins."""
     counts = [bin.n for bin in bins]
     confidence, accuracy = (float(mean) for mean in np.average(np.array(bins)[:, :2], axis=0, weights=counts))
     return min(confidence, 1.0), accuracy, sum(counts)

@@ -32,7 +32,7 @@ class Column:
         return slice(self.first, self.first + len(self.categories or (self.name,)))
 
     def values(self, features: Any) -> NDArray[Any]:
-        """Numbers or categories (n,) in rows of features (n, M), dense or CSR; a missing number is the median."""
+        """Return numbers or categories (n,) of rows of features (n, M), dense or CSR; missing numbers: the median."""
         encoded = features[:, self.features]
         encoded = encoded.toarray() if sp.issparse(encoded) else encoded
         if self.categories is None:
@@ -41,11 +41,11 @@ class Column:
         return np.asarray(names[np.where(encoded.any(axis=1), encoded.argmax(axis=1), -1)])
 
     def texts(self, features: Any) -> list[str]:
-        """The values in rows of features (n, M) as text."""
+        """Return the values in rows of features (n, M) as text."""
         return [value if isinstance(value, str) else number_text(value) for value in self.values(features)]
 
     def summary(self, features: Any) -> tuple[str, list[int]]:
-        """The values of the column in a few words, and a histogram; most frequent categories first."""
+        """Return the values of the column in a few words, and a histogram; most frequent categories first."""
         values = self.values(features)
         if self.categories is None:
             low, median, high = map(number_text, np.quantile(values, [0, 0.5, 1]))
@@ -57,7 +57,7 @@ class Column:
 
 
 def columns_of(estimator: Estimator) -> tuple[Column, ...]:
-    """The columns that the estimator encodes; a column for every feature if it was fitted on numbers."""
+    """Return the columns that the estimator encodes; a column for every feature if it was fitted on numbers."""
     encoder = estimator.encoder_
     if encoder is None:
         scaling = estimator.scaling_
@@ -74,7 +74,7 @@ def columns_of(estimator: Estimator) -> tuple[Column, ...]:
 
 
 def variance_explained(columns: Sequence[Column], features: Any, groups: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The share of each column's variance that lies between the `groups` (N,) of the rows, 0..1, (number of columns,).
+    """Return the share of each column's variance between the `groups` (N,) of the rows, 0..1, (number of columns,).
 
     For a numeric column this is η² of the analysis of variance; for categories it is the same ratio summed over their
     indicator features, which is Goodman and Kruskal's τ.
@@ -92,6 +92,6 @@ def variance_explained(columns: Sequence[Column], features: Any, groups: NDArray
 
 
 def quantile_groups(values: NDArray[np.float64], n_groups: int) -> NDArray[np.int64]:
-    """The quantile interval 0..n_groups − 1 of each of the values (N,); equal values share one."""
+    """Return the quantile interval 0..n_groups − 1 of each of the values (N,); equal values share one."""
     edges = np.quantile(values, np.linspace(0, 1, n_groups + 1)[1:-1])
     return np.searchsorted(edges, values, side="right")

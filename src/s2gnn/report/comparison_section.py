@@ -10,7 +10,7 @@ SIGNIFICANT = 0.05
 
 
 def comparison_section(found: Comparison) -> Section:
-    """S2-GNN compared with simpler methods."""
+    """Compare S2-GNN with simpler methods."""
     ours, *others = found.methods
     measure, labels, spreading, constant = (
         ("Accuracy", "hidden label", "sees the graph, without the columns", "the most frequent class")

@@ -44,7 +44,7 @@ def summary(model: ReportedModel) -> str:
 
 
 def data_section(model: ReportedModel) -> Section:
-    """Rows, labels, missing values, and the columns that differ most between predictions."""
+    """Return rows, labels, missing values, and the columns that differ most between predictions."""
     n, n_columns, n_labelled = model.n_rows, len(model.columns), model.estimator.n_labelled_
     missing = "the number of missing values is not known"
     if model.card is not None:
@@ -119,7 +119,7 @@ def _class_table(model: ReportedModel, classes: tuple[str, ...]) -> str:
 
 
 def graph_section(model: ReportedModel, layout: GraphLayout) -> Section:
-    """Neighbours, homophily, connected components, and the drawing of the graph."""
+    """Return neighbours, homophily, connected components, and the drawing of the graph."""
     graph = model.estimator.graph_
     neighbours = f"{2 * graph.n_edges / graph.n_nodes:.1f} neighbours"
     key = f"{neighbours} per row"
@@ -175,14 +175,14 @@ def _graph_drawing(model: ReportedModel, layout: GraphLayout) -> str:
 
 
 def row_values(model: ReportedModel, rows: NDArray[np.int64]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """The names of the six most informative columns and their values in `rows` (n,)."""
+    """Return the names of the six most informative columns and their values in `rows` (n,)."""
     columns = [model.columns[index] for index in model.informative_columns[:COLUMNS_PER_ROW]]
     values = [map(shortened, column.texts(model.estimator.features_[rows])) for column in columns]
     return tuple(shortened(column.name) for column in columns), list(zip(*values, strict=True))
 
 
 def row_texts(model: ReportedModel, rows: NDArray[np.int64]) -> list[str]:
-    """What the graph shows of each of `rows` (n,): number, prediction, label and values, a line each."""
+    """Return the text shown for each of `rows` (n,): number, prediction, label and values, a line each."""
     names, values = row_values(model, rows)
     texts = {row: [_heading(model, row), f"predicted: {prediction_text(model, row)}"] for row in rows.tolist()}
     known: dict[str, tuple[NDArray[np.int64], NDArray[Any]]] = {}
@@ -201,7 +201,7 @@ def row_texts(model: ReportedModel, rows: NDArray[np.int64]) -> list[str]:
 
 
 def _heading(model: ReportedModel, row: int) -> str:
-    """The name of a row, with a capital letter if it is its number, and its number."""
+    """Return the name of a row, with a capital letter if it is its number, and its number."""
     name, number = model.row_name(row), f"row {row + 1:,}"
     if name == number:
         return number.capitalize()
@@ -209,7 +209,7 @@ def _heading(model: ReportedModel, row: int) -> str:
 
 
 def prediction_text(model: ReportedModel, row: int) -> str:
-    """The predicted value, or the likely classes with their probabilities."""
+    """Return the predicted value, or the likely classes with their probabilities."""
     if model.classes is None:
         return number_text(model.predictions[row, 0])
     first, second = model.likely_classes(row)
@@ -218,7 +218,7 @@ def prediction_text(model: ReportedModel, row: int) -> str:
 
 
 def labelling_section(model: ReportedModel, drawn: NDArray[np.int64]) -> Section:
-    """The rows to label next, with links to the `drawn` rows of the graph."""
+    """Return the rows to label next, with links to the `drawn` rows of the graph."""
     name = ("next", "What to label next")
     if len(model.rows_to_label) == 0 or model.uncertainty is None:
         why = "The model has a single output, which gives no uncertainty for a quantity."

@@ -67,7 +67,7 @@ def escaped(text: str) -> str:
 def table(
     caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str = "", stacked: bool = False
 ) -> Html:
-    """A table, whose first cell of each row is its heading.
+    """Return a table, whose first cell of each row is its heading.
 
     `kind` is a CSS class. On a narrow page, the cells of a row are `stacked`, each next to its heading.
     """
@@ -101,7 +101,7 @@ def histogram(heights: Sequence[int]) -> Html:
 
 
 def share_bar(share: float, text: str | None = None) -> Html:
-    """A share as text, by default a percentage, and as a bar."""
+    """Return a share as text, by default a percentage, and as a bar."""
     return Html(
         f'<span class="share" style="--share:{round(100 * share)}">{html.escape(text or percent(share))}</span>'
     )

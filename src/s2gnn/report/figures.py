@@ -36,7 +36,7 @@ INSTRUCTIONS = "graph-help"  # id of the text that explains how to use the graph
 
 
 def _chart(x: str, y: str, height: float = SIZE[1]) -> tuple[Figure, Axes]:
-    """An empty chart with the labels of its axes."""
+    """Return an empty chart with the labels of its axes."""
     figure = Figure(figsize=(SIZE[0], height), layout="constrained", facecolor="none")
     axes = figure.subplots()
     axes.set_facecolor("none")
@@ -54,7 +54,7 @@ def _with_legend(figure: Figure) -> Figure:
 
 
 def loss_figure(histories: Sequence[History], kept_epochs: Sequence[int]) -> Figure:
-    """Training loss of every network and, if there is one, validation loss."""
+    """Draw training loss of every network and, if there is one, validation loss."""
     figure, axes = _chart("epoch", "loss (lower is better)")
     validated = any(history.val_loss for history in histories)
     lines = [("train_loss", LIGHT[0], "training")] + validated * [("val_loss", LIGHT[2], "validation")]
@@ -75,7 +75,7 @@ def loss_figure(histories: Sequence[History], kept_epochs: Sequence[int]) -> Fig
 def calibration_figure(
     confidence: Values, accuracy: Values, low: Values, high: Values, *, before: Values | None = None
 ) -> Figure:
-    """Accuracy over confidence in B bins, with the intervals of the accuracy, all (B,); the diagonal is perfect.
+    """Draw accuracy over confidence in B bins, with the intervals of the accuracy, all (B,); the diagonal is perfect.
 
     `before` has confidence and accuracy before calibration, (2, bins).
     """
@@ -102,7 +102,7 @@ def calibration_figure(
 
 
 def residuals_figure(truth: Values, predicted: Values) -> Figure:
-    """Predicted over true values (n,); the diagonal is perfect."""
+    """Draw predicted over true values (n,); the diagonal is perfect."""
     figure, axes = _chart("true value", "predicted value")
     shown = np.random.default_rng(0).permutation(len(truth))[:MAX_POINTS]
     ends = [min(truth.min(), predicted.min()), max(truth.max(), predicted.max())]
@@ -115,7 +115,7 @@ def residuals_figure(truth: Values, predicted: Values) -> Figure:
 
 
 def values_figure(known: Values | None, predicted: Values) -> Figure:
-    """Histograms of the known values, if there are any, and of all predicted ones."""
+    """Draw histograms of the known values, if there are any, and of all predicted ones."""
     figure, axes = _chart("value", "share of the rows (%)", 2.6)
     shown = [(predicted, LIGHT[0], "predicted, all rows")]
     if known is not None:
@@ -128,7 +128,7 @@ def values_figure(known: Values | None, predicted: Values) -> Figure:
 
 
 def comparison_figure(found: Comparison) -> Figure:
-    """The score of every method with its interval."""
+    """Draw the score of every method with its interval."""
     score = "accuracy on hidden labels (%)" if found.classifies else "mean absolute error (lower is better)"
     figure, axes = _chart(score, "", 2.9)
     factor = 100 if found.classifies else 1
@@ -147,14 +147,14 @@ def comparison_figure(found: Comparison) -> Figure:
 
 
 def branches_figure(shares: Values) -> Figure:
-    """The share of each branch in each layer, (layers, α + 1), as bars."""
+    """Draw the share of each branch in each layer, (layers, α + 1), as bars."""
     figure, axes = _chart("branch (higher: strong edges count more)", "share of the weight (%)")
     draw_branches(axes, shares, ("0\nrow itself", "1\nneighbours"))
     return _with_legend(figure)
 
 
 def draw_branches(axes: Axes, shares: Values, first_labels: tuple[str, str]) -> None:
-    """Bars of the share of each branch in each layer, (layers, α + 1); `first_labels` are those of branches 0 and 1."""
+    """Draw the share of each branch in each layer, (layers, α + 1); `first_labels` are those of branches 0 and 1."""
     n_layers, n_branches = shares.shape
     width = 0.8 / n_layers
     for layer, share in enumerate(shares):
@@ -167,7 +167,7 @@ def draw_branches(axes: Axes, shares: Values, first_labels: tuple[str, str]) -> 
 
 
 def noise_figure(found: NoiseStability) -> Figure:
-    """The predictions that change over the strength of each noise."""
+    """Draw the predictions that change over the strength of each noise."""
     changed = "predictions that change (%)" if found.flips is not None else "change (% of the spread)"
     figure, axes = _chart("strength of the noise (%)", changed)
     values = 100 * (found.changes if found.flips is None else found.flips)
@@ -186,19 +186,19 @@ def noise_figure(found: NoiseStability) -> Figure:
 
 
 def noise_strength(kind: str, level: float) -> float:
-    """The strength of noise as a percentage of the number of edges, or of the size of the weights (level in dB)."""
+    """Format the strength of noise as a percentage of the number of edges, or of the size of the weights (dB)."""
     return 100 * (10 ** (-level / 20) if kind == "weights" else level)
 
 
 def point_style(group: int, *, ordered: bool) -> tuple[str, str]:
-    """CSS class and marker of a class or, if `ordered`, of an interval of values; 50 classes look different."""
+    """Return CSS class and marker of a class or, if `ordered`, of an interval of values; 50 classes look different."""
     if ordered:
         return f"q{group}", "o"
     return f"c{group % len(LIGHT)}", list(MARKERS)[(group + group // len(LIGHT)) % len(MARKERS)]
 
 
 def marker_svg(group: int, *, ordered: bool = False) -> Html:
-    """The point of a class or interval, for a legend."""
+    """Return the point of a class or interval, for a legend."""
     colour, marker = point_style(group, ordered=ordered)
     path = f'<path d="{MARKERS[marker]}"/>'
     return Html(f'<svg class="marker points {colour}" viewBox="0 0 12 12" aria-hidden="true">{path}</svg>')
@@ -212,7 +212,7 @@ def graph_svg(
     *,
     ordered: bool,
 ) -> Html:
-    """The graph, each of whose m points shows its row when it is pointed at.
+    """Return the graph, each of whose m points shows its row when it is pointed at.
 
     Args:
         layout: of the graph.

@@ -55,7 +55,7 @@ def _sample(n: int, wanted: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
 
 
 def _coarsened(adjacency: sp.csr_array, rows: NDArray[np.int64]) -> sp.csr_array:
-    """The graph (m, m) of `rows`, each with the nodes closest to it; its weights are sums of weights between them."""
+    """Contract a graph to `rows`, each with the nodes closest to it, (m, m); weights between groups are summed."""
     _, _, nearest = dijkstra(_lengths(adjacency), indices=rows, min_only=True, return_predecessors=True)
     reached = np.flatnonzero(nearest >= 0)
     clusters = np.searchsorted(rows, nearest[reached])
@@ -67,7 +67,7 @@ def _coarsened(adjacency: sp.csr_array, rows: NDArray[np.int64]) -> sp.csr_array
 
 
 def _strongest(adjacency: sp.csr_array, count: int) -> sp.csr_array:
-    """The edges that are among the `count` strongest of one of their ends."""
+    """Return the edges that are among the `count` strongest of one of their ends."""
     ends = np.repeat(np.arange(adjacency.shape[0]), np.diff(adjacency.indptr))
     order = np.lexsort((adjacency.indices, -adjacency.data, ends))
     rank = np.arange(len(order)) - adjacency.indptr[ends[order]]
@@ -77,13 +77,13 @@ def _strongest(adjacency: sp.csr_array, count: int) -> sp.csr_array:
 
 
 def _lengths(adjacency: sp.csr_array) -> sp.csr_array:
-    """The length of every edge: 1 for the strongest, growing with the negative logarithm of the weight."""
+    """Return the length of every edge: 1 for the strongest, growing with the negative logarithm of the weight."""
     lengths = 1 - np.log(adjacency.data / adjacency.data.max(initial=1e-300))
     return sp.csr_array((lengths, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
 
 
 def _positions(adjacency: sp.csr_array) -> NDArray[np.float64]:
-    """Positions (m, 2) in a rectangle of width 1, by t-SNE of the distances along edges; deterministic."""
+    """Return positions (m, 2) in a rectangle of width 1, by t-SNE of the distances along edges; deterministic."""
     m = adjacency.shape[0]
     if m < 5:
         angle = 2 * np.pi * np.arange(m) / m
@@ -106,6 +106,6 @@ def _positions(adjacency: sp.csr_array) -> NDArray[np.float64]:
 
 
 def _initial(distances: NDArray[np.float64]) -> NDArray[np.float32]:
-    """The principal components of the rows of distances (m, m), scaled down for t-SNE to start from."""
+    """Return the principal components of the rows of distances (m, m), scaled down for t-SNE to start from."""
     start = PCA(2, svd_solver="arpack", random_state=0).fit_transform(distances)
     return np.asarray(1e-4 * start / max(float(start[:, 0].std()), 1e-12), dtype=np.float32)

@@ -47,7 +47,7 @@ class ReportedModel:
         return "row" if self.identifiers is None else self.identifiers.column
 
     def row_cell(self, row: int) -> str:
-        """The identifier of a row, counted from 0, or else its number, for a table."""
+        """Return the identifier of a row, counted from 0, or else its number, for a table."""
         value = row_value(self.identifiers, row, shortened)
         return value or (f"{row + 1:,}" if self.identifiers is None else f"(row {row + 1:,})")
 
@@ -124,7 +124,7 @@ class ReportedModel:
         return self.unlabelled[np.argsort(-self.uncertainty[self.unlabelled], kind="stable")][:ROWS_TO_LABEL]
 
     def likely_classes(self, row: int) -> list[tuple[str, float]]:
-        """The two most likely classes of a row with their probabilities."""
+        """Return the two most likely classes of a row with their probabilities."""
         assert self.classes is not None
         probabilities = self.predictions[row]
         best = np.argsort(-probabilities, kind="stable")[:2]

@@ -17,7 +17,7 @@ EARLY = 5  # epochs; a network that is best before has hardly learned
 
 
 def noise_section(found: NoiseStability | None) -> Section:
-    """How robust the model is to wrong edges."""
+    """Return how robust the model is to wrong edges."""
     name = ("noise", "How robust is it to wrong edges?")
     if found is None:
         why = f"The graph has fewer than {FEWEST_EDGES} edges, or all predictions are equal."
@@ -38,7 +38,7 @@ def noise_section(found: NoiseStability | None) -> Section:
 
 
 def branches_section(shares: NDArray[np.float64], *, equal_weights: bool) -> Section:
-    """Which branches the networks use.
+    """Return which branches the networks use.
 
     Args:
         shares: of each branch in each layer, (layers, α + 1).
@@ -57,7 +57,7 @@ def branches_section(shares: NDArray[np.float64], *, equal_weights: bool) -> Sec
 
 
 def _branch_texts(shares: list[float], equal_weights: bool) -> tuple[str, str, str]:
-    """Key, finding, and how to read the branches above the first, for the mean `shares` over the layers."""
+    """Return key, finding, and how to read the branches above the first, for the mean `shares` over the layers."""
     row_itself = f"{percent(shares[0])} of the weight is on the row itself (branch 0)"
     if equal_weights and len(shares) > 2:
         neighbours = percent(sum(shares[1:]))
@@ -80,7 +80,7 @@ def _branch_texts(shares: list[float], equal_weights: bool) -> tuple[str, str, s
 
 
 def training_section(model: ReportedModel) -> Section:
-    """Whether training converged."""
+    """Return whether training converged."""
     histories, kept_epochs = model.estimator.history_, model.estimator.kept_epochs_
     first, last = (float(np.mean([history.train_loss[end] for history in histories])) for end in (0, -1))
     lengths = sorted({len(history.train_loss) for history in histories})
@@ -109,7 +109,7 @@ def training_section(model: ReportedModel) -> Section:
 
 
 def _late_decrease(losses: Sequence[float]) -> float:
-    """The decrease of the loss in the last tenth of the epochs, relative to its whole decrease."""
+    """Return the decrease of the loss in the last tenth of the epochs, relative to its whole decrease."""
     tenth = max(1, len(losses) // 10)
     before, after = float(np.mean(losses[-2 * tenth : -tenth] or losses[:1])), float(np.mean(losses[-tenth:]))
     return (before - after) / max(losses[0] - after, 1e-12)

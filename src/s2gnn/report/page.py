@@ -56,7 +56,7 @@ def write_report(folder: str | Path, path: str | Path, *, progress: bool = False
 
 
 def model_layout(model: ReportedModel) -> GraphLayout:
-    """The layout of the model's graph; a sample of its rows includes those to label next, then labelled ones."""
+    """Return the layout of the model's graph; a sample of its rows includes those to label next, then labelled ones."""
     labelled = np.setdiff1d(np.arange(model.n_rows), model.unlabelled)
     wanted = np.concatenate([model.rows_to_label, np.random.default_rng(0).permutation(labelled)])
     return lay_out(model.estimator.graph_, wanted)
@@ -65,7 +65,7 @@ def model_layout(model: ReportedModel) -> GraphLayout:
 def edge_stability(
     model: ReportedModel, on_progress: Callable[[float], None] = lambda _: None
 ) -> NoiseStability | None:
-    """The effect of edge noise; `None` for a graph of few edges, or if all predicted values are equal."""
+    """Return the effect of edge noise; `None` for a graph of few edges, or if all predicted values are equal."""
     graph = model.estimator.graph_
     if graph.n_edges < FEWEST_EDGES or (model.classes is None and np.ptp(model.predictions) == 0):
         return None
@@ -80,7 +80,7 @@ def report_sections(
     explained: Mapping[int, Explanation],
     stability: NoiseStability | None,
 ) -> tuple[Section, ...]:
-    """The sections in the order of the page; calibration and comparison only if there are hidden labels."""
+    """Return the sections in the order of the page; calibration and comparison only if there are hidden labels."""
     estimator, hidden, words = model.estimator, model.estimator.evaluation_, in_words(model, explained)
     why = explanation_section(model, explained, words)
     on_hidden_labels = []
@@ -105,7 +105,7 @@ def report_sections(
 
 
 def report_page(model: ReportedModel, layout: GraphLayout, sections: Sequence[Section]) -> str:
-    """The page."""
+    """Return the page."""
     title = f"Report on {model.name}"
     if model.label is not None:
         source = model.card.source if model.card is not None else ""

@@ -27,7 +27,7 @@ CONTROLS = """<div class="controls">
 
 
 def predictions_section(model: ReportedModel, why: Mapping[int, Sequence[tuple[str, Sequence[str]]]]) -> Section:
-    """The predictions of all rows, or of the 20,000 that are the least certain; `why` has explanations by row."""
+    """Return the predictions of all rows, or of the 20,000 least certain ones; `why` has explanations by row."""
     rows = listed_rows(model)
     finding = f"{counted(len(rows), 'row')} with label and prediction."
     if len(rows) < model.n_rows:
@@ -52,7 +52,7 @@ def predictions_section(model: ReportedModel, why: Mapping[int, Sequence[tuple[s
 
 
 def listed_rows(model: ReportedModel) -> NDArray[np.int64]:
-    """The rows of the table, ascending; of more than 20,000 those whose prediction is the least certain."""
+    """Return the rows of the table, ascending; of more than 20,000 those whose prediction is the least certain."""
     rows = np.arange(model.n_rows)
     if model.n_rows > MAX_ROWS and model.uncertainty is not None:
         rows = np.argsort(-model.uncertainty, kind="stable")
@@ -60,7 +60,7 @@ def listed_rows(model: ReportedModel) -> NDArray[np.int64]:
 
 
 def predictions_table(model: ReportedModel, rows: NDArray[np.int64]) -> dict[str, Any]:
-    """Headings, kinds ("text", "number" or "share") and values of the columns, one list of values per row.
+    """Return headings, kinds ("text", "number" or "share") and values of the columns, one list of values per row.
 
     `label` and `hidden` are the positions of the columns of labels and of predictions made while they were hidden.
     """
@@ -96,7 +96,7 @@ def predictions_table(model: ReportedModel, rows: NDArray[np.int64]) -> dict[str
 def _values(
     model: ReportedModel, rows: NDArray[np.int64], known: NDArray[np.int64], targets: NDArray[Any]
 ) -> list[Any]:
-    """The classes or values `targets` (k,) of the rows `known` (k,) for each of `rows`; `None` for other rows."""
+    """Return the classes or values `targets` (k,) of the rows `known` (k,) for each of `rows`, or `None`."""
     of_row = dict(zip(known.tolist(), targets.tolist(), strict=True))
     found = [of_row.get(row) for row in rows.tolist()]
     if model.classes is None:

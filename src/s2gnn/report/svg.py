@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"-?\d+\.\d+")
 
 
 def palette_css() -> str:
-    """CSS variables for the colours in both themes, and a class for the points of each colour."""
+    """Return CSS variables for the colours in both themes, and a class for the points of each colour."""
     names = [f"c{n}" for n in range(len(LIGHT))] + [f"q{n}" for n in range(len(STEPS))]
     light, dark = (
         "".join(f"--{name}:{colour};" for name, colour in zip(names, colours, strict=True))
@@ -39,7 +39,7 @@ def palette_css() -> str:
 
 
 def inline_svg(figure: Figure, name: str, description: str, edit: Callable[[Element], None] | None = None) -> Html:
-    """`figure` as an `<svg>` element.
+    """Return `figure` as an `<svg>` element.
 
     Args:
         figure: drawn in `INK`, `QUIET`, `LINE` and `LIGHT`, which are replaced by CSS variables.
@@ -73,7 +73,7 @@ def inline_svg(figure: Figure, name: str, description: str, edit: Callable[[Elem
 
 
 def chart(figure: Figure, name: str, description: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
-    """`inline_svg` of a figure, followed by a table of its numbers that opens on request."""
+    """Return `inline_svg` of a figure, followed by a table of its numbers that opens on request."""
     return Html(inline_svg(figure, name, description) + details("The numbers", table(description, header, rows)))
 
 

@@ -159,7 +159,7 @@ def is_unlabelled(y: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def known_values(y: Any, used: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The rows of `y` (N,) that have a value, (n,), and their values, (n,); NaN, `None` and pandas' NA mark the others.
+    """Return the rows of `y` (N,) with a value, (n,), and the values, (n,); NaN, `None` and pandas' NA mark others.
 
     Values of rows that are not `used` (N,) are ignored.
 
@@ -184,7 +184,7 @@ def known_values(y: Any, used: NDArray[np.bool_] | None = None) -> tuple[NDArray
 
 
 def _of_positive_weight(known: NDArray[np.bool_], used: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-    """The `known` rows (N,) that are `used`."""
+    """Return the `known` rows (N,) that are `used`."""
     if used is None:
         return known
     if not (known & used).any():

@@ -32,7 +32,7 @@ class Scaling:
 
     @classmethod
     def of(cls, X: Any, *, standardise: bool = True) -> "Scaling":
-        """Mean and standard deviation of the columns of `X` (N, M), or no change; a constant column keeps its width."""
+        """Scale the columns of `X` (N, M) to mean 0 and deviation 1, or keep them; constant ones keep their width."""
         columns = X.shape[1]
         if not standardise or columns == 0:
             return cls(np.zeros(columns), np.ones(columns))

@@ -43,7 +43,7 @@ class Table:
 
     @classmethod
     def from_frame(cls, frame: Any, source: str = "the table") -> Table:
-        """The columns of a data frame of pandas or polars; its index is ignored."""
+        """Return the columns of a data frame of pandas or polars; its index is ignored."""
         frame = as_pandas(frame)
         names = [str(name) for name in frame.columns]
         check_storable(names, source)
@@ -56,7 +56,7 @@ class Table:
         return cls(source, columns, categorical=frozenset(n for n, dtype in kinds if _is_categorical(dtype)))
 
     def to_frame(self) -> pd.DataFrame:
-        """The columns as a data frame; text as it was written."""
+        """Return the columns as a data frame; text as it was written."""
         return pd.DataFrame({n: c.astype(object) if is_text(c) else c for n, c in self.columns.items()})
 
     @property
@@ -65,7 +65,7 @@ class Table:
         return len(next(iter(self.columns.values())))
 
     def column(self, name: str) -> Column:
-        """The column called `name`."""
+        """Return the column called `name`."""
         if name not in self.columns:
             close = difflib.get_close_matches(name.lower(), [known.lower() for known in self.columns], n=1)
             likeliest = next((known for known in self.columns if close and known.lower() == close[0]), None)
@@ -83,21 +83,21 @@ class Table:
                 raise InputError(f"a feature of {self.source} has an empty name: remove it from the list of features")
 
     def missing(self, name: str) -> NDArray[np.bool_]:
-        """The rows (N,) in which a column has no value."""
+        """Return the rows (N,) in which a column has no value."""
         return missing(self.column(name))
 
     def is_numeric(self, name: str) -> bool:
-        """Whether every value of a column is a number or missing."""
+        """Return whether every value of a column is a number or missing."""
         return self._as_numbers(name) is not None
 
     def _as_numbers(self, name: str) -> NDArray[np.float64] | None:
-        """A column as numbers, converted once because that takes longer than reading it."""
+        """Return a column as numbers, converted once because that takes longer than reading it."""
         if name not in self._numbers:
             self._numbers[name] = as_numbers(self.column(name), self.decimal)
         return self._numbers[name]
 
     def numbers(self, name: str, role: str, advice: str) -> NDArray[np.float64]:
-        """A column as finite numbers (N,), NaN where a value is missing.
+        """Return a column as finite numbers (N,), NaN where a value is missing.
 
         Args:
             name: of the column.
@@ -120,11 +120,11 @@ class Table:
         return numbers
 
     def value_error(self, name: str, row: int, value: str, problem: str) -> InputError:
-        """The error that the `value` of a column in a row, counted from 0, has a `problem`."""
+        """Return the error that the `value` of a column in a row, counted from 0, has a `problem`."""
         return InputError(f"column {name!r} of {self.source} is {value} in row {row + 1}, {problem}")
 
     def features(self, names: Sequence[str] | None = None, *, without: Sequence[str] = ()) -> NDArray[np.float64]:
-        """Columns as numbers (N, M): those named, or all except the row names and those in `without`."""
+        """Return columns as numbers (N, M): those named, or all except the row names and those in `without`."""
         self.check_named(names or [])
         chosen = list(names) if names else [name for name in self.columns if name not in (*without, ROW_NAMES)]
         if not chosen:
@@ -141,7 +141,7 @@ class Table:
 
 
 def as_pandas(frame: Any) -> Any:
-    """A data frame of polars as one of pandas, without pyarrow; anything else as it is."""
+    """Return a data frame of polars as one of pandas, without pyarrow; anything else as it is."""
     polars = sys.modules.get("polars")
     if polars is None or not isinstance(frame, polars.DataFrame):
         return frame
@@ -156,22 +156,22 @@ def check_storable(names: Sequence[str], source: str) -> None:
 
 
 def as_text(values: Any) -> Column:
-    """A column of text."""
+    """Return a column of text."""
     return np.array(values, dtype=np.dtypes.StringDType())
 
 
 def is_text(column: Column) -> bool:
-    """Whether a column holds text, which may spell numbers."""
+    """Return whether a column holds text, which may spell numbers."""
     return column.dtype.kind != "f"
 
 
 def stripped(column: Column) -> Column:
-    """A column as text without surrounding blanks."""
+    """Return a column as text without surrounding blanks."""
     return np.strings.strip(column if is_text(column) else as_text(column))
 
 
 def missing(column: Column) -> NDArray[np.bool_]:
-    """Where the column has no value: one of `MISSING`, or NaN in a column of numbers."""
+    """Return where the column has no value: one of `MISSING`, or NaN in a column of numbers."""
     if not is_text(column):
         return np.isnan(column)
     text = stripped(column)
@@ -182,7 +182,7 @@ def missing(column: Column) -> NDArray[np.bool_]:
 
 
 def as_numbers(column: Column, decimal: str = ".") -> NDArray[np.float64] | None:
-    """The column as numbers (N,), NaN where a value is missing; `None` if any other value is not a number.
+    """Return the column as numbers (N,), NaN where a value is missing; `None` if any other value is not a number.
 
     The decimal separator "," reads 2,5 as 2.5 in a column that is not numeric with ".".
     """
@@ -207,7 +207,7 @@ def _converted(text: Column) -> NDArray[np.float64] | None:
 
 
 def first_text(column: Column, decimal: str = ".") -> int | None:
-    """The position of the first value that is neither missing nor a number."""
+    """Return the position of the first value that is neither missing nor a number."""
     if as_numbers(column, decimal) is not None:
         return None
     low, high = 0, len(column)  # as_numbers(column[:high]) is None
@@ -218,7 +218,7 @@ def first_text(column: Column, decimal: str = ".") -> int | None:
 
 
 def holds_numbers(dtype: Any) -> bool:
-    """Whether the columns of a data frame that have this dtype are numbers; booleans and categories are not."""
+    """Return whether the columns of a data frame that have this dtype are numbers; booleans and categories are not."""
     return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
 
 
@@ -227,7 +227,7 @@ def _is_categorical(dtype: Any) -> bool:
 
 
 def _column(values: pd.Series[Any]) -> Column:
-    """Numbers as float64, anything else as text, "" where a value is missing.
+    """Return numbers as float64, anything else as text, "" where a value is missing.
 
     Categories that are numbers have the text of a float64: the same column without a categorical dtype matches them.
     """
