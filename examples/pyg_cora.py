@@ -34,7 +34,7 @@ LR, WEIGHT_DECAY = 0.01, 1e-3
 
 
 def cora(folder: Path) -> Data:
-    """The largest component after diffusion: 2,485 nodes, 205,928 edges."""
+    """Return the largest component after diffusion: 2,485 nodes, 205,928 edges."""
     archive = local_file("citation/planetoid_raw.zip")
     if archive is not None:
         with zipfile.ZipFile(archive) as files:
@@ -45,7 +45,7 @@ def cora(folder: Path) -> Data:
 
 
 def train(data: Data, seed: int, epochs: int) -> dict[str, float]:
-    """The accuracies on the split of a seed, which draws the initial parameters and dropout too."""
+    """Return the accuracies on the split of a seed, which draws the initial parameters and dropout too."""
     split = paper_split(data.y, seed, n_dev=1500, per_class=20)
     torch.manual_seed(seed)
     model = S2GNN(data.num_features, out_channels=int(data.y.max()) + 1, **MODEL)

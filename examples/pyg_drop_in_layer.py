@@ -32,14 +32,14 @@ class Network(nn.Module):
         self.first, self.second = first, second
 
     def forward(self, data: Data) -> Tensor:
-        """The logits (N, C) of a graph or of a part of one."""
+        """Return the logits (N, C) of a graph or of a part of one."""
         x = F.dropout(data.x, 0.5, self.training)
         h = F.dropout(self.first(x, data.edge_index, data.edge_weight).relu(), 0.5, self.training)
         return self.second(h, data.edge_index, data.edge_weight)
 
 
 def cora() -> tuple[Data, int]:
-    """Cora as PyG has it, with edge weights and the paper's split for its first seed; and its number of classes."""
+    """Return Cora as PyG has it, with edge weights, the paper's split of the first seed, and the number of classes."""
     dataset = load_dataset("cora")
     data = weights.cosine(dataset.graph, dataset.x).to_pyg(torch.float32)
     data.x = torch.tensor(dataset.x.toarray(), dtype=torch.float32)

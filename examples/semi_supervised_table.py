@@ -26,7 +26,7 @@ SEMI_SUPERVISED = (S2GNNClassifier, SelfTrainingClassifier, LabelSpreading)
 
 
 def load_tables() -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Columns and classes by name; columns are standardised, except for the pixels of the last table."""
+    """Return columns and classes by name; columns are standardised, except for the pixels of the last table."""
     loaders = {"wine": load_wine, "breast cancer": load_breast_cancer, "digits": load_digits}
     loaded = {name: load(return_X_y=True) for name, load in loaders.items()}
     pixels, digits = loaded["digits"]
@@ -34,7 +34,7 @@ def load_tables() -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def few_labels(y: np.ndarray, draw: int) -> np.ndarray:
-    """The labels `y` with ten of each class kept and the others hidden."""
+    """Return the labels `y` with ten of each class kept and the others hidden."""
     rng = np.random.default_rng(draw)
     partial = np.full_like(y, UNLABELLED)
     for label in np.unique(y):
@@ -44,7 +44,7 @@ def few_labels(y: np.ndarray, draw: int) -> np.ndarray:
 
 
 def methods(seed: int) -> dict[str, Any]:
-    """Classifiers by name, with their defaults."""
+    """Return classifiers by name, with their defaults."""
     return {
         "S2GNNClassifier": S2GNNClassifier(scale=False, random_state=seed),
         "logistic regression": LogisticRegression(max_iter=1000),
@@ -56,7 +56,7 @@ def methods(seed: int) -> dict[str, Any]:
 
 
 def accuracy(method: Any, X: np.ndarray, y: np.ndarray, partial: np.ndarray) -> float:
-    """The share of the unlabelled rows that a method predicts correctly."""
+    """Return the share of the unlabelled rows that a method predicts correctly."""
     hidden = partial == UNLABELLED
     seen = np.full(len(y), True) if isinstance(method, SEMI_SUPERVISED) else ~hidden
     with np.errstate(invalid="ignore"):  # label spreading divides by zero for rows that no label reaches

@@ -9,7 +9,7 @@ CPU = torch.device("cpu")
 
 
 def available_devices() -> tuple[str, ...]:
-    """The devices that torch can use on this machine: "cpu", then the GPUs."""
+    """Return the devices that torch can use on this machine: "cpu", then the GPUs."""
     gpus = (f"cuda:{index}" for index in range(torch.cuda.device_count() if torch.cuda.is_available() else 0))
     return ("cpu", *gpus, *(("mps",) if torch.backends.mps.is_available() else ()))
 
@@ -39,7 +39,7 @@ def checked_device(name: str | torch.device) -> torch.device:
 
 
 def widest_float(device: torch.device) -> torch.dtype:
-    """The dtype of factors on a device: float64 if it is supported, otherwise float32."""
+    """Return the dtype of factors on a device: float64 if it is supported, otherwise float32."""
     return torch.float32 if device.type == "mps" else torch.float64
 
 

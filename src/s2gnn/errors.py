@@ -13,7 +13,7 @@ class AsymmetricGraphError(InputError):
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> InputError:
-    """The error for a name that does not exist, with the one that was probably meant.
+    """Return the error for a name that does not exist, with the one that was probably meant.
 
     Args:
         what: is missing, such as "there is no study".

@@ -35,7 +35,7 @@ def write_atomically(path: str | Path, content: bytes) -> None:
 
 @contextmanager
 def folder_aside(target: Path) -> Iterator[Path]:
-    """A new folder next to `target` for what will be moved there; it is removed at the end of the block.
+    """Yield a new folder next to `target` for what will be moved there; it is removed at the end of the block.
 
     Folders left behind by killed processes are removed too.
     """
@@ -74,7 +74,7 @@ def _swap_in_steps(new: Path, target: Path) -> None:
 
 
 def _swapped(one: Path, other: Path) -> bool:
-    """Swap two folders in one step; false where that is not possible."""
+    """Swap two folders in one step; return false where that is not possible."""
     if sys.platform != "linux":
         return False
     current_folder, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
@@ -91,7 +91,7 @@ def _swapped(one: Path, other: Path) -> bool:
 
 @contextmanager
 def _aside(target: Path, make: Callable[..., str]) -> Iterator[Path]:
-    """A new file or folder next to `target`, removed at the end; those of killed processes are removed before."""
+    """Yield a new path next to `target`, removed at the end; paths left by killed processes are removed first."""
     prefix = f".{target.name}."
     for found in list(target.parent.iterdir()):
         if re.fullmatch(rf"{re.escape(prefix)}[a-z0-9_]{{8}}{re.escape(_SUFFIX)}", found.name):

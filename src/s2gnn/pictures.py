@@ -49,7 +49,7 @@ FORMS: tuple[Form, ...] = ("png", "svg")  # of a picture that is kept
 
 
 def graded(n: int) -> list[Any]:
-    """`n` visibly ordered colours, from light to dark."""
+    """Return `n` visibly ordered colours, from light to dark."""
     return list(colormaps["viridis"](np.linspace(0.82, 0.05, n)))
 
 
@@ -59,7 +59,7 @@ def bare(axes: Axes) -> None:
 
 
 def panel_grid(n: int, columns: int, height: float, **shared: Any) -> tuple[Figure, list[Axes], Axes | None]:
-    """A figure of the page's width with `n` bare panels in rows of `columns`, and the first empty cell.
+    """Return a figure of the page's width with `n` bare panels in rows of `columns`, and the first empty cell.
 
     Args:
         n: number of panels.
@@ -120,7 +120,7 @@ def label_ends(axes: Axes, ends: Iterable[tuple[float, float, str, str]], gap: f
 
 
 def _apart(wanted: Sequence[float], gap: float) -> list[float]:
-    """Increasing places up to 1, at least `gap` apart; those that would be closer are around the mean of the wanted."""
+    """Return increasing places up to 1, at least `gap` apart; places too close are spread around their mean."""
     groups: list[list[float]] = []  # the wanted places of labels that touch
     for one in wanted:
         groups.append([one])
@@ -147,7 +147,7 @@ def save_figure(draw: Callable[[], Figure], path: str | Path) -> None:
 
 
 def picture(figure: Figure, form: Form, *, salt: str = "s2gnn", outlines: bool = False) -> bytes:
-    """`figure` as a file, with the same bytes whenever it is drawn.
+    """Return `figure` as a file, with the same bytes whenever it is drawn.
 
     Args:
         figure: with a layout that fits its text.

@@ -39,7 +39,7 @@ def end_with_parent() -> None:
 
 
 def how_it_ended(process: BaseProcess, advice: str = "lower jobs") -> str:
-    """The reason why a process ended, as the end of a sentence, with advice if it ran out of memory."""
+    """Return the reason why a process ended, as the end of a sentence, with advice if it ran out of memory."""
     process.join()
     code = process.exitcode or 0
     killer = signal.Signals(-code).name if code < 0 else None

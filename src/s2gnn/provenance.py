@@ -12,7 +12,7 @@ _CODE = ("src", "pyproject.toml", "constraints.txt", "CMakeLists.txt")
 
 
 def commit() -> str | None:
-    """The abbreviated commit of the checkout this package runs from, "+" if its code is changed; `None` elsewhere."""
+    """Return the short commit of the checkout this package runs from, with "+" if code changed; `None` elsewhere."""
     root = Path(__file__).parents[2]
     if not (root / ".git").exists():
         return None
@@ -30,13 +30,13 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 def versions() -> dict[str, str]:
-    """The versions of Python and of the packages that affect results."""
+    """Return the versions of Python and of the packages that affect results."""
     packages = ("s2gnn", "torch", "numpy", "scipy", "scikit-learn")
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
 
 
 def cpu() -> str:
-    """The model of the processor, which timings depend on, such as "AMD EPYC (family 25, model 17)".
+    """Return the model of the processor, which timings depend on, such as "AMD EPYC (family 25, model 17)".
 
     Virtual machines may hide the name but not the numbers, which Windows has in the name.
     """
@@ -54,5 +54,5 @@ def cpu() -> str:
 
 
 def origin(command: str) -> dict[str, Any]:
-    """The command, commit and versions of a result, as the first fields of its JSON record."""
+    """Return the command, commit and versions of a result, as the first fields of its JSON record."""
     return {"command": command, "commit": commit(), "versions": versions()}

@@ -23,7 +23,7 @@ class Range:
     high: int
 
     def checked(self, value: Any, name: str) -> int:
-        """`value` as a Python integer of this range.
+        """Return `value` as a Python integer of this range.
 
         Raises:
             InputError: with the name and the range.
@@ -40,7 +40,7 @@ class Range:
 
 
 def real(value: Any) -> float:
-    """`value` as a Python float; NaN if it is not a real number, or an integer beyond the range of floats."""
+    """Return `value` as a Python float; NaN if it is not a real number, or an integer beyond the range of floats."""
     try:
         return float(value) if isinstance(value, int | float | np.integer | np.floating) else math.nan
     except OverflowError:
@@ -48,7 +48,7 @@ def real(value: Any) -> float:
 
 
 def _text(value: Any) -> str:
-    """A value for a message; Python refuses to write integers of thousands of digits."""
+    """Return a value for a message; Python refuses to write integers of thousands of digits."""
     bits = value.bit_length() if isinstance(value, int) else 0
     return repr(value) if bits <= 128 else f"an integer of {bits:,} bits"
 

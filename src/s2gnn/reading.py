@@ -139,7 +139,7 @@ def read_arrays(
 def opened_archive(
     source: Path | BinaryIO, wanted: Callable[[str], bool] = lambda _: True, *, expansion: float = EXPANSION
 ) -> Iterator[zipfile.ZipFile]:
-    """A ZIP archive whose `wanted` members can be read without exceeding the limits; see `read_arrays`."""
+    """Yield a ZIP archive whose `wanted` members can be read without exceeding the limits; see `read_arrays`."""
     if isinstance(source, Path) and source.exists() and not source.is_file():
         raise InputError("it is not a plain file")
     try:

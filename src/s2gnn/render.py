@@ -95,7 +95,7 @@ def as_markdown(table: Table) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """A `table*` for the packages booktabs and graphicx, no wider than text; the best bold, the second underlined."""
+    """Return a `table*` for booktabs and graphicx, no wider than text; the best bold, the second underlined."""
     columns = f"l{'r' * (len(table.header) - 1)}"
     lines = [
         r"\begin{table*}",
@@ -145,7 +145,7 @@ def as_html(table: Table) -> str:
 
 
 def html_table(caption: str, header: Sequence[str], bodies: str, *, kind: str = "") -> str:
-    """An HTML table that scrolls horizontally if it is wider than the page.
+    """Return an HTML table that scrolls horizontally if it is wider than the page.
 
     Args:
         caption: label for screen readers.
@@ -174,6 +174,6 @@ def fill_sections(text: str, render: Callable[[str], str]) -> str:
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; all columns except the first are right-aligned."""
+    """Return a Markdown table; all columns except the first are right-aligned."""
     lines = [header, ("---", *("---:",) * (len(header) - 1)), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -107,14 +107,14 @@ def time_orders(graphs: Iterable[tuple[str, Graph]], width: int, rounds: int) ->
 
 
 def unordered() -> Iterator[tuple[str, Graph]]:
-    """Graphs with unordered nodes: two real ones, if their data is available, and a random one."""
+    """Yield graphs with unordered nodes: two real ones, if their data is available, and a random one."""
     yield from ((found.name, found.graph) for found in map(workload, ("pubmed", "random-132000")))
     if data_file(CATALOGUE["ppi-human"].file or "") is not None:
         yield "ppi-human", dataset_graph(load_dataset("ppi-human"), "given")[1]
 
 
 def grid() -> Iterator[tuple[str, Graph]]:
-    """The Erdős–Rényi graphs of the paper's Figure 5, and of 2,000 nodes, with their names."""
+    """Yield the Erdős–Rényi graphs of the paper's Figure 5, and of 2,000 nodes, with their names."""
     for n in NODES:
         for p in (0.03, 0.04, 0.05, 0.06):
             yield f"N = {n:,}, p = {p:g}", random_graph(n, round(p * n * (n - 1) / 2))
@@ -156,7 +156,7 @@ def measure_memory(names: Iterable[str], alphas: Sequence[int]) -> Iterator[Row]
 
 
 def memory_rows(name: str, alphas: Sequence[int]) -> list[Row]:
-    """The rows of one workload, measured in this process."""
+    """Return the rows of one workload, measured in this process."""
     work = workload(name)
     graph = work.graph
     SobolevOperator(graph, 1, EPSILON)  # loads what is loaded at first use
@@ -186,7 +186,7 @@ def memory_rows(name: str, alphas: Sequence[int]) -> list[Row]:
 
 
 def operator_bytes(op: SobolevOperator) -> int:
-    """The bytes of the tensors that `op` propagates with."""
+    """Return the bytes of the tensors that `op` propagates with."""
     return sum(value.nbytes for value in op.powers if isinstance(value, Tensor))
 
 
@@ -209,7 +209,7 @@ def train_large(task: Task, ways: Iterable[str], epochs: int) -> Iterator[Row]:
 
 
 def large_needs(task: Task, way: str) -> int:
-    """The estimated peak memory of a process that trains a network, in bytes."""
+    """Return the estimated peak memory of a process that trains a network, in bytes."""
     ours = training_bytes(task)
     if way == "ours":
         return ours.peak
@@ -277,7 +277,7 @@ def build_graph(what: str, n: int, edge_index: NDArray[np.int64] | None = None) 
 
 
 def points_on_clusters(n: int, seed: int = 0) -> NDArray[np.float32]:
-    """`n` points in 64 dimensions around 100 centres, each cluster stretched along 10 directions."""
+    """Return `n` points in 64 dimensions around 100 centres, each cluster stretched along 10 directions."""
     rng = np.random.default_rng(seed)
     centres = rng.normal(size=(100, 64))
     directions = rng.normal(size=(100, 10, 64)) / 8

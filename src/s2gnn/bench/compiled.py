@@ -39,7 +39,7 @@ class Variant(NamedTuple):
 
 
 def compile_kernels(targets: Iterable[str], alphas: Iterable[int] = ALPHAS) -> Iterator[Row]:
-    """A row for each kernel, α and target: registers per thread, and spilled bytes."""
+    """Yield a row for each kernel, α and target: registers per thread, and spilled bytes."""
     for target in targets:
         for variant in _variants(tuple(alphas)):
             facts = _compile(variant, target)
@@ -83,7 +83,7 @@ def _compile(variant: Variant, target: str) -> Row:
 
 
 def _assembler_output(ptx: str, arch: int) -> str:
-    """What the assembler that comes with Triton reports about a PTX program."""
+    """Return what Triton's assembler reports about a PTX program."""
     (architecture,) = re.findall(r"^\.target (\w+)", ptx, re.MULTILINE)
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
         file.write(ptx)

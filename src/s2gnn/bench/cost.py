@@ -60,7 +60,7 @@ class Bytes:
         return max(self.peak_of_building, PROCESS + self.graph + self.features + self.operator + self.network)
 
     def in_clusters(self) -> dict[str, int]:
-        """The memory of mini-batch training at each stage, in addition to a batch and the process."""
+        """Return the memory of mini-batch training at each stage, in addition to a batch and the process."""
         held = self.graph + self.features
         prepared = held + self.operator + (self.copied or self.propagated)
         return {
@@ -73,7 +73,7 @@ class Bytes:
 
 
 def training_bytes(task: Task) -> Bytes:
-    """The memory of training on `task`."""
+    """Return the memory of training on `task`."""
     nodes, directions, branches = task.nodes, task.directions, task.alpha + 1
     index = 4 if directions <= LARGEST_INT32_POINTER else 8  # beyond, the native kernel does not apply
     graph = (index + 8) * directions + index * (nodes + 1)
@@ -99,12 +99,12 @@ def training_bytes(task: Task) -> Bytes:
 
 
 def _preparing(task: Task) -> int:
-    """The float32 values of all directions; per node, four float64 numbers and α degrees."""
+    """Return the float32 values of all directions; per node, four float64 numbers and α degrees."""
     return 4 * task.directions + 8 * (4 + task.alpha) * task.nodes
 
 
 def _numbers_in_evaluation(task: Task) -> int:
-    """The number of values per node at the worst layer: results of earlier layers, and its branches.
+    """Return the number of values per node at the worst layer: results of earlier layers, and its branches.
 
     The branches are in memory either with the propagated input, or before and after the activation with the result.
     """
@@ -117,7 +117,7 @@ def _numbers_in_evaluation(task: Task) -> int:
 
 
 def planned_orders(task: Task) -> tuple[list[Order], list[Order]]:
-    """The planned order of multiplication of each layer, in training and evaluation."""
+    """Return the planned order of multiplication of each layer, in training and evaluation."""
     op = SobolevOperator(Graph.from_edge_list([(0, 1), (1, 2)], [1.0, 2.0]), task.alpha)
     # The planner reads only sizes, so the arrays are on the meta device, where they take no memory.
     indices, b = (torch.empty(task.directions, dtype=kind, device="meta") for kind in (torch.int32, torch.float32))
@@ -135,7 +135,7 @@ def planned_orders(task: Task) -> tuple[list[Order], list[Order]]:
 
 
 def fetched(task: Task, width: int, *, by_branch: bool = False) -> NDArray[np.int64]:
-    """The bytes that a sparse product fetches from cached and from larger signals, (2,).
+    """Return the bytes that a sparse product fetches from cached and from larger signals, (2,).
 
     Every stored direction fetches its index, value and scalings, and one row of the signal, or α adjacent rows if each
     branch has a separate signal. A larger signal shared by all branches is processed in passes over blocks that fit
@@ -150,7 +150,7 @@ def fetched(task: Task, width: int, *, by_branch: bool = False) -> NDArray[np.in
 
 
 def fetched_in_epoch(task: Task) -> NDArray[np.int64]:
-    """The bytes that all sparse products of an epoch fetch (forward, backward and evaluation), see `fetched`."""
+    """Return the bytes that all sparse products of an epoch fetch (forward, backward and evaluation), see `fetched`."""
     total = np.zeros(2, dtype=np.int64)
     layers = zip(pairwise(task.widths), *planned_orders(task), strict=True)
     for layer, ((width_in, width_out), training, evaluation) in enumerate(layers):
@@ -166,7 +166,7 @@ def fetched_in_epoch(task: Task) -> NDArray[np.int64]:
 
 
 def dense_flops(task: Task) -> int:
-    """The floating-point operations of the dense products in an epoch.
+    """Return the floating-point operations of the dense products in an epoch.
 
     Each layer multiplies by the weights of α + 1 branches and by those of the MLP fusion: forward twice (step and
     evaluation), backward once for the weights and once for the input, except that the features need no gradient.

@@ -85,16 +85,16 @@ class CostModel:
         self.low, self.high = min(ratios), max(ratios)
 
     def ratio(self, measured: Measured) -> float:
-        """Measured ÷ modelled seconds."""
+        """Return measured ÷ modelled seconds."""
         return measured.seconds / float(measured.work @ self.costs)
 
     def epoch(self, task: Task) -> EpochEstimate:
-        """The seconds of an epoch of `task`."""
+        """Return the seconds of an epoch of `task`."""
         seconds = float(_work_of_epoch(task, self.gemm) @ self.costs)
         return EpochEstimate(seconds, self.low * seconds, self.high * seconds)
 
     def large_training(self, name: str) -> tuple[Task, Row]:
-        """The task of a recorded large training, and our run of it."""
+        """Return the task of a recorded large training, and our run of it."""
         record = self.records[name]
         runs = [run for run in record["training"] if run["way"] == "ours" and run["stages"]]
         if not runs:
@@ -126,7 +126,7 @@ class CostModel:
 
 
 def _records(results: Path) -> dict[str, Row]:
-    """The records of the processor with the latest epochs among those with all records."""
+    """Return the records of the processor with the latest epochs among those with all records."""
     for epochs in records_of(results / "bench-epoch.json"):
         paths = {name: epochs.with_name(epochs.name.replace("epoch", name, 1)) for name in RECORDS}
         if all(path.is_file() for path in paths.values()):
@@ -155,7 +155,7 @@ def _timed(timing: Row) -> Task:
 
 
 def task_table(task: Task, epoch: EpochEstimate | None, run: Row | None = None) -> Table:
-    """The modelled cost of a task and, if it was run, the measured cost."""
+    """Return the modelled cost of a task and, if it was run, the measured cost."""
     needs = training_bytes(task)
     rows = [[label, f"{getattr(needs, part) / GIB:.2f} GiB"] for part, label in LABELS.items()]
     rows.append(["an epoch (step and evaluation)", "–" if epoch is None else f"{epoch} s"])
@@ -172,7 +172,7 @@ def task_table(task: Task, epoch: EpochEstimate | None, run: Row | None = None) 
 
 
 def render_cost_model(results: Path) -> str:
-    """The cost model as Markdown: cost per edge and node, cost of graphs of three sizes, and accuracy."""
+    """Return the cost model as Markdown: cost per edge and node, cost of graphs of three sizes, and accuracy."""
     model = CostModel(results)
     full_batch, mini_batch = zip(*(_size_tables(model, network) for network in (WIDE, NARROW)), strict=True)
     tables = [unit_cost_table(model, WIDE), *full_batch, *mini_batch, byte_table(model), _second_table(model)]
@@ -181,7 +181,7 @@ def render_cost_model(results: Path) -> str:
 
 
 def unit_cost_table(model: CostModel, task: Task) -> Table:
-    """The marginal cost of an edge and a node, with separate rows below and above the limit for propagated features."""
+    """Return the marginal cost of an edge and a node, with rows below and above the limit for propagated features."""
     most = LARGEST_PREPARED_INPUT // (4 * (task.alpha + 1) * task.features)  # nodes
     within, beyond = (replace(task, nodes=nodes, edges=EDGES_PER_NODE * nodes) for nodes in (most - 1, most + 1))
     rows: list[tuple[str, ...]] = []
@@ -208,7 +208,7 @@ def _unit_costs(model: CostModel, task: Task) -> Iterator[tuple[str, ...]]:
 
 
 def _size_tables(model: CostModel, network: Task) -> tuple[Table, Table]:
-    """The cost of full-batch and mini-batch training on graphs of three sizes."""
+    """Return the cost of full-batch and mini-batch training on graphs of three sizes."""
     tasks = [replace(network, edges=edges, nodes=edges // EDGES_PER_NODE) for edges in EDGES]
     needs = list(map(training_bytes, tasks))
     measured, _ = model.large_training("cost")
@@ -228,7 +228,7 @@ def _size_tables(model: CostModel, network: Task) -> tuple[Table, Table]:
 
 
 def byte_table(model: CostModel) -> Table:
-    """Bytes by formula and measured, of graphs and operators, and of the processes of the large trainings."""
+    """Return bytes by formula and measured, of graphs and operators, and of the processes of the large trainings."""
     uses, rows = model.records["memory"]["memory"], []
     graphs, alphas = {use["workload"] for use in uses}, {use["alpha"] for use in uses}
     formulas = [training_bytes(Task(use["nodes"], use["directions"] // 2, alpha=use["alpha"])) for use in uses]
@@ -269,5 +269,5 @@ def _network(task: Task) -> str:
 
 
 def _short(value: float) -> str:
-    """A number with about two significant digits."""
+    """Return a number with about two significant digits."""
     return f"{value:,.0f}" if value >= 20 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"

@@ -26,7 +26,7 @@ def time_fits(most: int) -> Iterator[Row]:
 
 
 def random_table(rows: int, columns: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Columns (rows, columns) and four classes (rows,) that half of them tell apart, 5 % of them exchanged."""
+    """Return columns (rows, columns) and four classes (rows,) that half of them tell apart, 5 % of them exchanged."""
     X, y = make_classification(
         rows, columns, n_informative=columns // 2, n_classes=4, n_clusters_per_class=1, flip_y=0.05, random_state=0
     )

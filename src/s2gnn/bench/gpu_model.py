@@ -24,7 +24,7 @@ DEVICES = {
 
 
 def calculated_rows() -> Iterator[Row]:
-    """A row for each GPU and graph of `TASKS`: seconds of a forward propagation with α = 6 and F = 64, by bytes."""
+    """Yield a row for each GPU and graph of `TASKS`: seconds of forward propagation with α = 6 and F = 64, by bytes."""
     for name, device in DEVICES.items():
         for graph, task in TASKS.items():
             bytes_of = {way: count(task, device) for way, count in _BYTES.items()}
@@ -33,29 +33,29 @@ def calculated_rows() -> Iterator[Row]:
 
 
 def _gathered(task: Task, device: Device, width: int = WIDTH) -> int:
-    """The bytes of gathered rows (width,) for every nonzero; each row counts once if all fit into the cache."""
+    """Return the bytes of gathered rows (width,) for every nonzero; each row counts once if all fit into the cache."""
     rows = 4 * width * task.nodes
     return rows if rows <= device.cache else 4 * width * task.nonzeros
 
 
 def _csr(task: Task) -> int:
-    """The bytes of a CSR matrix: indices, values and pointers."""
+    """Return the bytes of a CSR matrix: indices, values and pointers."""
     return 8 * task.nonzeros + 4 * task.nodes
 
 
 def _ours(task: Task, device: Device) -> int:
-    """The bytes of our single pass: pattern and values, α scalings and the signal of the neighbours, α + 1 results."""
+    """Return the bytes of our single pass: pattern and values, α scalings, the neighbours' signal, α + 1 results."""
     results = 4 * WIDTH * task.nodes * (ALPHA + 1)
     return _csr(task) + _gathered(task, device, ALPHA) + _gathered(task, device) + results
 
 
 def _products(task: Task, device: Device) -> int:
-    """The bytes of α products with prebuilt CSR matrices (cuSPARSE)."""
+    """Return the bytes of α products with prebuilt CSR matrices (cuSPARSE)."""
     return ALPHA * (_csr(task) + _gathered(task, device) + 4 * WIDTH * task.nodes)
 
 
 def _messages(task: Task, device: Device) -> int:
-    """The bytes of α GCNConv of PyG with cached weights, whose messages are arrays (nonzeros, F).
+    """Return the bytes of α GCNConv of PyG with cached weights, whose messages are arrays (nonzeros, F).
 
     Messages are written and read twice, and count if they do not fit into the cache.
     """

@@ -16,7 +16,7 @@ GCN_CSR = "PyG's GCNConv on a CSR adjacency"
 
 
 def three_numbers(folder: Path) -> str:
-    """A table in Markdown for the README: each number, how it compares, and a link to how it was measured."""
+    """Return a table in Markdown for the README: each number, how it compares, and a link to how it was measured."""
     lines = (_few_labels(folder), _noisy_edges(folder), _speed(folder))
     head = ("| | s2gnn | others | measured |", "|---|---:|---|---|")
     return "\n".join((*head, *(f"| {' | '.join(line)} |" for line in lines), ""))

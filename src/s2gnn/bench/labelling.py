@@ -27,7 +27,7 @@ POLL = 0.05  # seconds
 
 
 def time_rounds(most: int) -> Iterator[Row]:
-    """One row for each size of up to `most` rows, each in a separate process."""
+    """Yield one row for each size of up to `most` rows, each in a separate process."""
     for rows, columns, labels in SIZES:
         if rows <= most:
             yield in_own_process(time_round, rows, columns, labels)

@@ -56,7 +56,7 @@ def _row(layer: str, peer: str, ways: Mapping[str, Callable[[], Callable[[], Non
 
 
 def _step(forward: Callable[[], Tensor]) -> Callable[[], None]:
-    """A forward and a backward pass."""
+    """Return a forward and a backward pass."""
     gradient = torch.ones_like(forward())
 
     def run() -> None:
@@ -66,7 +66,7 @@ def _step(forward: Callable[[], Tensor]) -> Callable[[], None]:
 
 
 def attention_step(graph: Graph, model: str, way: str, heads: int) -> Callable[[], None]:
-    """A pass of an attention layer, ours or PyG's ("peer")."""
+    """Return a pass of an attention layer, ours or PyG's ("peer")."""
     x = torch.randn(graph.n_nodes, WIDTH, requires_grad=True)
     if way == "ours":
         network = make_model(model, WIDTH, WIDTH, hidden_channels=WIDTH, num_layers=1, heads=heads)
@@ -80,7 +80,7 @@ def attention_step(graph: Graph, model: str, way: str, heads: int) -> Callable[[
 
 
 def graph_steps(graph: Graph) -> dict[str, Callable[[], Callable[[], None]]]:
-    """Functions that prepare a pass of one convolution on `graph`, by name."""
+    """Return functions that prepare a pass of one convolution on `graph`, by name."""
     x = torch.randn(graph.n_nodes, WIDTH, requires_grad=True)
 
     def ours(epsilon: Any, operator: Callable[[], Any]) -> Callable[[], None]:
@@ -115,14 +115,14 @@ def graph_steps(graph: Graph) -> dict[str, Callable[[], Callable[[], None]]]:
 
 
 def normalised_csr(graph: Graph) -> Tensor:
-    """The normalised adjacency matrix with self-loops of GCNConv, as a torch CSR matrix."""
+    """Return the normalised adjacency matrix with self-loops of GCNConv, as a torch CSR matrix."""
     S = SobolevOperator(graph, 1, 1.0).matrix(1)
     indptr, indices, values = (torch.from_numpy(part) for part in (S.indptr, S.indices, S.data))
     return torch.sparse_csr_tensor(indptr, indices, values.float(), size=S.shape, check_invariants=False)
 
 
 def small_batch() -> tuple[Graph, Tensor, Tensor, Tensor]:
-    """A disjoint union of small random graphs, its features (N, 7), the graph of every node and the labels."""
+    """Return a disjoint union of small random graphs, its features (N, 7), the graph of every node and the labels."""
     union = DisjointUnion.of([random_graph(ATOMS, BONDS, seed) for seed in range(BATCH)])
     x = torch.randn(union.graph.n_nodes, 7, generator=torch.Generator().manual_seed(0))
     return union.graph, x, torch.from_numpy(union.graph_of_node), torch.arange(BATCH) % 2
@@ -137,13 +137,13 @@ class DenseBranches(nn.Module):
         self.mu = nn.Parameter(torch.randn(ALPHA + 1))
 
     def forward(self, h: Tensor) -> Tensor:
-        """(N, in) → (N, out)."""
+        """Map (N, in) to (N, out)."""
         branches: Tensor = self.linear(h).relu().view(len(h), ALPHA + 1, -1)
         return self.mu @ branches
 
 
 def batch_step(batch: tuple[Graph, Tensor, Tensor, Tensor], way: str) -> Callable[[], None]:
-    """A step of Adam of two layers, sum pooling and a linear layer; `way` is "edges", "operator", "gcn" or "dense"."""
+    """Return an Adam step of two layers, pooling and a linear layer; `way` is "edges", "operator", "gcn" or "dense"."""
     graph, x, graph_of_node, labels = batch
     data = graph.to_pyg(torch.float32)
     edges: tuple[Any, ...] = (data.edge_index, data.edge_weight)

@@ -26,7 +26,7 @@ Network = tuple[nn.Module, tuple[Any, ...]]  # and its inputs
 
 
 def csr_product(S: sp.csr_array, device: torch.device) -> Product:
-    """H → S h by a torch CSR matrix with int32 indices, differentiable; S is symmetric."""
+    """Return H → S h by a torch CSR matrix with int32 indices, differentiable; S is symmetric."""
     indptr, indices = (torch.from_numpy(a.astype("int32")) for a in (S.indptr, S.indices))
     values = torch.from_numpy(S.data).float()
     matrix = torch.sparse_csr_tensor(indptr, indices, values, size=S.shape, check_invariants=False).to(device)
@@ -34,7 +34,7 @@ def csr_product(S: sp.csr_array, device: torch.device) -> Product:
 
 
 def sparse_tensor_product(S: sp.csr_array, device: torch.device) -> Product:
-    """H → S h by torch_sparse."""
+    """Return H → S h by torch_sparse."""
     from torch_sparse import SparseTensor, matmul
 
     rowptr, col = (torch.from_numpy(a.astype("int64")) for a in (S.indptr, S.indices))
@@ -44,7 +44,7 @@ def sparse_tensor_product(S: sp.csr_array, device: torch.device) -> Product:
 
 
 def gcnconv_product(S: sp.csr_array, device: torch.device) -> Product:
-    """H → S h by the message passing of PyG's `GCNConv`."""
+    """Return H → S h by the message passing of PyG's `GCNConv`."""
     from torch_geometric.nn import GCNConv
 
     edges = S.tocoo()
@@ -71,11 +71,11 @@ class Products:
     branches: int | None = None
 
     def of(self, op: SobolevOperator) -> list[Product]:
-        """The maps h → S_ρ h for ρ = 1..α, or up to `branches`."""
+        """Return the maps h → S_ρ h for ρ = 1..α, or up to `branches`."""
         return [self.make(op.matrix(rho), op.device) for rho in range(1, (self.branches or op.alpha) + 1)]
 
     def needs(self, task: Task, widths: Sequence[int], arrays: int) -> int:
-        """Estimated bytes of branches of these `widths`, with `arrays` (N, width) of each branch alive at once."""
+        """Return estimated bytes of branches of these `widths`, each with `arrays` arrays (N, width) alive at once."""
         branches = self.branches or task.alpha
         per_nonzero = self.stored * branches + 4 * self.messages * max(widths)
         return _estimate(task, arrays * (branches + 1) * sum(widths), per_nonzero)
@@ -112,7 +112,7 @@ class ProductLayer(nn.Module):
 
 
 def make_network(way: str, work: Workload) -> Network:
-    """The network of a workload, one of `NETWORKS`, and its inputs."""
+    """Return the network of a workload, one of `NETWORKS`, and its inputs."""
     task = work.task
     if way == "ours":
         model = S2GNN(task.features, task.hidden, task.labels, task.layers, task.alpha, EPSILON, "mlp", DROPOUT)
@@ -124,7 +124,7 @@ def make_network(way: str, work: Workload) -> Network:
 
 
 def network_needs(way: str, task: Task) -> int:
-    """Estimated bytes of training a network of `NETWORKS`, in addition to graph, input and operator."""
+    """Return estimated bytes of training a network of `NETWORKS`, in addition to graph, input and operator."""
     if way == "ours":
         return training_bytes(task).network
     if way == "gcn":
@@ -133,7 +133,7 @@ def network_needs(way: str, task: Task) -> int:
 
 
 def _estimate(task: Task, per_node: int, per_nonzero: int) -> int:
-    """The bytes of float32 numbers per node, and bytes per nonzero with the temporaries of `SobolevOperator.matrix`."""
+    """Return bytes of float32 numbers per node, and per nonzero with the temporaries of `SobolevOperator.matrix`."""
     return 4 * per_node * task.nodes + (96 + per_nonzero) * task.nonzeros
 
 
@@ -187,7 +187,7 @@ def make_baseline(model: str, way: str, work: Workload, heads: int = 1) -> Netwo
 
 
 def baseline_needs(model: str, way: str, task: Task, heads: int = 1) -> int:
-    """Estimated bytes of training a baseline, in addition to graph and input.
+    """Return estimated bytes of training a baseline, in addition to graph and input.
 
     Ours stores pairs of nodes and, with attention, scores per edge and head; PyG's stores edge lists and messages.
     """
@@ -208,7 +208,7 @@ class PyGNetwork(nn.Module):
         self.layers = nn.ModuleList(layers)
 
     def forward(self, x: Tensor, *edges: Tensor) -> Tensor:
-        """The logits (N, C)."""
+        """Return the logits (N, C)."""
         for layer in self.layers[:-1]:
             x = F.dropout(F.relu(layer(x, *edges)), DROPOUT, self.training)
         logits: Tensor = self.layers[-1](x, *edges)

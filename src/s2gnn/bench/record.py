@@ -28,7 +28,7 @@ Row = dict[str, Any]
 def make_record(
     command: str, machine: Mapping[str, float] | None, device: torch.device | None = None, **measurements: Iterable[Row]
 ) -> Row:
-    """The JSON record of a benchmark: lists of rows by name, command, versions, machine and allocator settings."""
+    """Return the JSON record of a benchmark: rows by name, command, versions, machine and allocator settings."""
     return {
         **provenance.origin(command),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -55,18 +55,18 @@ def keep_record(record: Row, folder: Path) -> Path:
 
 
 def benchmark_of(record: Row) -> str:
-    """The name of the benchmark of a record, e.g. "operator"."""
+    """Return the name of the benchmark of a record, e.g. "operator"."""
     return str(record["command"].split()[2])
 
 
 def records_of(path: Path) -> list[Path]:
-    """The records of a benchmark, latest first: `path`, and one for each processor, named before the suffix."""
+    """Return the records of a benchmark, latest first: `path`, and one for each processor, named before the suffix."""
     paths = [*path.parent.glob(path.name), *sorted(path.parent.glob(f"{path.stem}.*.json"))]
     return sorted(paths, key=lambda one: str(read_record(one).get("date", "")), reverse=True)
 
 
 def latest_record(folder: Path, benchmark: str) -> Row:
-    """The latest record of a benchmark in a folder."""
+    """Return the latest record of a benchmark in a folder."""
     paths = records_of(folder / f"bench-{benchmark}.json")
     if not paths:
         raise InputError(
@@ -76,7 +76,7 @@ def latest_record(folder: Path, benchmark: str) -> Row:
 
 
 def origin_text(record: Row) -> str:
-    """The command of a record, with its allocator settings, and its commit."""
+    """Return the command of a record, with its allocator settings, and its commit."""
     environment = "".join(f"{name}={value} " for name, value in record.get("environment", {}).items())
     return f"`{environment}{record['command']}` at commit {record['commit']}"
 
@@ -96,7 +96,7 @@ class _Stored:
 
 
 def read_record(path: Path) -> Row:
-    """A stored record."""
+    """Return a stored record."""
     try:
         return parse_record(read_bytes(path), _Stored)
     except FileNotFoundError as error:
@@ -106,7 +106,7 @@ def read_record(path: Path) -> Row:
 
 
 def command_for(path: Path) -> str:
-    """The command that creates a record."""
+    """Return the command that creates a record."""
     _, name, *rest = re.split("[-.]", path.name)
     environment = "".join(f"{variable}={value} " for variable, value in _KEPT.items()) if rest[0] == "kept" else ""
     training = " --train --epochs 4" if name == "cost" else ""

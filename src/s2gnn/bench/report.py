@@ -32,7 +32,7 @@ Columns = dict[str, Column]
 
 
 def render_benchmark(path: Path) -> str:
-    """The tables of a benchmark as Markdown: the latest record, then those of other processors, folded."""
+    """Return the tables of a benchmark as Markdown: the latest record, then those of other processors, folded."""
     if not (paths := records_of(path)):
         return f"No record yet: run `{command_for(path)}`.\n"
     latest, *others = map(_render_record, paths)
@@ -57,7 +57,7 @@ def _render_record(path: Path) -> str:
 
 
 def _machine_text(record: Row) -> str:
-    """The processor and its rates, as the end of a sentence; "" in records without rates."""
+    """Return the processor and its rates, as the end of a sentence; "" in records without rates."""
     rates = _machine_rates(record)
     return f"; {', '.join(f'{name} {rate}' for name, rate in rates)}" if rates else ""
 
@@ -71,17 +71,17 @@ def _processor(record: Row) -> str:
 
 
 def titled_markdown(table: Table) -> str:
-    """A table in Markdown, below its title."""
+    """Return a table in Markdown, below its title."""
     return f"**{table.title}**\n\n{as_markdown(table)}"
 
 
 def table_of(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table with a single block."""
+    """Return a table with a single block."""
     return Table(title, tuple(header), (Block("", tuple(tuple(map(Cell, row)) for row in rows)),))
 
 
 def _titled(title: str, columns: Columns, rows: Sequence[Row]) -> list[Table]:
-    """One table for each run of consecutive rows with the same title."""
+    """Return one table for each run of consecutive rows with the same title."""
     return [
         table_of(name, tuple(columns), [[text(row) for text in columns.values()] for row in group])
         for name, group in groupby(rows, key=title.format_map)
@@ -89,7 +89,7 @@ def _titled(title: str, columns: Columns, rows: Sequence[Row]) -> list[Table]:
 
 
 def _machine_rates(record: Row) -> list[tuple[str, str]]:
-    """The names and values of the machine's properties; empty if the benchmark does not measure them."""
+    """Return the names and values of the machine's properties; empty if the benchmark does not measure them."""
     if not (machine := record.get("machine")):
         return []
     return [
@@ -102,7 +102,7 @@ def _machine_rates(record: Row) -> list[tuple[str, str]]:
 
 
 def tables(record: Row) -> list[Table]:
-    """The tables of a record, by the benchmark in its command."""
+    """Return the tables of a record, by the benchmark in its command."""
     machine, found = record.get("machine", {}), []
     if rates := _machine_rates(record):
         found.append(table_of(_MACHINE, ("", "measured"), rates))
@@ -115,7 +115,7 @@ def tables(record: Row) -> list[Table]:
 
 
 def _timings(title: str, facts: Columns, rows: Sequence[Row]) -> list[Table]:
-    """Milliseconds of ours, ratios of the alternatives, and shares of the machine's rates if rows have them."""
+    """Return milliseconds of ours, ratios of the alternatives, and shares of the machine's rates if rows have them."""
     columns = {**facts, "ours (ms)": _milliseconds("ours")}
     for way in (way for way in TITLES if way in rows[0]["ways"]):
         if way == "one_csr":
@@ -136,7 +136,7 @@ def _timings(title: str, facts: Columns, rows: Sequence[Row]) -> list[Table]:
 
 
 def _memory(rows: Sequence[Row]) -> list[Table]:
-    """Memory at the largest α, and memory of the operator relative to its bound at every α."""
+    """Return memory at the largest α, and memory of the operator relative to its bound at every α."""
     parts = {
         "operator": "operator",
         "bound": "bound",
@@ -166,7 +166,7 @@ def _memory(rows: Sequence[Row]) -> list[Table]:
 
 
 def _compiled(rows: Sequence[Row]) -> list[Table]:
-    """A table for each target: registers of every kernel and α, and spilled bytes if there are any."""
+    """Return a table for each target: registers of every kernel and α, and spilled bytes if there are any."""
     alphas = sorted({row["alpha"] for row in rows if row["alpha"]})
     found = []
     for target in dict.fromkeys(row["target"] for row in rows):
@@ -206,7 +206,7 @@ def _training(rows: Sequence[Row]) -> list[Table]:
 
 
 def epoch_seconds(run: Row) -> float:
-    """The time of the fastest epoch."""
+    """Return the time of the fastest epoch."""
     return float(min(stage["seconds"] for stage in run["stages"] if stage["name"].startswith("epoch")))
 
 
@@ -301,7 +301,7 @@ def _mebibytes(part: str) -> Column:
 
 
 def outcome_text(outcome: Row) -> str:
-    """The milliseconds of an alternative, or the reason why it was not run."""
+    """Return the milliseconds of an alternative, or the reason why it was not run."""
     return _refusal(outcome) or _three_digits(outcome["milliseconds"])
 
 
@@ -310,7 +310,7 @@ def _milliseconds(way: str) -> Column:
 
 
 def _ratio(way: str, other: str, digits: int = 1) -> Column:
-    """The ratio of the times of two alternatives, or the reason why one was not run."""
+    """Return the ratio of the times of two alternatives, or the reason why one was not run."""
 
     def column(row: Row) -> str:
         one, two = row["ways"][way], row["ways"][other]
@@ -320,7 +320,7 @@ def _ratio(way: str, other: str, digits: int = 1) -> Column:
 
 
 def _share(row: Row, seconds: float) -> str:
-    """`seconds` relative to the time of ours, in %."""
+    """Return `seconds` relative to the time of ours, in %."""
     ours = row["ways"]["ours"]["milliseconds"]
     return f"{1e5 * seconds / ours:.0f} %" if ours else "–"
 
@@ -330,7 +330,7 @@ def _three_digits(milliseconds: float) -> str:
 
 
 def _refusal(outcome: Row) -> str:
-    """The reason why an alternative was not run, or ""."""
+    """Return the reason why an alternative was not run, or ""."""
     if outcome["not_run"] == "memory":
         return f"not run: needs {outcome['needs'] / GIB:.1f} GiB"
     return str(outcome["not_run"] or "")

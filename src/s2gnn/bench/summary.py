@@ -12,7 +12,7 @@ _HEADER = ("measurement", "compared with", "time or memory of the alternative ÷
 
 
 def benchmark_summary(folder: Path) -> str:
-    """A table in Markdown with the range of the ratios of every benchmark in a folder of records."""
+    """Return a table in Markdown with the range of the ratios of every benchmark in a folder of records."""
     lines = (*_propagation(folder), *_epochs(folder), *_layers(folder), *_memory(folder), *_training(folder))
     block = Block("", tuple(tuple(map(Cell, line)) for line in lines))
     return render(Table("", _HEADER, (block,)), "markdown")

@@ -66,7 +66,7 @@ class Workload:
     x: Features
 
     def supervision(self) -> tuple[Tensor, Tensor]:
-        """Labels (N,) that cycle through the classes, and every tenth node (N / 10,) to train on."""
+        """Return labels (N,) that cycle through the classes, and every tenth node (N / 10,) to train on."""
         return torch.arange(self.task.nodes) % self.task.labels, torch.arange(0, self.task.nodes, 10)
 
 
@@ -81,7 +81,7 @@ def workload(name: str) -> Workload:
 
 
 def random_graph(n: int, n_edges: int, seed: int = 0) -> Graph:
-    """An Erdős–Rényi graph with about `n_edges` edges and weights uniform in [0.05, 1]."""
+    """Return an Erdős–Rényi graph with about `n_edges` edges and weights uniform in [0.05, 1]."""
     return Graph.from_edge_list(*_random_edges(n, n_edges, seed), n)
 
 
@@ -95,7 +95,7 @@ def _random_edges(n: int, n_edges: int, seed: int = 0) -> tuple[NDArray[np.int64
 
 
 def stored_graph(nodes: int, edges: int) -> Path:
-    """The CSR matrix of a large random graph in the cache, made at the first call: 8 bytes per direction of an edge."""
+    """Return the CSR matrix of a large random graph, cached after the first call: 8 bytes per direction of an edge."""
     path = cache_folder() / "bench" / f"random-{nodes}-{edges}.npz"
     if not path.is_file():
         pairs, weights = _random_edges(nodes, edges)

@@ -55,7 +55,7 @@ def race(ways: Mapping[str, Way], rounds: int) -> dict[str, dict[str, Any]]:
 
 
 def fastest(ways: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """The minimum seconds of each alternative over interleaved rounds.
+    """Return the minimum seconds of each alternative over interleaved rounds.
 
     In each round an alternative first runs once untimed, so that caches and allocator are in the same state as between
     epochs. Fast alternatives are timed in several blocks of runs, by the mean of a block.

@@ -13,7 +13,7 @@ Task = Literal["nodes", "graphs"]
 
 
 def graph_title(kind: str, k: int | None) -> str:
-    """A short description of a graph, e.g. "knn, k = 30"."""
+    """Return a short description of a graph, e.g. "knn, k = 30"."""
     return kind if k is None else f"{kind}, k = {k}"
 
 
@@ -102,14 +102,14 @@ CATALOGUE: dict[str, DatasetInfo] = _read_catalogue()
 
 
 def dataset_info(name: str) -> DatasetInfo:
-    """The entry of the data set `name`."""
+    """Return the entry of the data set `name`."""
     if name not in CATALOGUE:
         raise unknown_name("there is no data set", name, CATALOGUE)
     return CATALOGUE[name]
 
 
 def graph_k(name: str, kind: Kind, k: int | None) -> int | None:
-    """The k of a graph of this kind on the data set `name`, by default the paper's; `None` for kinds without k."""
+    """Return the k of this kind of graph on the data set `name`, by default the paper's; `None` for kinds without k."""
     check_choice("the kind of graph", kind, get_args(Kind))
     if kind in ("knn", "smooth"):
         known = CATALOGUE.get(name)

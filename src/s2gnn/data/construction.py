@@ -55,7 +55,7 @@ def dataset_graph(
 
 
 def diffused(graph: Graph, *, progress: bool = False) -> Graph:
-    """The diffusion of a graph with the paper's parameters, see `diffuse`; cached."""
+    """Return the diffusion of a graph with the paper's parameters, see `diffuse`; cached."""
     key = _key("diffusion", f"teleport={TELEPORT},top={TOP}", graph.to_scipy())
     return _cached(key, lambda: diffuse(graph, TELEPORT, TOP, progress=progress))
 
@@ -63,7 +63,7 @@ def diffused(graph: Graph, *, progress: bool = False) -> Graph:
 def collection_graphs(
     collection: GraphCollection, kind: Kind, *, progress: bool = False
 ) -> tuple[GraphCollection, DisjointUnion]:
-    """The graphs of a collection, and the collection.
+    """Return the graphs of a collection, and the collection.
 
     Args:
         collection: G graphs.
@@ -82,7 +82,7 @@ def collection_graphs(
 
 
 def _key(kind: Kind, parameters: str, values: Any) -> str:
-    """The name of the graph of these values: a hash of the recipe, the parameters, the shape and every byte."""
+    """Return the name of the graph of these values: a hash of the recipe, the parameters, the shape and every byte."""
     digest = hashlib.sha256(f"{RECIPE} {kind} {parameters} {values.shape}".encode())
     for array in (values.data, values.indices, values.indptr) if sp.issparse(values) else (values,):
         digest.update(f" {array.dtype.str} ".encode())
@@ -91,7 +91,7 @@ def _key(kind: Kind, parameters: str, values: Any) -> str:
 
 
 def _cached(key: str, build: Callable[[], Graph]) -> Graph:
-    """The graph cached under `key`, or the one that `build` returns, which is then cached.
+    """Return the graph cached under `key`, or the one that `build` returns, which is then cached.
 
     The name of a file ends in a hash of the key and the file's bytes: a truncated, changed or foreign file does not
     match its name and is removed. Several processes may do this at once; each reads complete files only.

@@ -47,7 +47,7 @@ class Dataset:
         return self.y.ndim == 2
 
     def restricted(self, rows: NDArray[np.int64], graph: Graph | None) -> "Dataset":
-        """Only the chosen `rows` (n,), with their `graph`."""
+        """Return the data set of the chosen `rows` (n,) only, with their `graph`."""
         return replace(self, x=self.x[rows], y=self.y[rows], labelled=self.labelled[rows], graph=graph)
 
 

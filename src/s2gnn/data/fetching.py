@@ -28,7 +28,7 @@ pooch.get_logger().setLevel("WARNING")  # a progress bar shows what it would log
 
 
 def cache_folder() -> Path:
-    """The cache folder: S2GNN_CACHE, or s2gnn in XDG_CACHE_HOME, or ~/.cache/s2gnn. It may not exist yet."""
+    """Return the cache folder: S2GNN_CACHE, or s2gnn in XDG_CACHE_HOME, or ~/.cache/s2gnn. It may not exist yet."""
     chosen = os.environ.get("S2GNN_CACHE")
     if chosen:
         return Path(chosen).expanduser()
@@ -38,7 +38,7 @@ def cache_folder() -> Path:
 
 
 def writable_cache(part: str) -> Path:
-    """The folder `part` in the cache, created if missing."""
+    """Return the folder `part` in the cache, created if missing."""
     folder = cache_folder() / part
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ def writable_cache(part: str) -> Path:
 
 
 def local_file(name: str) -> Path | None:
-    """The file `name` in the folder S2GNN_DATA, if it exists."""
+    """Return the file `name` in the folder S2GNN_DATA, if it exists."""
     folder = os.environ.get("S2GNN_DATA")
     if not folder:
         return None
@@ -62,18 +62,18 @@ def local_file(name: str) -> Path | None:
 
 
 def cached_file(name: str) -> Path:
-    """The path of the file `name` in the cache; it may not exist."""
+    """Return the path of the file `name` in the cache; it may not exist."""
     return cache_folder() / "data" / name
 
 
 def data_file(name: str) -> Path | None:
-    """The local or cached path of a data file such as "har/har.npz"; `None` if it does not exist."""
+    """Return the local or cached path of a data file such as "har/har.npz"; `None` if it does not exist."""
     local, cached = local_file(name), cached_file(name)
     return local or (cached if cached.is_file() else None)
 
 
 def whereabouts(info: DatasetInfo) -> str:
-    """The location of a data set: "bundled", "local", "cache" or "not here"."""
+    """Return the location of a data set: "bundled", "local", "cache" or "not here"."""
     if info.file is None:
         return "bundled"
     if local_file(info.file):

@@ -113,13 +113,13 @@ def load_collection(name: str, *, progress: bool = False) -> GraphCollection:
 
 
 def _histology(info: DatasetInfo, path: Path, source: str) -> Dataset:
-    """Raw features; Cancer-B is the first two classes, tumour and stroma."""
+    """Return raw features; Cancer-B is the first two classes, tumour and stroma."""
     X, y, names = read_arrays(path, ("X", "y", "label_names"))
     return _classified(info, X, y, names[: info.classes], source, y < info.classes)
 
 
 def _drawn(info: DatasetInfo, path: Path, source: str) -> Dataset:
-    """3,000 random rows of the training part of HAR or Isolet, raw features."""
+    """Return 3,000 random rows of the training part of HAR or Isolet, raw features."""
     X, y, names, is_test = read_arrays(path, ("X", "y", "label_names", "is_test"))
     train = np.flatnonzero(~is_test)
     # By value, so that the draw does not depend on the order in which a copy stores the rows.
@@ -135,7 +135,7 @@ def _newsgroups(info: DatasetInfo, path: Path, source: str) -> Dataset:
 
 
 def read_posts(path: Path) -> tuple[list[str], NDArray[np.int64]]:
-    """The training posts of `GROUPS` with their headers, in the order of group and number, and their groups (N,).
+    """Return the training posts of `GROUPS` with their headers, ordered by group and number, and their groups (N,).
 
     Nothing is unpacked to disk.
     """
@@ -164,7 +164,7 @@ def read_posts(path: Path) -> tuple[list[str], NDArray[np.int64]]:
 
 
 def term_weights(texts: list[str]) -> Any:
-    """Term frequency times inverse document frequency, rows of length 1, as a SciPy CSR array (N, 2,000).
+    """Return term frequency times inverse document frequency, rows of length 1, as a SciPy CSR array (N, 2,000).
 
     English stop words are removed, the 2,000 most frequent other terms kept, and a count n becomes 1 + log n.
     The paper does not publish its rule; of those tried, this one has the paper's homophily.
@@ -174,7 +174,7 @@ def term_weights(texts: list[str]) -> Any:
 
 
 def _citation(info: DatasetInfo, path: Path, source: str) -> Dataset:
-    """The given graph without weights; the bags of words as they are, which is what the released code trains on."""
+    """Return the given graph without weights, and the bags of words as they are, as in the released code."""
     names = ("x_data", "x_indices", "x_indptr", "x_shape", "edge_index", "y", "unlabelled")
     data, indices, indptr, shape, edge_index, y, unlabelled = read_arrays(path, names)
     x = sp.csr_array((data.astype(np.float64), indices, indptr), shape=tuple(shape))
@@ -185,14 +185,14 @@ def _citation(info: DatasetInfo, path: Path, source: str) -> Dataset:
 
 
 def _ogbn_proteins(_: DatasetInfo, path: Path, source: str) -> Dataset:
-    """The first 30,000 proteins and the associations between them."""
+    """Return the first 30,000 proteins and the associations between them."""
     names = ("edges", "edge_weight", "x", "y")
     arrays = dict(zip(names, read_arrays(path, names), strict=True))
     return proteins_dataset(arrays, PAPER_PROTEINS, source)
 
 
 def _proteins(info: DatasetInfo, path: Path, source: str) -> Dataset:
-    """The weighted network with eight features made from it, each of mean 0 and deviation 1, and 112 labels."""
+    """Return the weighted network with eight features made from it, each of mean 0 and deviation 1, and 112 labels."""
     names = ("edge_index", "edge_weight", "y112", "y112_terms", "annotated")
     edge_index, weight, y, terms, annotated = read_arrays(path, names)
     graph = Graph.from_edge_index(edge_index, weight, n_nodes=len(y))
@@ -201,7 +201,7 @@ def _proteins(info: DatasetInfo, path: Path, source: str) -> Dataset:
 
 
 def interaction_features(graph: Graph) -> NDArray[np.float64]:
-    """log(1 + number of neighbours), weighted degree, and six quantiles of the incident weights, (N, 8).
+    """Return log(1 + number of neighbours), weighted degree, and six quantiles of the incident weights, (N, 8).
 
     The quantiles are those at 0, 0.2, …, 1, linear between neighbouring weights; an isolated node has zeros.
     """
@@ -221,20 +221,20 @@ def interaction_features(graph: Graph) -> NDArray[np.float64]:
 
 
 def _digits(info: DatasetInfo) -> Dataset:
-    """8×8 pixels, divided by 16 into [0, 1]."""
+    """Return 8×8 pixels, divided by 16 into [0, 1]."""
     images, y = load_digits(return_X_y=True)
     return _classified(info, images / 16, y, np.arange(10).astype(str), "scikit-learn", np.arange(len(y)))
 
 
 def _draw(n: int) -> NDArray[np.int64]:
-    """The rows (3,000,) drawn from `n`, in random order."""
+    """Return the rows (3,000,) drawn from `n`, in random order."""
     return np.random.default_rng(DRAW_SEED).choice(n, DRAWN_ROWS, replace=False)
 
 
 def _classified(
     info: DatasetInfo, X: NDArray[Any], y: NDArray[Any], names: NDArray[Any], source: str, rows: NDArray[Any]
 ) -> Dataset:
-    """The chosen `rows` of a table in which every row has a class."""
+    """Return the chosen `rows` of a table in which every row has a class."""
     x, classes = X[rows].astype(np.float64), y[rows].astype(np.int64)
     return Dataset(info.name, x, classes, tuple(names.tolist()), None, source, np.ones(len(x), dtype=bool))
 

@@ -54,12 +54,12 @@ class _ChangedError(InputError):
 
 
 def _convert_planetoid(*originals: Path) -> Arrays:
-    """Eight files named ind.<network>.<part>."""
+    """Convert eight files named ind.<network>.<part>."""
     return read_planetoid({path.name.split(".", 2)[2]: read_bytes(path) for path in originals})
 
 
 def _convert_kather(original: Path) -> Arrays:
-    """The publishers' MATLAB file: `source_array` (38, N), `target_array` (8, N) of 0 and 1, `TisCatsName`."""
+    """Return the publishers' MATLAB file: `source_array` (38, N), `target_array` (8, N) of 0 and 1, `TisCatsName`."""
     # SciPy's reader reads out of bounds in some damaged files, which kills the process, so it runs in a separate one.
     stored = in_own_process(_read_mat, original, limits=MAT_LIMITS)
     X = np.ascontiguousarray(stored["source_array"].T, dtype=np.float64)
@@ -74,7 +74,7 @@ def _read_mat(path: Path) -> dict[str, Any]:
 
 
 def _convert_har(original: Path) -> Arrays:
-    """UCI's zip holds "UCI HAR Dataset.zip", which holds tables as text, split into train and test by person."""
+    """Convert UCI's zip, in which "UCI HAR Dataset.zip" holds text tables split into train and test by person."""
     with opened_archive(original) as outer:
         inner = io.BytesIO(outer.read("UCI HAR Dataset.zip"))
     with opened_archive(inner) as archive:
@@ -100,7 +100,7 @@ def _convert_har(original: Path) -> Arrays:
 
 
 def _convert_isolet(original: Path) -> Arrays:
-    """UCI's zip holds two .Z tables: four groups of speakers, identified here by position, and the fifth."""
+    """Convert UCI's zip of two .Z tables: four groups of speakers, identified here by position, and the fifth."""
     with opened_archive(original) as archive:
         texts = [uncompress(archive.read(name)) for name in ("isolet1+2+3+4.data.Z", "isolet5.data.Z")]
     tables = np.concatenate([np.loadtxt(io.BytesIO(text), delimiter=",", dtype=np.float32) for text in texts])
@@ -116,7 +116,7 @@ def _convert_isolet(original: Path) -> Arrays:
 
 
 def _convert_ogbn_proteins(original: Path) -> Arrays:
-    """OGB's zip holds tables as gzipped text."""
+    """Convert OGB's zip, which holds tables as gzipped text."""
     with opened_archive(original) as archive:
         arrays = read_raw(zipfile.Path(archive, "proteins/raw/"))
     _require("the labels of ogbn-proteins", arrays["y"].shape, OGBN_PROTEINS_LABELS)
@@ -174,7 +174,7 @@ def uncompress(content: bytes) -> bytes:
 
 
 def _next_group(position: int, group_start: int, bits: int) -> int:
-    """The first bit after the group of eight codes that ends at or after `position`."""
+    """Return the first bit after the group of eight codes that ends at or after `position`."""
     group = 8 * bits
     return group_start + -(-(position - group_start) // group) * group
 

@@ -107,7 +107,7 @@ def read_planetoid(files: Mapping[str, bytes]) -> dict[str, NDArray[Any]]:
 
 
 def _edge_index(neighbours: Mapping[int, list[int]], n_nodes: int) -> NDArray[np.int32]:
-    """Both directions of every edge once, in row order, without self-loops, (2, E)."""
+    """Return both directions of every edge once, in row order, without self-loops, (2, E)."""
     rows = np.repeat(list(neighbours), [len(listed) for listed in neighbours.values()])
     columns = np.concatenate([np.array(listed, dtype=np.int64) for listed in neighbours.values()])
     both = sp.coo_array(

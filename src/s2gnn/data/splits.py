@@ -45,7 +45,7 @@ class Split:
 def paper_split(
     y: ArrayLike, seed: int, *, n_dev: int | None = None, per_class: int | None = None, share: float | None = None
 ) -> Split:
-    """The split of the paper's experiments for one seed.
+    """Return the split of the paper's experiments for one seed.
 
     A development set, the same for every seed, is drawn from all nodes; the rest, in increasing order, is the test set.
     The seed draws the training nodes from the development set; its other nodes are the validation set.
@@ -100,7 +100,7 @@ def _integer_labels(y: ArrayLike) -> NDArray[np.integer]:
 
 
 def dataset_split(dataset: Dataset | GraphCollection, seed: int, share: float | None = None) -> Split:
-    """The split of a named data set for one seed: the paper's, or 60/20/20 if a row may have several labels.
+    """Return the split of a named data set for one seed: the paper's, or 60/20/20 if a row may have several labels.
 
     The graphs of a collection are split like the nodes of a constructed graph. Rows without a label are excluded. Where
     the paper draws the training nodes by share, `share` replaces its share, see `paper_split`.
@@ -119,7 +119,7 @@ def dataset_split(dataset: Dataset | GraphCollection, seed: int, share: float | 
 def random_split(
     nodes: int | ArrayLike, seed: int, shares: Sequence[float] = (0.6, 0.2, 0.2), test_seed: int | None = None
 ) -> Split:
-    """Nodes in random order, divided by shares; by default, 60 % train, 20 % validate and 20 % test.
+    """Return nodes in random order, divided by shares; by default, 60 % train, 20 % validate and 20 % test.
 
     Args:
         nodes: the number N of nodes, or the indices of those to split, for example the annotated proteins.
@@ -142,7 +142,7 @@ def random_split(
 
 
 def fold_split(y: ArrayLike, fold: int, folds: int = 10) -> Split:
-    """One fold of a stratified cross-validation with a validation part, as Errica et al. (2020) split graphs.
+    """Return one fold of a stratified cross-validation with a validation part, as Errica et al. (2020) split graphs.
 
     Every graph is tested in one of the folds. A stratified tenth of the graphs outside a fold is for validation, the
     others for training. The folds are the same in every call and for all models.

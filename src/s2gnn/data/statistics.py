@@ -17,7 +17,7 @@ class Statistic:
 
 
 def statistics(dataset: Dataset, graph: Graph, kind: Kind, k: int | None = None) -> tuple[Statistic, ...]:
-    """Nodes, edges, features and classes measured and published; homophily if every row has one label.
+    """Return nodes, edges, features and classes measured and published; homophily if every row has one label.
 
     Nodes and edges have a published figure if the paper has this kind of graph with this `k` (default: the paper's).
     """
@@ -39,7 +39,7 @@ def statistics(dataset: Dataset, graph: Graph, kind: Kind, k: int | None = None)
 
 
 def collection_statistics(collection: GraphCollection, graphs: DisjointUnion) -> tuple[Statistic, ...]:
-    """Graphs, nodes and edges of a graph on average, its largest number of nodes, features and classes.
+    """Return graphs, nodes and edges of a graph on average, its largest number of nodes, features and classes.
 
     The paper prints none of them.
     """

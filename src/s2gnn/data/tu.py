@@ -71,7 +71,7 @@ class _Files:
         rows: int | None = None,
         empty: bool = False,
     ) -> NDArray[Any]:
-        """The numbers of a file, one line for each row, with commas between the columns."""
+        """Return the numbers of a file, one line for each row, with commas between the columns."""
         file, content = f"{self.name}_{part}.txt", self.read(part)
         if content is None:
             raise InputError(f"{self.name} has no {file}: it is not a data set of graphs, or lacks this information")
@@ -98,7 +98,7 @@ def _collection(files: _Files, attributes: bool) -> GraphCollection:
 
 
 def _offsets(files: _Files, n_graphs: int) -> NDArray[np.int64]:
-    """The first node of each graph, (G + 1,); graphs are numbered from 1 and their nodes are contiguous."""
+    """Return the first node of each graph, (G + 1,); graphs are numbered from 1 and their nodes are contiguous."""
     file, indicator = f"{files.name}_graph_indicator.txt", files.table("graph_indicator", columns=1)[:, 0]
     previous = np.concatenate([[0], indicator[:-1]])
     wrong = np.flatnonzero((indicator != previous) & (indicator != previous + 1) | (indicator == 0))
@@ -114,7 +114,7 @@ def _offsets(files: _Files, n_graphs: int) -> NDArray[np.int64]:
 
 
 def _graph(files: _Files, n_nodes: int) -> Graph:
-    """All edges, each once and with weight 1."""
+    """Return all edges, each once and with weight 1."""
     pairs = files.table("A", columns=2, empty=True) - 1
     outside = np.flatnonzero(((pairs < 0) | (pairs >= n_nodes)).any(axis=1))
     if len(outside):

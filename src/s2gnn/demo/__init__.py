@@ -52,11 +52,11 @@ class Comparison:
     classifier: S2GNNClassifier
 
     def ranked(self) -> list[tuple[str, Score]]:
-        """Methods and scores, the highest mean accuracy first."""
+        """Return methods and scores, the highest mean accuracy first."""
         return sorted(self.scores.items(), key=lambda item: -float(np.mean(item[1].accuracy)))
 
     def table(self) -> Table:
-        """The scores, best method first, and the draws on which S2GNNClassifier is ahead of each and behind it."""
+        """Return the scores, best method first, and the numbers of draws with S2GNNClassifier ahead and behind."""
         ours = np.array(self.scores[OURS].accuracy)
         cells = []
         for method, score in self.ranked():
@@ -108,7 +108,7 @@ def draw(comparison: Comparison, path: Path, footnote: str) -> None:
 
 
 def _draw(comparison: Comparison, footnote: str) -> Figure:
-    """The table as a graph with predictions; the number of wrong predictions of every method."""
+    """Draw the table as a graph with predictions; the number of wrong predictions of every method."""
     figure = Figure(figsize=(WIDTH, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=[1.15, 1])
     _draw_graph(left, comparison)
@@ -143,7 +143,7 @@ def _draw_graph(axes: Axes, comparison: Comparison) -> None:
 
 
 def _draw_errors(axes: Axes, comparison: Comparison) -> None:
-    """A bar for the mean over draws, a point for each draw."""
+    """Draw a bar for the mean over draws, and a point for each draw."""
     n_unlabelled = len(comparison.drawn.y) - comparison.drawn.known
     ranked = comparison.ranked()
     name_rows(axes, [method for method, _ in ranked])

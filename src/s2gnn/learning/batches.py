@@ -23,7 +23,7 @@ class Divisible(Protocol):
     """An input with independent rows, so that a model can be called with a subset of them."""
 
     def part(self, op: GraphOperator | None, rows: Tensor) -> tuple[NetworkInput, GraphOperator | None]:
-        """The arguments of the model for these rows (n,), in the given order."""
+        """Return the arguments of the model for these rows (n,), in the given order."""
         ...
 
 
@@ -44,7 +44,7 @@ class Batch:
     rows: Tensor
 
     def loss(self, logits: Tensor) -> Tensor:
-        """The mean loss over `rows`."""
+        """Return the mean loss over `rows`."""
         return self.targets.loss(logits, self.rows)
 
 
@@ -95,7 +95,7 @@ class Batches:
         return min(self._x.batches_per_step, self._x.batches.count(self._train_nodes))
 
     def epoch(self) -> Iterator[tuple[Draw, ...]]:
-        """The steps of one epoch, each a list of batches, which are shuffled with torch's global generator."""
+        """Yield the steps of one epoch, each a list of batches, which are shuffled with torch's global generator."""
         if isinstance(self._x, InParts):
             yield from self._steps_in_parts(self._x)
             return

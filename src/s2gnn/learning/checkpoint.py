@@ -213,7 +213,7 @@ def _named(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _adam_state(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> dict[str, Any]:
-    """The state of an optimiser with the same parameters, with its moments by number of parameter; checked."""
+    """Return the state of an optimiser with the same parameters, with its moments by number of parameter; checked."""
     parameters = [one for group in optimizer.param_groups for one in group["params"]]
     moments: dict[int, dict[str, Tensor]] = {}
     for name, tensor in tensors.items():

@@ -71,7 +71,7 @@ class LabelSpreading:
         return scores
 
     def spread(self, graph: Graph, Y: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The limit F (N, C) for the labels Y (N, C)."""
+        """Return the limit F (N, C) for the labels Y (N, C)."""
         shift = shift_matrix(graph, 0.0, "normalized_adjacency")
         A_N = sp.csr_array((shift.magnitudes, graph.indices, graph.indptr), shape=(graph.n_nodes,) * 2)
         spread = Y
@@ -130,7 +130,7 @@ CLASSICAL: Mapping[str, type[LabelSpreading] | type[SVM]] = MappingProxyType(
 
 
 def classical_defaults(name: str) -> dict[str, Any]:
-    """The parameters of the baseline `name` with their defaults."""
+    """Return the parameters of the baseline `name` with their defaults."""
     return dataclasses.asdict(CLASSICAL[name]())
 
 
@@ -146,7 +146,7 @@ def make_classical(name: str, **given: Any) -> ClassicalBaseline:
 
 
 def _checked(graph: Graph, y: ArrayLike, train: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Labels (N,), labelled nodes and the number of classes."""
+    """Return labels (N,), labelled nodes and the number of classes."""
     labels, nodes = as_array(y), as_array(train)
     if labels.dtype.kind not in "iu" or labels.shape != (graph.n_nodes,):
         raise InputError(

@@ -78,7 +78,7 @@ def make_adam(model: nn.Module, config: FitConfig) -> torch.optim.Adam:
 
 
 def _first_layer(model: nn.Module) -> str:
-    """The prefix of the names of the first layer's parameters."""
+    """Return the prefix of the names of the first layer's parameters."""
     for name, module in model.named_modules():
         if isinstance(module, nn.ModuleList):
             return f"{name}.0."

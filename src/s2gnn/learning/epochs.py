@@ -136,7 +136,7 @@ def _train(model: Trainable, optimizer: torch.optim.Optimizer, steps: Iterable[I
 
 
 def _settings(config: FitConfig, seed: int) -> dict[str, Any]:
-    """The settings that must be equal to resume a run."""
+    """Return the settings that must be equal to resume a run."""
     further = ("epochs", "patience")  # a resumed run may train for longer
     return {"seed": seed, **{name: value for name, value in asdict(config).items() if name not in further}}
 

@@ -209,7 +209,7 @@ def _validate(model: GraphNetwork, batch: Batch, config: FitConfig, history: His
 
 
 def _settings(x: NetworkInput, targets: Targets) -> dict[str, Any]:
-    """The settings of input and targets; a run only resumes with the same settings."""
+    """Return the settings of input and targets; a run only resumes with the same settings."""
     return {"targets": targets.digest(), **(x.settings() if isinstance(x, InParts) else {})}
 
 

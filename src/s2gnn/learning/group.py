@@ -42,7 +42,7 @@ class Group:
         return self.rank == 0
 
     def own(self, items: Sequence[T]) -> Sequence[T]:
-        """The items that this process computes: every size-th one, starting with the rank-th."""
+        """Return the items that this process computes: every size-th one, starting with the rank-th."""
         return items[self.rank :: self.size]
 
     def add_up_gradients(self, model: nn.Module) -> None:
@@ -57,7 +57,7 @@ class Group:
             parameter.grad = total.to(parameter.dtype) if count else None
 
     def added_up(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """The sums of tensors of equal shapes over all processes, in one message."""
+        """Return the sums of tensors of equal shapes over all processes, in one message."""
         if self.size == 1 or not tensors:
             return list(tensors)
         flat = torch.cat([tensor.flatten() for tensor in tensors])
@@ -67,7 +67,7 @@ class Group:
         return [total.view_as(tensor) for total, tensor in zip(sums, tensors, strict=True)]
 
     def totals(self, *numbers: float) -> tuple[float, ...]:
-        """The sums of numbers over all processes."""
+        """Return the sums of numbers over all processes."""
         (sums,) = self.added_up([torch.tensor(numbers, dtype=torch.float64)])
         return tuple(sums.tolist())
 
@@ -108,7 +108,7 @@ ALONE = Group()
 
 
 def is_launched() -> bool:
-    """Whether torchrun, or a compatible launcher, started this process."""
+    """Return whether torchrun, or a compatible launcher, started this process."""
     return "RANK" in os.environ and "WORLD_SIZE" in os.environ
 
 
@@ -234,5 +234,5 @@ def _is_number(buffer: Tensor) -> bool:
 
 
 def _real(buffer: Tensor) -> torch.dtype:
-    """The floating-point dtype of a buffer's changes; counts, e.g. of batches, change by fractions."""
+    """Return the floating-point dtype of a buffer's changes; counts, e.g. of batches, change by fractions."""
     return buffer.dtype if buffer.is_floating_point() else torch.get_default_dtype()

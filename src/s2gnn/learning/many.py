@@ -110,7 +110,7 @@ def fit_many(
 
 
 def threads_per_run(jobs: int, threads: int | None = None) -> int:
-    """The number of threads of each run of `fit_many`."""
+    """Return the number of threads of each run of `fit_many`."""
     jobs = positive_integer(jobs, "jobs")
     return max(1, torch.get_num_threads() // jobs) if threads is None else positive_integer(threads, "threads")
 

@@ -19,17 +19,17 @@ _EQUAL = 1e-12  # scores are shares of a few hundred nodes: differences that agr
 
 
 def accuracy(y: ArrayLike, predicted: ArrayLike) -> float:
-    """The share of predicted classes (n,) that equal the labels (n,)."""
+    """Return the share of predicted classes (n,) that equal the labels (n,)."""
     return float(accuracy_score(*_same_shape(y, predicted)))
 
 
 def macro_f1(y: ArrayLike, predicted: ArrayLike) -> float:
-    """The mean F1 score over the classes that occur among labels (n,) or predictions (n,)."""
+    """Return the mean F1 score over the classes that occur among labels (n,) or predictions (n,)."""
     return float(f1_score(*_same_shape(y, predicted), average="macro", zero_division=0.0))
 
 
 def mean_roc_auc(y: ArrayLike, scores: ArrayLike) -> float:
-    """The mean area under the ROC curve over labels, as in the Open Graph Benchmark.
+    """Return the mean area under the ROC curve over labels, as in the Open Graph Benchmark.
 
     Labels that all nodes have, or none, are ignored.
 
@@ -67,7 +67,7 @@ class Confidence:
 
 
 def bootstrap_confidence(scores: ArrayLike, seed: int = 0) -> Confidence:
-    """The mean of `scores` (n,), with the larger distance to the ends of its 95 % bootstrap interval (1,000 samples).
+    """Return the mean of `scores` (n,) and the distance to the farther end of a 95 % bootstrap interval (1,000 times).
 
     The order of the scores has no effect.
     """
@@ -117,7 +117,7 @@ class PairedComparison:
         return float(reach) * deviation / math.sqrt(self.n)
 
     def p_equivalent(self, margin: float) -> float | None:
-        """The p-value of two one-sided t-tests that the difference is below `margin`; `None` for a single seed."""
+        """Return the p-value of two one-sided t-tests for a difference below `margin`; `None` for a single seed."""
         if self.n < 2:
             return None
         if self.p_t is None:
@@ -127,13 +127,13 @@ class PairedComparison:
         return float(max(above.pvalue, below.pvalue))
 
     def describe(self) -> dict[str, float | None]:
-        """All figures by name."""
+        """Return all figures by name."""
         names = ("n", "mean_difference", "low", "high", "p_t", "p_wilcoxon", "detectable")
         return {name: getattr(self, name) for name in names}
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values of several tests, corrected by Holm's method for the number of tests."""
+    """Return the p-values of several tests, corrected by Holm's method for the number of tests."""
     corrected, largest = [0.0] * len(p_values), 0.0
     for rank, place in enumerate(np.argsort(p_values, kind="stable")):
         largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))

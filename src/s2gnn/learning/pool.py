@@ -102,5 +102,5 @@ def _work(connection: Connection, work: Callable[[Any], Any], threads: int, kern
 
 
 def failure(error: Exception) -> SeedError:
-    """The type and message of a task's error, as text that can be sent to another process."""
+    """Return the type and message of a task's error, as text that can be sent to another process."""
     return SeedError(f"{type(error).__name__}: {error}")

@@ -38,7 +38,7 @@ class Targets:
     sample_weight: Tensor | None = None
 
     def part(self, nodes: Tensor, counted: Tensor) -> "Targets":
-        """The targets of some `nodes` (n,), whose training nodes are at the positions `counted`."""
+        """Return the targets of some `nodes` (n,), whose training nodes are at the positions `counted`."""
         weight = None if self.sample_weight is None else self.sample_weight[nodes]
         return replace(self, labels=self.labels[nodes], train=counted, val=counted[:0], sample_weight=weight)
 
@@ -53,7 +53,7 @@ class Targets:
         return self.labels.ndim == 2 and not self.values
 
     def loss(self, logits: Tensor, nodes: Tensor) -> Tensor:
-        """The mean loss of `logits` (N, C) over `nodes`.
+        """Return the mean loss of `logits` (N, C) over `nodes`.
 
         It is the weighted cross-entropy, the binary cross-entropy of several labels, or the squared error of values.
         """
@@ -72,7 +72,7 @@ class Targets:
         return weights @ losses.reshape(len(nodes), -1).mean(dim=1) / self.weight(nodes)
 
     def weight(self, nodes: Tensor) -> float:
-        """The total weight of `nodes` in the loss: the sum of sample weight × class weight, by default their number."""
+        """Return the total weight of `nodes` in the loss: sample weight × class weight, by default their number."""
         if len(nodes) == 0 or (self.class_weight is None and self.sample_weight is None):
             return float(len(nodes))
         own = torch.ones(len(nodes), dtype=torch.float64, device=nodes.device)
@@ -84,15 +84,15 @@ class Targets:
         return float((own[known] * self.class_weight[labels[known]]).sum()) if known.any() else float(len(nodes))
 
     def accuracy(self, logits: Tensor, nodes: Tensor) -> float:
-        """The accuracy of `logits` on `nodes`."""
+        """Return the accuracy of `logits` on `nodes`."""
         return float((logits[nodes].argmax(dim=1) == self.labels[nodes]).double().mean())
 
     def auc(self, logits: Tensor, nodes: Tensor) -> float:
-        """The mean ROC-AUC over labels, on `nodes`."""
+        """Return the mean ROC-AUC over labels, on `nodes`."""
         return mean_roc_auc(self.labels[nodes].cpu().numpy(), logits[nodes].cpu().numpy())
 
     def digest(self) -> str:
-        """A digest of the labels, the nodes, the loss and the weights."""
+        """Return a digest of the labels, the nodes, the loss and the weights."""
         digest = hashlib.sha256(self.loss_name.encode())
         weights = (self.class_weight,) if self.sample_weight is None else (self.class_weight, self.sample_weight)
         for tensor in (self.labels, self.train, self.val, *weights):

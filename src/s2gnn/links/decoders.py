@@ -28,7 +28,7 @@ class DotDecoder(nn.Module):
         self.in_channels = positive_integer(in_channels, "in_channels")
 
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
-        """The logits (P,)."""
+        """Return the logits (P,)."""
         return (first * second).sum(dim=1)
 
 
@@ -54,7 +54,7 @@ class MLPDecoder(nn.Module):
         self.dropout = probability(dropout, "dropout")
 
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
-        """The logits (P,)."""
+        """Return the logits (P,)."""
         h = F.dropout(F.relu(self.hidden(first * second)), self.dropout, self.training)  # (P, hidden_channels)
         logits: Tensor = self.out(h)[:, 0]
         return logits

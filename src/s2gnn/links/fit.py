@@ -74,6 +74,6 @@ def fit_links(
 
 
 def _cross_entropy(logits: Tensor, n_edges: int) -> Tensor:
-    """The binary cross-entropy of the logits (P + Q,) of `n_edges` edges followed by non-edges."""
+    """Return the binary cross-entropy of the logits (P + Q,) of `n_edges` edges followed by non-edges."""
     labels = (torch.arange(len(logits), device=logits.device) < n_edges).to(logits.dtype)
     return F.binary_cross_entropy_with_logits(logits, labels)

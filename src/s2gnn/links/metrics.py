@@ -51,13 +51,13 @@ def link_scores(positive: Logits, negative: Logits, *, hits: Sequence[int] = HIT
 
 
 def roc_auc(positive: Logits, negative: Logits) -> float:
-    """The area under the ROC curve; equal logits count half."""
+    """Return the area under the ROC curve; equal logits count half."""
     labels, logits = _labelled(*_checked(positive, negative))
     return mean_roc_auc(labels[:, None], logits[:, None])
 
 
 def hits_at(k: int, positive: Logits, negative: Logits) -> float:
-    """hits@K as in the Open Graph Benchmark: the share of edges that score above the K-th best non-edge.
+    """Return hits@K as in the Open Graph Benchmark: the share of edges that score above the K-th best non-edge.
 
     Ties are not hits. With fewer than K non-edges every edge is a hit.
     """

@@ -31,7 +31,7 @@ class NonEdges:
         self.count = n * (n - 1) // 2 - len(numbers)
 
     def draw(self, size: int, generator: np.random.Generator, *, distinct: bool = True) -> NDArray[np.int64]:
-        """Random pairs (size, 2) with i < j, in random order.
+        """Return random pairs (size, 2) with i < j, in random order.
 
         Args:
             size: number of pairs.

@@ -31,17 +31,17 @@ def least_seconds(run: Callable[[], object], most: int = 10, patience: float = 1
 
 
 def available_bytes() -> int:
-    """The memory that a program can allocate without swapping, as the system estimates it; Linux only."""
+    """Return the memory that a program can allocate without swapping, as the system estimates it; Linux only."""
     return _field(Path("/proc/meminfo"), "MemAvailable:")
 
 
 def resident_bytes() -> int:
-    """The resident memory of this process now; Linux only."""
+    """Return the resident memory of this process now; Linux only."""
     return _field(_OWN, "VmRSS:")
 
 
 def settled_bytes() -> int:
-    """The resident memory of this process after freed blocks are returned to the system; Linux only."""
+    """Return the resident memory of this process after freed blocks are returned to the system; Linux only."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
@@ -50,7 +50,7 @@ def settled_bytes() -> int:
 
 
 def peak_bytes() -> int:
-    """The peak resident memory of this process, since the last `forget_peak` if there was one.
+    """Return the peak resident memory of this process, since the last `forget_peak` if there was one.
 
     On Linux `ru_maxrss` is inherited from the parent process, so the high-water mark of /proc is preferred.
     """
@@ -74,7 +74,7 @@ def forget_peak() -> None:
 
 
 def _resident_bytes_of(pid: int) -> int:
-    """The resident memory of another process now, 0 if it has ended; Linux only."""
+    """Return the resident memory of another process now, 0 if it has ended; Linux only."""
     try:
         return _field(Path(f"/proc/{pid}/status"), "VmRSS:")
     except (InputError, ProcessLookupError):
@@ -83,7 +83,7 @@ def _resident_bytes_of(pid: int) -> int:
 
 
 def _field(path: Path, field: str) -> int:
-    """A field of a file in /proc, in bytes; 0 where it is missing, as for a process that has just ended."""
+    """Return a field of a file in /proc, in bytes; 0 where it is missing, as for a process that has just ended."""
     if not path.is_file():
         raise InputError(f"memory is measured with {path}, which {sys.platform} does not have: use Linux for this")
     line = next((line for line in path.read_text().splitlines() if line.startswith(field)), f"{field} 0 kB")
@@ -109,7 +109,7 @@ class Limits:
 def in_own_process(
     task: Callable[..., T], *arguments: object, limits: Limits | None = None, preloaded: Sequence[str] = ()
 ) -> T:
-    """The result of `task(*arguments)` in a separate process, which is killed on Ctrl-C and on any error here.
+    """Return the result of `task(*arguments)` in a separate process, which is killed on Ctrl-C and on any error here.
 
     Args:
         task: a function of a module.
