@@ -43,8 +43,8 @@ RECALIBRATIONS = 5  # each on other labels
 RECALIBRATION_SPREAD = 0.5  # of temperatures: of those tried, it leaves the smallest calibration error
 CALIBRATION = {  # line of the table: field of a row
     "calibration error": "calibration_error",
-    "of it by chance": "calibration_floor",
-    "after temperature scaling with as many labels again": "recalibrated_error",
+    "of perfectly calibrated probabilities": "calibration_floor",
+    "after temperature scaling": "recalibrated_error",
 }
 REFERENCES = {"S2GNNClassifier": ("logistic regression", "random forest"), "S2GNNRegressor": ("ridge", "random forest")}
 
@@ -127,7 +127,7 @@ def answer(estimator: Any, drawn: Draw) -> tuple[NDArray[Any], NDArray[np.float6
 
 
 def expected_calibration_error(confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> float:
-    """The mean over rows (n,) of |accuracy − mean confidence| in their bin of confidence; ten bins of equal width."""
+    """Return the mean over rows (n,) of |accuracy − mean confidence| in their bin; ten bins of equal width."""
     bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
     gaps = np.bincount(bins, correct - confidence, minlength=BINS)
     return float(np.abs(gaps).sum() / len(confidence))
@@ -143,7 +143,7 @@ def calibration_floor(confidence: NDArray[np.float64]) -> float:
 
 
 def recalibrated_error(probabilities: NDArray[np.float64], truth: NDArray[np.int64], further: int) -> float:
-    """The expected calibration error if the labels of `further` of the rows (U,) were known and set the temperature.
+    """Return the calibration error of the rows (U,) if `further` of them had labels, which set the temperature.
 
     Shows how well that number of labels can calibrate: mean over several choices of the rows, error on the others.
     """
@@ -185,7 +185,7 @@ def _measure(at: Measurement, estimators: Mapping[str, Callable[[int], Any]], bu
 
 
 def by_table(rows: Sequence[Row], methods: Sequence[str], factor: int) -> dict[str, pd.DataFrame]:
-    """Mean scores times `factor` and measures of calibration of one number of known targets, each (tables, methods)."""
+    """Return mean scores × `factor` and measures of calibration at one number of targets, each (tables, methods)."""
     unknown = dict.fromkeys(CALIBRATION.values())  # of records from before a measure was added
     flat = pd.DataFrame([{**unknown, **row, "score": factor * np.mean(row["scores"])} for row in rows])
     return {
@@ -195,7 +195,7 @@ def by_table(rows: Sequence[Row], methods: Sequence[str], factor: int) -> dict[s
 
 
 def _tabulate(content: Content, methods: Sequence[str], heading: str, factor: int, digits: int, note: str) -> Table:
-    """For each number of known targets a summary of the tables that all methods have; then every table, folded."""
+    """Summarise the tables that all methods have at each number of known targets; then list every table, folded."""
     summaries, details = [], []
     for known, rows in grouped(content["rows"], "known").items():
         frames = by_table(rows, methods, factor)
@@ -213,7 +213,7 @@ def _tabulate(content: Content, methods: Sequence[str], heading: str, factor: in
 
 
 def _summary(scores: pd.DataFrame, references: tuple[str, str], large: float, digits: int) -> list[list[str | Cell]]:
-    """Mean ranks, mean scores, and losses against the better of two references, from scores (tables, methods)."""
+    """Return mean ranks, mean scores, and losses against the better of two references; scores: (tables, methods)."""
     losses = scores[list(references)].max(axis=1).to_numpy()[:, None] - scores
     return [
         ["mean rank", *_marked(scores.rank(axis=1, ascending=False).mean(), 2, smallest=True)],
@@ -271,9 +271,10 @@ LEADERBOARD = _leaderboard(
     factor=100,
     digits=1,
     note="Mean over {} draws of the labels, on at most {:,} unlabelled rows of each table. Every method has its "
-    "defaults and the same encoded columns. Calibration error: expected, ten bins, mean over tables; "
-    "perfectly calibrated probabilities would have the part by chance on as many rows. Temperature scaling: if as many "
-    "further rows had labels that only set a temperature, error on the rest.",
+    "defaults and the same encoded columns. Calibration error: expected calibration error with ten bins, mean over "
+    "tables. Even perfectly calibrated probabilities have an error above 0, since bins have few rows. For temperature "
+    "scaling, the temperature is fitted to additional labels, as many as the training labels; the error is that of the "
+    "remaining rows.",
 )
 VALUES_LEADERBOARD = _leaderboard(
     "leaderboard-values",

@@ -23,7 +23,7 @@ COMPARED_AT = 10  # labels per class
 
 
 def scores_by_labels(rows: Sequence[Row]) -> dict[int, dict[str, pd.DataFrame]]:
-    """For each number of labels per class: accuracies in percent and measures of calibration, each (tables, methods).
+    """Return accuracies in % and measures of calibration, each (tables, methods), by number of labels per class.
 
     Tables that lack a method are left out.
     """
@@ -36,7 +36,7 @@ def scores_by_labels(rows: Sequence[Row]) -> dict[int, dict[str, pd.DataFrame]]:
 
 
 def leaderboard_findings(folder: Path) -> str:
-    """How S2GNNClassifier compares, in sentences: accuracy, losses and calibration."""
+    """Compare S2GNNClassifier with other methods, in sentences: accuracy, losses and calibration."""
     lines = []
     for known, frames in scores_by_labels(LEADERBOARD.json(folder)["content"]["rows"]).items():
         scores, means = frames["score"], frames["score"].mean()
@@ -50,8 +50,8 @@ def leaderboard_findings(folder: Path) -> str:
             f"{means[OURS] - single.max():+.1f} points compared with the best single method ({single.idxmax()}), "
             f"{means[OURS] - means[AVERAGE]:+.1f} compared with the mean of regression and forest. More than "
             f"{100 * LARGE_LOSS:.0f} points behind the better of these two on {large} of {len(scores)} tables, at most "
-            f"{behind.max():.1f}. Calibration error {error:.3f}, of which {floor:.3f} is chance; with as many labels "
-            f"again, used to set a temperature, it would be {again:.3f}."
+            f"{behind.max():.1f}. Calibration error {error:.3f} (perfectly calibrated probabilities: {floor:.3f}; "
+            f"after temperature scaling on as many additional labels: {again:.3f})."
         )
     return "\n".join(lines) + "\n"
 
