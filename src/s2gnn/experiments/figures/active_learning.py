@@ -139,12 +139,12 @@ def labels_needed(labels: NDArray[np.float64], accuracies: NDArray[np.float64], 
 
 
 def _mean_curve(row: Row) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean numbers of labels and accuracies over the draws; a class that is rare in the pool starts with fewer."""
+    """Return mean numbers of labels and accuracies over draws; a class that is rare in the pool starts with fewer."""
     return np.mean(row["labels"], axis=0), np.mean(row["accuracies"], axis=0)
 
 
 def _compared(content: Content) -> dict[str, dict[str, tuple[float, float, float]]]:
-    """For each method and table: the area, the lead of the area over random, and the labels needed per one of random's.
+    """Return by method and table the area, its lead over random, and the labels needed per label of random.
 
     Random is that of the same classifier. The accuracy to reach is the one it ends with.
     """
@@ -199,7 +199,7 @@ def _percent(share: float) -> str:
 
 
 def _draw(content: Content) -> Figure:
-    """Left: the lead over random by number of labels, mean over tables. Right: the labels that each table needs."""
+    """Draw the mean lead over random by number of labels on the left, and the labels that each table needs."""
     figure, (left, right), _ = panel_grid(2, 2, 3.4)
     curves = {(row["model"], row["data"]): _mean_curve(row) for row in content["rows"]}
     grid = np.arange(10, ROUNDS[-1] + 1)
