@@ -241,6 +241,12 @@ def test_the_folder_one_is_in_is_not_replaced(s2gnn, tmp_path, monkeypatch, out)
         ("iris.csv", ["--predictions", "iris.csv/p.csv"], "cannot be written"),
         ("iris.csv", ["--predictions", "iris.csv"], "iris.csv is the table itself, which predictions would replace"),
         ("iris.csv", ["--predictions", "model/p.csv"], "model/p.csv lies in the model folder"),
+        ("iris.csv", ["--probabilities"], "--probabilities adds columns to the predictions: set --predictions"),
+        (
+            "iris.csv",
+            ["--probabilities", "--label", "sepal length", "--task", "regress"],
+            "is a quantity: omit the",
+        ),
         ("binary.csv", [], "binary.csv is not a table: it is not text in UTF-8"),
         ("one-class.csv", [], "every labelled row of one-class.csv is 'x' in column 'species': a classifier needs"),
         ("constant.csv", [], "constant.csv has no column to learn from besides 'species' ('a': the same number in"),

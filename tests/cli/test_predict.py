@@ -249,15 +249,19 @@ def test_explanations_are_written(s2gnn, tmp_path, fitted):
         writer.writeheader()
         writer.writerows(given)
     arguments = ["predict", folder / "model", tmp_path / "three.csv", "--out", tmp_path / "p.csv"]
-    code, _, err = s2gnn(*arguments, "--explain", tmp_path / "why.csv")
+    code, _, err = s2gnn(*arguments, "--explain", tmp_path / "why.csv", "--probabilities")
     assert code == 0, err
     lines = list(csv.DictReader(io.StringIO((tmp_path / "why.csv").read_text())))
     predicted = list(csv.DictReader(io.StringIO((tmp_path / "p.csv").read_text())))
     assert {line["row"] for line in lines} == {"1", "2", "3"}
+    species = ["setosa", "versicolor", "virginica"]
     for number, line in enumerate(predicted, start=1):
+        of_classes = {name: float(line[f"probability_{name}"]) for name in species if f"probability_{name}" in line}
+        assert sum(of_classes.values()) == pytest.approx(1, abs=2e-6)
+        assert of_classes[line["predicted_species"]] == max(of_classes.values()) == float(line["probability"])
         parts = [one for one in lines if (one["row"], one["kind"]) == (str(number), "member")]
         assert {one["predicted_species"] for one in parts} == {line["predicted_species"]}
-        assert sum(float(one["value"]) for one in parts) == pytest.approx(float(line["probability"]))
+        assert sum(float(one["effect"]) for one in parts) == pytest.approx(float(line["probability"]))
     code, _, err = s2gnn(*arguments, "--explain", tmp_path / "p.csv")
     assert code == 2
     assert "--out and --explain are both" in err

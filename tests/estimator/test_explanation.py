@@ -62,7 +62,7 @@ def test_a_new_row_is_influenced_as_the_row_it_is_next_to(classifier, regressor)
     new, old = classifier.explain(X[65] * (1 + 1e-9)), classifier.explain(65)
     assert (new.row, old.row) == (None, 65)
     assert np.corrcoef(new.influence, old.influence)[0, 1] > 0.95
-    assert classifier.explain(X[65]).row == 65
+    assert classifier.explain(X[65]).row == classifier.explain(pd.Series(X[65])).row == 65
     new, old = regressor.explain(X[65, 1:] * (1 + 1e-9)), regressor.explain(65)
     assert np.corrcoef(new.influence, old.influence)[0, 1] > 0.9
 
@@ -135,11 +135,15 @@ def test_columns_and_identifiers_of_tables():
     })  # fmt: skip
     model = TableModel.fit(encode_table(frame, "kind", identifier="patient"), **QUICK)
     first, *others = model.explain(frame, most=3)
-    assert list(first) == ["patient", "predicted_kind", "kind", "name", "value"]
+    assert list(first) == ["patient", "predicted_kind", "kind", "name", "value", "effect", "unit"]
     assert set(first["name"][first["kind"] == "column"]) == {"length", "colour"}
-    effects = pd.concat([first, *others]).query("kind == 'column'").groupby("name")["value"]
+    effects = pd.concat([first, *others]).query("kind == 'column'").groupby("name")["effect"]
     assert effects.agg(lambda values: values.abs().mean()).idxmax() == "length"
-    assert set(first["name"][first["kind"] == "labelled row"]) <= set("patient " + frame["patient"][::4])
+    labels = first[first["kind"] == "labelled row"].set_index("name")["value"]
+    assert labels.tolist() == frame.set_index("patient")["kind"][labels.index].tolist()
+    own = first[first["kind"] == "column"].set_index("name")["value"]
+    assert {name: frame[name][0] for name in own.index} == {**own, "length": pytest.approx(float(own["length"]))}
+    assert list(first["unit"].unique()) == ["probability", "probability before calibration", "log-odds"]
     with pytest.warns(IdentifiersWarning, match="'P7' in rows 1 and 2"):
         visits = pd.concat(model.explain(frame[7:9].assign(patient="P7"), most=1))
     assert list(visits)[:2] == ["patient", "row"]

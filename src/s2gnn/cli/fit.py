@@ -15,7 +15,9 @@ from s2gnn.cli.memory import expected_text, measured_peak, size_text
 from s2gnn.cli.options import Device, Seed, integer
 from s2gnn.cli.output import (
     AsJson,
+    Probabilities,
     check_folder_writable,
+    check_has_classes,
     check_names_free,
     check_predictions_file,
     check_writable,
@@ -33,7 +35,7 @@ from s2gnn.estimator.card import reasons
 from s2gnn.estimator.evaluation import number_of_folds, score_text
 from s2gnn.estimator.expected import training_bytes, training_seconds
 from s2gnn.estimator.folder import DESCRIPTION, FILES, REPORT
-from s2gnn.estimator.table_model import listed_names
+from s2gnn.estimator.table_model import listed_names, prediction_columns
 from s2gnn.estimator.transductive import FOLDS
 from s2gnn.progress import duration
 from s2gnn.ranges import COUNT, FOLD_COUNT
@@ -97,6 +99,7 @@ def fit(
     predictions: Annotated[
         Path | None, typer.Option(help="Where to write the predictions for the unlabelled rows (.csv or .tsv).")
     ] = None,
+    probabilities: Probabilities = False,
     report: Annotated[Path | None, typer.Option(help="Where to write a report (.html); see s2gnn report.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -120,8 +123,13 @@ def fit(
         raise InputError("--edges gives the graph: omit --graph and --k")
     data = read_table(table, progress=not as_json)
     encoded = encode_table(data, label, features=names(features), task=task, identifier=identifier)
+    if probabilities:
+        check_has_classes(label, encoded.task)
     if predictions is not None:
-        check_names_free(data, label, encoded.task)
+        classes = np.unique(encoded.y[~pd.isna(encoded.y)].astype(str)) if probabilities else ()
+        check_names_free(data, prediction_columns(label, encoded.task, classes))
+    elif probabilities:
+        raise InputError("--probabilities adds columns to the predictions: set --predictions to write them")
     if k is not None and k >= data.n_rows:
         most = data.n_rows - 1
         raise InputError(f"--k is {k}, but {data.n_rows} rows have at most {most} neighbours each: give at most {most}")
@@ -138,7 +146,9 @@ def fit(
     model.save(out, command_line())
     if predictions is not None:
         unlabelled = np.flatnonzero(pd.isna(encoded.y))
-        frame = with_predictions(data, model.transduction(), model.identifiers).iloc[unlabelled]
+        frame = with_predictions(data, model.transduction(all_classes=probabilities), model.identifiers).iloc[
+            unlabelled
+        ]
         if ROW not in frame and identifier is None:
             frame.insert(0, ROW, unlabelled + 1)
         write_frame(frame, predictions)

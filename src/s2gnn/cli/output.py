@@ -19,11 +19,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.table import Table as RichTable
 
 from s2gnn.errors import InputError
+from s2gnn.estimator.table_model import PROBABILITY
 from s2gnn.files import write_atomically
 from s2gnn.tables import Identifiers, Table, Task, table_text
 from s2gnn.tables.files import DELIMITERS
 from s2gnn.tables.identifiers import ROW
 
+Probabilities = Annotated[
+    bool, typer.Option("--probabilities", help="Add the probability of every class, a column for each.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 _NAME_WIDTH = 22
@@ -72,11 +76,17 @@ def check_predictions_file(path: Path, table: Path, model: Path) -> None:
         raise InputError(f"{path} is the table itself, which predictions would replace: choose another name")
 
 
-def check_names_free(table: Table, label: str, task: Task) -> None:
-    """Refuse a table that already has a column with the name of a prediction column."""
-    for name in (f"predicted_{label}", "probability")[: 2 if task == "classify" else 1]:
+def check_names_free(table: Table, added: Iterable[str]) -> None:
+    """Refuse a table that already has a column with the name of one of the columns that predictions add."""
+    for name in added:
         if name in table.columns:
             raise InputError(f"{table.source} already has a column {name!r}, which predictions add: rename it")
+
+
+def check_has_classes(label: str, task: Task) -> None:
+    """Refuse --probabilities for a quantity."""
+    if task == "regress":
+        raise InputError(f"--probabilities adds those of the classes, but {label!r} is a quantity: omit the option")
 
 
 def with_predictions(table: Table, prediction: pd.DataFrame, identifiers: Identifiers | None = None) -> pd.DataFrame:
@@ -84,8 +94,8 @@ def with_predictions(table: Table, prediction: pd.DataFrame, identifiers: Identi
 
     If several rows share an identifier, row numbers, from 1, are added after it.
     """
-    if "probability" in prediction:
-        prediction = prediction.assign(probability=prediction["probability"].round(6))
+    if PROBABILITY in prediction:
+        prediction = prediction.round(6)
     else:
         prediction = prediction.map(lambda quantity: float(f"{quantity:.{_DIGITS}g}"))
     columns = table.to_frame()

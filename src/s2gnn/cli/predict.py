@@ -13,11 +13,20 @@ import typer
 
 from s2gnn.cli.memory import expected_text, measured_peak, prediction_bytes, size_text
 from s2gnn.cli.options import Device
-from s2gnn.cli.output import AsJson, check_names_free, check_predictions_file, with_predictions, write_frame
+from s2gnn.cli.output import (
+    AsJson,
+    Probabilities,
+    check_has_classes,
+    check_names_free,
+    check_predictions_file,
+    with_predictions,
+    write_frame,
+)
 from s2gnn.devices import AUTO
 from s2gnn.errors import InputError
 from s2gnn.estimator import CardScore, TableModel
 from s2gnn.estimator.evaluation import score_text
+from s2gnn.estimator.table_model import prediction_columns
 from s2gnn.progress import duration
 from s2gnn.tables import read_table
 
@@ -36,6 +45,7 @@ def predict(
     explain: Annotated[
         Path | None, typer.Option(help="Where to write an explanation of each prediction (.csv or .tsv).")
     ] = None,
+    probabilities: Probabilities = False,
     device: Device = AUTO,
     as_json: AsJson = False,
 ) -> None:
@@ -45,8 +55,8 @@ def predict(
     columns may be in any order, and extra columns are allowed. If the table has the label column, scores are printed,
     with and without the rows that equal a labelled training row.
 
-    With --explain, a second file lists for every row how much of the prediction is due to each member, and the ten most
-    influential labelled rows and columns.
+    With --explain, a second file lists for every row how much of the prediction comes from the columns alone, from
+    similar rows and from the networks, and the ten most influential labelled rows and columns.
 
     Example: [bold]s2gnn predict model/ new.csv --out predictions.csv[/bold]
     """
@@ -61,13 +71,16 @@ def predict(
         raise InputError("--json describes the predictions, which take standard output: set --out for them")
     loaded = TableModel.load(model, device)
     data = read_table(table, progress=not as_json)
-    check_names_free(data, loaded.label, loaded.task)
+    if probabilities:
+        check_has_classes(loaded.label, loaded.task)
+    classes = loaded.estimator.classes_ if probabilities else ()
+    check_names_free(data, prediction_columns(loaded.label, loaded.task, classes))
     verbose = data.n_rows >= ROWS_ANNOUNCED and not as_json
     if verbose:
         memory = expected_text(prediction_bytes(data.n_rows, loaded))
         print(f"predicting {data.n_rows:,} rows; {memory}", file=sys.stderr, flush=True)
     loaded.estimator.set_params(verbose=verbose)
-    prediction = loaded.predict(data)
+    prediction = loaded.predict(data, all_classes=probabilities)
     scores = loaded.scores(data, prediction, f"the labelled rows of {table}")
     others = scores and loaded.scores(
         data, prediction, f"the labelled rows of {table} that equal no training row", ~loaded.equal_to_training(data)

@@ -154,6 +154,10 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
     def _named_answer(self, answers: NDArray[np.float64]) -> Any:
         return self.classes_[answers.argmax()]
 
+    @property
+    def _named_targets(self) -> NDArray[Any]:
+        return np.asarray(self.classes_[self.targets_])
+
     def _outputs(self, labels: KnownLabels) -> ClassOutputs:
         weights = self._class_weights(labels.targets) if self.network == "s2gnn" else None  # else `_weighted_classes`
         return ClassOutputs(len(self.classes_), np.unique(labels.targets), weights)

@@ -23,7 +23,8 @@ from s2gnn.operators import SobolevOperator
 if TYPE_CHECKING:
     from s2gnn.estimator.row_answers import RowAnswers
 
-MEMBERS = ("base predictor", "smoothing", "networks")
+MEMBERS = ("columns alone", "similar rows", "networks")  # base predictor, smoothing, networks
+UNITS = ("probability", "probability before calibration", "log-odds")  # of members, labelled rows and columns
 SMALLEST_WEIGHT = 1e-6  # of a row relative to the largest, to be followed through the forests
 VALUES_AT_ONCE = 2**24  # of intermediate results
 
@@ -38,6 +39,7 @@ class Explanation:
         probability: of the class; `None` for a value.
         members: the part of the probability, or of the value, that is due to each member. The parts add up to it.
         labelled: the labelled training rows, (n,).
+        labels: their classes or values, (n,).
         influence: how much each label moves the probability before calibration, or the value, towards the prediction
             (positive) or away from it, (n,). It estimates the effect of leaving the label out, through smoothing and
             the forests of the base predictor; networks are not included.
@@ -51,21 +53,35 @@ class Explanation:
     probability: float | None
     members: Mapping[str, float]
     labelled: NDArray[np.int64]
+    labels: NDArray[Any]
     influence: NDArray[np.float64]
     columns: Mapping[str, float]
 
-    def frame(self, most: int = 10, names: Sequence[Any] | None = None) -> pd.DataFrame:
-        """List kind, name and value of each member and of the `most` influential labelled rows and columns.
+    def frame(
+        self, most: int = 10, names: Sequence[Any] | None = None, values: Mapping[str, Any] | None = None
+    ) -> pd.DataFrame:
+        """List what the prediction is due to: each member, and the `most` influential labelled rows and columns.
 
-        `names` are the names of the training rows, (N,), by default their numbers.
+        A line has the kind and the name, the label of a labelled row or the value of a column, the effect, and the
+        unit of the effect.
+
+        Args:
+            most: number of labelled rows and of columns.
+            names: of the training rows, (N,), by default their numbers.
+            values: of the columns in the explained row, if they are to be listed.
         """
         rows = np.argsort(-np.abs(self.influence), kind="stable")[:most]
         labels = self.labelled if names is None else np.asarray(names, dtype=object)[self.labelled]
         columns = sorted(self.columns.items(), key=lambda item: -abs(item[1]))[:most]
-        lines = [("member", name, value) for name, value in self.members.items()]
-        lines += [("labelled row", str(labels[place]), float(self.influence[place])) for place in rows]
-        lines += [("column", name, value) for name, value in columns]
-        return pd.DataFrame(lines, columns=["kind", "name", "value"])
+        probable = self.probability is not None
+        unit, before, odds = UNITS if probable else ("predicted value",) * 3
+        lines = [("member", name, None, effect, unit) for name, effect in self.members.items()]
+        lines += [
+            ("labelled row", str(labels[place]), self.labels[place], float(self.influence[place]), before)
+            for place in rows
+        ]
+        lines += [("column", name, (values or {}).get(name), effect, odds) for name, effect in columns]
+        return pd.DataFrame(lines, columns=["kind", "name", "value", "effect", "unit"])
 
 
 def explain(
@@ -138,6 +154,7 @@ def _explained(
             float(answers[line, places[line]]) if classifies else None,
             dict(zip(MEMBERS, shares[:, line].tolist(), strict=True)),
             base.labelled,
+            estimator._named_targets,
             influence[line],
             effects[line],
         )

@@ -76,6 +76,10 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
     def _named_answer(self, answers: NDArray[np.float64]) -> float:
         return float(answers[0])
 
+    @property
+    def _named_targets(self) -> NDArray[Any]:
+        return np.asarray(self.targets_)
+
     def _outputs(self, labels: KnownLabels) -> ValueOutputs:
         outputs = positive_integer(self.hidden_channels, "hidden_channels")
         mean = np.average(labels.targets, weights=labels.weights)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -45,6 +46,11 @@ class RowAnswers(MemberAttributes, ColumnEncoding, ABC):
     def _named_answer(self, answers: NDArray[np.float64]) -> Any:
         """Return the class or value for the answers (answers,) of one row."""
 
+    @property
+    @abstractmethod
+    def _named_targets(self) -> NDArray[Any]:
+        """Return the classes or values of the labelled rows, (n,)."""
+
     def _answers(self, members: NDArray[np.float64]) -> NDArray[np.float64]:
         """Combine the members' predictions (members, Q, answers) into answers (Q, answers)."""
         return members[0] if self.blend_ is None else self.blend_.apply(members)
@@ -80,10 +86,12 @@ class RowAnswers(MemberAttributes, ColumnEncoding, ABC):
         """Explain the prediction for a row by members, labelled rows and columns.
 
         Args:
-            row: the number of a training row, or the features (M,) of any row, or a data frame with one row. A row
-                equal to a training row is explained as that row.
+            row: the number of a training row, or the features (M,) of any row, which may be a row of a data frame, or a
+                data frame with one row. A row equal to a training row is explained as that row.
             columns: the features of each column to explain, by name; by default the columns of X.
         """
+        if isinstance(row, pd.Series):
+            row = row.to_frame().T.infer_objects()
         found, *others = self.explain_rows(row if np.ndim(row) == 2 else [row], columns)
         if others:
             raise InputError(f"explain takes one row, but there are {1 + len(others)}: use explain_rows")

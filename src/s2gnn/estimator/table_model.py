@@ -20,8 +20,8 @@ from s2gnn.estimator.folder import read_folder, save_estimator
 from s2gnn.estimator.regressor import S2GNNRegressor
 from s2gnn.estimator.training_graph import graph_kind
 from s2gnn.graphs import Graph
-from s2gnn.tables import EncodedTable, Identifiers, Table, TableEncoder, Task, row_name
-from s2gnn.tables.identifiers import ROW
+from s2gnn.tables import EncodedTable, Identifiers, Table, TableEncoder, Task
+from s2gnn.tables.identifiers import ROW, row_value
 from s2gnn.tables.labels import class_names
 from s2gnn.tables.numbers import number_text
 
@@ -86,16 +86,21 @@ class TableModel:
         """Evaluate by hiding labels, see the estimator's `evaluate`."""
         return self.estimator.evaluate(folds, seed=seed)
 
-    def predict(self, data: Any) -> pd.DataFrame:
-        """Predict every row of a table or data frame: the class and its probability, or the quantity."""
+    def predict(self, data: Any, *, all_classes: bool = False) -> pd.DataFrame:
+        """Predict every row of a table or data frame: the class and its probability, or the quantity.
+
+        Args:
+            data: a table or data frame.
+            all_classes: whether to add the probability of every class, in columns `probability_<class>`.
+        """
         table = data if isinstance(data, Table) else Table.from_frame(data)
-        return self._frame(self.estimator._predicted(table))
+        return self._frame(self.estimator._predicted(table), all_classes)
 
     def explain(self, data: Any, *, most: int = 10) -> Iterator[pd.DataFrame]:
         """Explain the prediction for each row of a table, a frame for each row, see `Explanation.frame`.
 
         Rows are named by the column that identified them in training, if the table has it. Otherwise, or if several
-        rows have the same name, they are numbered from 1.
+        rows have the same name, they are numbered from 1, and so are the labelled rows of training.
 
         Args:
             data: a table or data frame.
@@ -105,10 +110,13 @@ class TableModel:
         named, columns = self.identifiers_of(table), {ROW: list[Any](range(1, table.n_rows + 1))}
         if named is not None:
             columns = {named.column: table.column(named.column).tolist()} | (columns if named.repeated else {})
-        trained = [row_name(self.identifiers, row) for row in range(len(self.estimator.seen_rows_.groups))]
+        trained = [
+            row_value(self.identifiers, row) or str(row + 1) for row in range(len(self.estimator.seen_rows_.groups))
+        ]
+        values = {name: table.column(name).tolist() for name in self.encoder.columns}
         explained = self.estimator._explained(self.encoder.transform(table), self.encoder.features_of)
         for place, found in enumerate(explained):
-            frame = found.frame(most, trained)
+            frame = found.frame(most, trained, {name: column[place] for name, column in values.items()})
             first = {IDENTIFIER if name in frame else name: own[place] for name, own in columns.items()}
             first[f"predicted_{self.label}"] = found.prediction
             yield pd.concat([pd.DataFrame(first, index=frame.index), frame], axis=1)
@@ -122,16 +130,18 @@ class TableModel:
             return None
         return Identifiers.of(table, self.identifiers.column)
 
-    def transduction(self) -> pd.DataFrame:
-        """Return the prediction for every row of the table that the model was fitted on."""
-        return self._frame(self.estimator.answers_)
+    def transduction(self, *, all_classes: bool = False) -> pd.DataFrame:
+        """Return the prediction, as `predict`, for every row of the table that the model was fitted on."""
+        return self._frame(self.estimator.answers_, all_classes)
 
-    def _frame(self, answers: NDArray[np.float64]) -> pd.DataFrame:
+    def _frame(self, answers: NDArray[np.float64], all_classes: bool) -> pd.DataFrame:
         predicted = f"predicted_{self.label}"
         if isinstance(self.estimator, S2GNNRegressor):
             return pd.DataFrame({predicted: answers[:, 0]})
-        classes = self.estimator.classes_[answers.argmax(axis=1)]
-        return pd.DataFrame({predicted: classes, PROBABILITY: answers.max(axis=1)})
+        classes = self.estimator.classes_
+        best = pd.DataFrame({predicted: classes[answers.argmax(axis=1)], PROBABILITY: answers.max(axis=1)})
+        each = pd.DataFrame(answers, columns=prediction_columns(self.label, self.task, classes)[2:])
+        return best.join(each) if all_classes else best
 
     def truth(self, table: Table) -> tuple[NDArray[Any], NDArray[np.bool_]] | None:
         """Return the labels of a table, (n,), and the mask of labelled rows, (n,); `None` if no row is labelled."""
@@ -254,6 +264,13 @@ class TableModel:
         except (KeyError, TypeError, InputError) as error:
             raise InputError(f"{folder} is damaged: {error}") from error
         return model
+
+
+def prediction_columns(label: str, task: Task, classes: Sequence[Any] | NDArray[Any] = ()) -> list[str]:
+    """Return the columns that `TableModel.predict` has, with the probabilities of `classes` if any are given."""
+    if task == "regress":
+        return [f"predicted_{label}"]
+    return [f"predicted_{label}", PROBABILITY, *(f"{PROBABILITY}_{name}" for name in classes)]
 
 
 def listed_names(names: Sequence[str]) -> str:

@@ -16,7 +16,6 @@ MAX_EXPLAINED = 500
 # An explanation follows a prediction through the graph of all rows, so that fewer are made for large tables.
 MAX_VISITED = 4_000_000  # explained rows times rows of the table
 NAMED = 4  # columns and labelled rows of each explained row
-PARTS = ("columns alone", "similar rows", "networks")
 
 
 @dataclass(frozen=True)
@@ -91,8 +90,10 @@ def _words(model: ReportedModel, row: int, found: Explanation) -> Why:
         label = number_text(target) if model.classes is None else shortened(model.classes[target])
         size = _signed(influence) if model.classes is None else f"{100 * influence:+.1f} points"
         labelled.append(f"{model.row_name(int(found.labelled[place]))} ({label}): {size}")
-    shares = zip(PARTS, found.members.values(), strict=True)
-    parts = [f"{part}: {number_text(share) if model.classes is None else percent(share)}" for part, share in shares]
+    parts = [
+        f"{part}: {number_text(share) if model.classes is None else percent(share)}"
+        for part, share in found.members.items()
+    ]
     return Why(parts, columns, labelled)
 
 
