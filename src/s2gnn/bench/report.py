@@ -6,6 +6,7 @@ from itertools import groupby
 from pathlib import Path
 
 from s2gnn.bench.cost import dense_flops
+from s2gnn.bench.fitting import estimated_seconds
 from s2gnn.bench.record import GIB, Row, benchmark_of, command_for, origin_text, read_record, records_of
 from s2gnn.bench.tasks import Task
 from s2gnn.errors import InputError
@@ -251,7 +252,7 @@ _FITS: Columns = {
     "labels": "{labels:,}".format_map,
     "seconds": "{seconds:.1f}".format_map,
     "processor seconds": "{processor_seconds:.1f}".format_map,
-    "expected processor seconds": "{expected_seconds:.1f}".format_map,
+    "expected processor seconds": lambda row: f"{estimated_seconds(row):.1f}",
     "peak GiB": lambda row: f"{row['peak_bytes'] / GIB:.2f}",
     "expected GiB": lambda row: f"{row['expected_bytes'] / GIB:.2f}",
     "accuracy (%)": lambda row: f"{100 * row['accuracy']:.1f}",
