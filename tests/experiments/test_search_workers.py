@@ -13,7 +13,7 @@ from s2gnn.experiments import make_experiment
 from s2gnn.experiments.protocols import FAIR
 from s2gnn.experiments.search import SearchConfig, search, search_result
 from s2gnn.experiments.search_space import draw_values, search_space
-from tests.experiments.test_search import stored_trials
+from tests.experiments.searches import stored_trials
 
 EXPERIMENT = make_experiment("digits", "mlp", replace(FAIR, epochs=3), k=10)
 CONFIG = SearchConfig("random", trials=6, seeds=VALIDATION_SEEDS[:3], heartbeat=1, grace=4)
