@@ -137,6 +137,8 @@ def test_probabilities_follow_the_shares_of_the_classes():
     accuracy = [np.mean((one.transduction_ == y)[unlabelled]) for one in (estimator, weighted)]
     assert accuracy[0] > accuracy[1]
     assert estimator.label_distributions_[unlabelled, 1].mean() == pytest.approx(y[unlabelled].mean(), abs=0.08)
+    labels[np.flatnonzero(y == 0)[25:28]] = 0  # no longer as many of each: taken for a random sample
+    assert S2GNNClassifier(**QUICK).fit(table, labels).blend_.odds == (1.0, 1.0)
 
 
 def test_weights_of_classes_multiply_their_probabilities(classifier):

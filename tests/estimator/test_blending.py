@@ -8,6 +8,7 @@ from s2gnn.estimator.blending import (
     GraphGain,
     ValueBlend,
     blend_weights,
+    chosen_per_class,
     class_shares,
     cross_blended,
     fit_temperature,
@@ -89,6 +90,14 @@ def test_shares_of_classes_are_found_among_unlabelled_rows():
     assert class_shares(probabilities, equal, 0.84, 10_000)[1] == pytest.approx(0.1, abs=0.02)
     few = class_shares(probabilities, equal, 0.84, 5)
     assert 0.15 < few[1] < 0.4
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [([10, 10], True), ([10, 9], False), ([5, 5, 2], True), ([5, 4, 2], False), ([5, 5, 3, 2], False), ([1, 1], True)],
+)
+def test_equal_numbers_of_labels_are_taken_for_a_choice(counts, expected):
+    assert chosen_per_class(np.array(counts)) is expected
 
 
 def test_shares_stay_where_labels_tell_nothing():

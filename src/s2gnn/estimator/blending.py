@@ -102,6 +102,15 @@ def value_likelihoods(members: NDArray[np.float64], targets: NDArray[np.float64]
     return densities
 
 
+def chosen_per_class(counts: NDArray[np.int64]) -> bool:
+    """Return whether rows were labelled class by class, judging by the number of labels of each class, (C,).
+
+    More than half of the classes then have the largest number; classes with too few rows have fewer. Labels of random
+    rows are rarely that equal.
+    """
+    return bool(2 * np.sum(counts == counts.max()) > len(counts))
+
+
 def class_shares(
     probabilities: NDArray[np.float64], labelled: NDArray[np.float64], hidden_accuracy: float, per_class: float
 ) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import column_or_1d
 
 from s2gnn.errors import InputError
-from s2gnn.estimator.blending import ClassBlend, class_shares
+from s2gnn.estimator.blending import ClassBlend, chosen_per_class, class_shares
 from s2gnn.estimator.evaluation import HiddenPredictions
 from s2gnn.estimator.known_labels import KnownLabels
 from s2gnn.estimator.outputs import ClassOutputs
@@ -32,9 +32,8 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
     Three members predict each row: a base predictor from the columns (logistic regression, a kernel model, a random
     forest and extra trees), its predictions smoothed over the graph while labelled rows keep their labels, and Sobolev
     networks on the graph that see the columns and the base predictions. `fit` hides each fifth of the labels once,
-    calibrates and weights the members by how well they predict it, and adapts the probabilities to the shares of the
-    classes among the unlabelled rows, which differ from the shares among the labels if rows were labelled class by
-    class.
+    calibrates and weights the members by how well they predict it. If rows were labelled class by class, the same
+    number of each, it adapts the probabilities to the shares of the classes among the unlabelled rows.
 
     Args:
         graph: "knn" joins each row to its k nearest; "smooth" learns the weights, which takes longer. Your own graph of
@@ -190,7 +189,7 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         weights = self._class_weights(np.asarray(self.targets_))
         if weights is not None:  # the user has decided how much each class counts
             return replace(blend, odds=tuple(weights.tolist()))
-        if hidden is None:
+        if hidden is None or not chosen_per_class(np.bincount(np.asarray(self.targets_))):
             return blend
         predicted = blend.apply(hidden.members).argmax(axis=1)
         accuracy = float(np.mean([np.mean(predicted[hidden.targets == c] == c) for c in np.unique(hidden.targets)]))
