@@ -38,6 +38,24 @@ def test_a_draw_keeps_few_labels_of_each_class_and_depends_on_its_seed():
     assert (other != X).any()
 
 
+def test_labels_of_random_rows_follow_the_shares_of_the_classes():
+    y = np.repeat([0, 1, 2], [900, 99, 1])
+    counts = [
+        np.bincount(leaderboard.any_rows(y, 10, np.random.default_rng(seed)) // 900, minlength=2) for seed in range(50)
+    ]
+    assert all(len(found) == 2 and found.sum() == 30 and found[1] for found in counts)  # always of two classes
+    assert np.mean(counts, axis=0)[0] == pytest.approx(27, abs=1)
+
+
+def test_a_class_without_labels_has_the_probability_0():
+    X, y = load_encoded("iris")
+    rows = np.concatenate([np.flatnonzero(y != 1)[::10], np.flatnonzero(y == 1)])
+    _, probabilities = answer(LogisticRegression(), leaderboard.Draw(X[rows], y[rows], 10))
+    assert probabilities.shape == (50, 3)
+    assert (probabilities[:, 1] == 0).all()
+    assert recalibrated_error(probabilities, y[rows][10:], 10) > 0.4  # all are of that class
+
+
 def test_large_tables_are_sampled_and_values_standardised(monkeypatch):
     monkeypatch.setattr(leaderboard, "MOST_ROWS", 40)
     rng = np.random.default_rng(0)
@@ -126,7 +144,7 @@ def small(study, estimators, budgets, measure=leaderboard._measure):
     names = tuple(estimators)
     return replace(
         study,
-        measure=partial(measure, estimators=estimators, budgets=budgets),
+        measure=partial(measure, estimators=estimators, budgets=budgets, choice=leaderboard.class_by_class),
         tabulate=partial(study.tabulate, methods=names),
         models=names,
     )
