@@ -198,8 +198,9 @@ def test_safetensors_come_with_their_metadata():
             parse_safetensors(whole[:end])
 
 
-def test_text_with_characters_that_do_not_exist_is_refused(tmp_path):
-    codes = np.array([[65, 66], [sys.maxunicode + 1, 0]], dtype="<u4")
+@pytest.mark.parametrize("code", [sys.maxunicode + 1, 0xD800, 0xDFFF])
+def test_text_with_characters_that_do_not_exist_is_refused(tmp_path, code):
+    codes = np.array([[65, 66], [code, 0]], dtype="<u4")
     np.savez(tmp_path / "text.npz", y=codes.view("<U2")[:, 0])
     with pytest.raises(InputError, match=r"y.npy has characters that do not exist"):
         read_arrays(tmp_path / "text.npz", lambda _: True)

@@ -247,7 +247,7 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
             array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
         if dtype.kind == "U":
             codes = np.frombuffer(array.tobytes(), array.dtype.str[0] + "u4")
-            if codes.max(initial=0) > sys.maxunicode:
+            if codes.max(initial=0) > sys.maxunicode or ((codes >= 0xD800) & (codes <= 0xDFFF)).any():
                 raise InputError(f"{member.filename} has characters that do not exist")
         return array
     except InputError:
