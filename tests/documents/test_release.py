@@ -53,7 +53,7 @@ def test_the_workflows_call_what_continuous_integration_calls():
     assert commands("docs.yml") == ["make docs"]
     assert "python .ci/smoke.py" in commands("wheels.yml")
     assert PYPROJECT["tool"]["cibuildwheel"]["test-command"].endswith("/.ci/smoke.py")
-    assert "make test" in (ROOT / ".ci" / "run").read_text().splitlines()
+    assert re.search(r"\bmake test$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
     targets = re.findall(r"^(\w[\w-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert {"test", "docs"} <= set(targets)
 
