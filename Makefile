@@ -13,7 +13,7 @@ ifeq ($(origin S2GNN_DATA), undefined)
   endif
 endif
 
-.PHONY: help demo test test-gpu test-loaders sanitize fuzz faults mutants lint format types docs clean
+.PHONY: help demo test test-gpu test-loaders test-oldest wheels sanitize fuzz faults mutants lint format types docs clean
 
 help:
 	@echo "make demo         compare S2GNNClassifier with seven methods of scikit-learn on a table with few labels"
@@ -24,6 +24,8 @@ help:
 	@echo "make faults       kill running commands at random moments and compare their results: KILLS=100"
 	@echo "make mutants      change the code of graphs and operators in random ways and count what the tests notice: MUTANTS=300"
 	@echo "make sanitize     check the native kernels with AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make wheels       build the source distribution and the wheels into dist/, and try them in new environments"
+	@echo "make test-oldest  test with the oldest versions of the dependencies"
 	@echo "make docs         build the documentation site: build/site/index.html"
 	@echo "make format       rewrite the code in the project's style"
 	@echo "make clean        remove the environment and caches"
@@ -66,6 +68,19 @@ fuzz: $(READY)
 
 sanitize: $(READY)
 	.ci/sanitize
+
+wheels:
+	.ci/wheels
+
+# Without the studies, pages and processes, which take most of the time and use the same packages.
+OLDEST := build/oldest
+test-oldest:
+	rm -rf $(OLDEST)
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/pip install --quiet packaging
+	$(OLDEST)/bin/python .ci/oldest.py > $(OLDEST)/constraints.txt
+	PIP_DISABLE_PIP_VERSION_CHECK=1 $(OLDEST)/bin/pip install --quiet --constraint $(OLDEST)/constraints.txt '.[pyg,search,dev]'
+	OMP_NUM_THREADS=1 $(OLDEST)/bin/pytest --numprocesses 2 --dist worksteal tests/analysis tests/cli tests/data tests/estimator tests/graphs tests/learning tests/nn tests/operators tests/pyg tests/tables
 
 lint: $(READY)
 	$(BIN)/ruff check .
