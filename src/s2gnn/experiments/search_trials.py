@@ -3,7 +3,6 @@
 import os
 import warnings
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import optuna
 from optuna.distributions import distribution_to_json
-from optuna.storages._heartbeat import get_heartbeat_thread
+from optuna.storages._heartbeat import BaseHeartbeatThread, get_heartbeat_thread
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from s2gnn import provenance
@@ -209,8 +208,8 @@ class Trials:
             warnings.filterwarnings("ignore", "Heartbeat of storage is supposed to be used with Study.optimize")
             return self.study.ask(dict(self.space))
 
-    def heartbeats(self, trial: Trial) -> AbstractContextManager[None]:
-        """Record heartbeats of a trial inside the block."""
+    def heartbeats(self, trial: Trial) -> BaseHeartbeatThread:
+        """Record heartbeats of a trial inside a `with` block."""
         return get_heartbeat_thread(trial._trial_id, self._database)
 
     def put_back(self, trial: Trial) -> None:
