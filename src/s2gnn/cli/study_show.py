@@ -17,8 +17,10 @@ from s2gnn.cli.options import refuse
 from s2gnn.cli.output import names
 from s2gnn.cli.study_options import Data, Models, Results
 from s2gnn.errors import InputError
+from s2gnn.experiments.figures.budgets import budget_table
+from s2gnn.experiments.figures.headline import headline
 from s2gnn.experiments.figures.leaderboard_headline import leaderboard_findings, leaderboard_headline
-from s2gnn.experiments.figures.overview import OverviewStudy, headline, overview_text
+from s2gnn.experiments.figures.overview import OverviewStudy, overview_text
 from s2gnn.experiments.measured import MeasuredStudy
 from s2gnn.experiments.protocols import BUDGETS, named_budget
 from s2gnn.experiments.records import Records
@@ -123,6 +125,7 @@ def render_section(results: Path, name: str) -> str:
     special: Mapping[str, Any] = {
         "benchmark-summary": benchmark_summary,
         "cost-model": render_cost_model,
+        "budgets": budget_table,
         "overview": overview_text,
         "headline": headline,
         "leaderboard-findings": leaderboard_findings,
@@ -141,6 +144,6 @@ def render_section(results: Path, name: str) -> str:
     result = study.result(results)
     compact, full = result.compact(), result.table()
     # The findings are below the compact table; the legend and the commands are folded with the details.
-    details = render(replace(full, notes=full.notes[len(compact.notes) :]), "markdown")
+    details = render(replace(full, notes=tuple(note for note in full.notes if note not in compact.notes)), "markdown")
     summary = "<summary>Intervals, leads, seeds and commands of every data set</summary>"
     return f"{render(compact, 'markdown')}\n<details>\n{summary}\n\n{details}\n</details>\n"

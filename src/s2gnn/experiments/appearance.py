@@ -1,4 +1,4 @@
-"""How models and data sets are called and look in figures: a name, and a colour and a marker that a model keeps."""
+"""The names of models, data sets and graphs in tables and figures, and the colour and marker of a model."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -34,6 +34,8 @@ _NAMES: Mapping[str, str] = MappingProxyType(
         "cora": "Cora",
         "citeseer": "Citeseer",
         "pubmed": "Pubmed",
+        "knn": "k-NN",
+        "smooth": "learned",
     }
 )
 # S2-GNN is dark and before all others; attention, the ablations and what sees no graph have one colour each.
@@ -59,7 +61,7 @@ _LOOKS: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 
 def display_name(identifier: str) -> str:
-    """Return the name of a model or data set for people; what is not known, such as the name of a file, stays."""
+    """Return the name of a model, data set or kind of graph for people; unknown names stay."""
     return _NAMES.get(identifier, identifier)
 
 

@@ -157,17 +157,18 @@ class KnownRuns:
 
 def failed_trials(trials: Iterable[Record], experiment: Experiment, budget: Budget) -> list[Record]:
     """Return the failed trials of an experiment's search. Rounds of a search differ in their number of epochs."""
-    wanted = _without_epochs(experiment.describe())
+    wanted = without_epochs(experiment.describe())
     return [
         trial
         for trial in trials
         if trial.error is not None
         and trial.budget.get("name") == budget.name
-        and _without_epochs(trial.experiment) == wanted
+        and without_epochs(trial.experiment) == wanted
     ]
 
 
-def _without_epochs(description: Mapping[str, Any]) -> str:
+def without_epochs(description: Mapping[str, Any]) -> str:
+    """Return the description of an experiment without epochs and hyperparameters, which trials of a search vary."""
     protocol = {name: v for name, v in description["protocol"].items() if name not in ("epochs", "patience")}
     return _without_hyperparameters({**description, "protocol": protocol})
 

@@ -144,7 +144,7 @@ class MeasuredStudy(Study):
         report: Callable[[str], None],
         end: float | None,
     ) -> None:
-        """Measure models on data sets that have no row yet, and store the record after each; then draw it anew."""
+        """Measure models on data sets that have no row yet, and store the record after each; then redraw it."""
         code = commit()
         for data, model in wanted:
             given = _plain({"data": data, "model": model, **self.depends_on(folder, data, model)})

@@ -23,7 +23,7 @@ class Protocol:
         epochs: maximum number of epochs.
         patience: stop after this number of epochs without a better validation score; `None` never stops early.
         batch_size: number of graphs in a step, for graph classification; `None` takes all at once.
-        folds: the seeds are the folds of one cross-validation, see `fold_split`; `None` splits anew for every seed.
+        folds: the seeds are the folds of one cross-validation, see `fold_split`; `None` splits by the seed.
         monitor: "loss" selects the epoch by the validation loss; `None` by accuracy, or by ROC-AUC where a node has
             several labels or links are predicted.
     """

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from s2gnn.data import CATALOGUE, dataset_graph, load_dataset, statistics
 from s2gnn.data.catalogue import Kind, dataset_info, graph_title
 from s2gnn.data.statistics import Statistic
+from s2gnn.experiments.appearance import display_name
 from s2gnn.experiments.measured import Content, MeasuredStudy, Measurement, Row, block
 from s2gnn.render import Table
 
@@ -37,7 +38,8 @@ def _tabulate(content: Content) -> Table:
 def _texts(row: Row) -> tuple[str, ...]:
     figures = {figure["name"]: Statistic(**figure) for figure in row["figures"]}
     homophily = f"{figures['homophily'].measured:.4f}" if "homophily" in figures else "–"
-    return row["data"], graph_title(row["graph"], row["k"]), *(_text(figures[name]) for name in _FIGURES), homophily
+    graph = graph_title(display_name(row["graph"]), row["k"])
+    return display_name(row["data"]), graph, *(_text(figures[name]) for name in _FIGURES), homophily
 
 
 def _text(figure: Statistic) -> str:

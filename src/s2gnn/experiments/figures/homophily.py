@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from s2gnn.data import dataset_graph, load_dataset
 from s2gnn.data.catalogue import Kind, graph_title
+from s2gnn.experiments.appearance import display_name
 from s2gnn.experiments.measured import Content, MeasuredStudy, Measurement, Row, block
 from s2gnn.graphs import node_homophily
 from s2gnn.render import Table
@@ -38,7 +39,7 @@ def _tabulate(content: Content) -> Table:
         "have the paper's rows; the others are a different sample. The published value for learned graphs of Cancer-B "
         "at k = 10 comes from a run that had not converged (docs/graphs.md)."
     )
-    rows = ((row["data"], row["graph"], *_values(row)) for row in content["rows"])
+    rows = ((display_name(row["data"]), display_name(row["graph"]), *_values(row)) for row in content["rows"])
     header = ("data set", "graph", *(f"k = {k}" for k in NEIGHBOURS))
     return Table("", header, (block("H(G), measured (paper)", rows),), (note,))
 

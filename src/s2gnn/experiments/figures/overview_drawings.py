@@ -1,18 +1,15 @@
 """The two drawings of the overview: a forest plot of leads and a critical-difference diagram of ranks."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from s2gnn.experiments.appearance import display_name
+from s2gnn.experiments.figures.overview_statistics import ENOUGH, MeanLead, Ranks, Where
 from s2gnn.experiments.table_scores import OURS
 from s2gnn.pictures import PALETTE, QUIET, WIDTH, bare, name_rows
-
-if TYPE_CHECKING:
-    from s2gnn.experiments.figures.overview import MeanLead, Ranks, Where
 
 _STYLES = {
     "paper": ("in the paper", "0.55", "D"),
@@ -21,10 +18,10 @@ _STYLES = {
 }
 
 
-def draw_leads(leads: Mapping["Where", Mapping[str, "MeanLead | None"]]) -> Figure:
+def draw_leads(leads: Mapping[Where, Mapping[str, MeanLead | None]]) -> Figure:
     """Draw a forest plot: mean lead of S2-GNN over each model with its interval, in the paper and under each protocol.
 
-    The models are in the order of the fair leads; a marker is hollow where there are too few graphs for an interval.
+    The models are in the order of the fair leads; a marker is hollow where there are too few data sets for an interval.
     """
     fair = {model: -np.inf if lead is None else lead.mean for model, lead in leads["fair"].items()}
     models = sorted(fair, key=lambda model: -fair[model])
@@ -49,14 +46,16 @@ def draw_leads(leads: Mapping["Where", Mapping[str, "MeanLead | None"]]) -> Figu
                 elinewidth=1.2,
                 label=label if wide else None,
             )
-    few = axes.plot([], [], "o", color=QUIET, markerfacecolor="white", label="fewer than 3 graphs: no interval")
-    axes.set_xlabel("lead of S2-GNN in points of accuracy, mean over graphs and 95 % interval")
+    few = axes.plot(
+        [], [], "o", color=QUIET, markerfacecolor="white", label=f"fewer than {ENOUGH} data sets: no interval"
+    )
+    axes.set_xlabel("lead of S2-GNN in points of accuracy, mean over data sets and 95 % interval")
     handles = [*(handle for handle in axes.get_legend_handles_labels()[0] if handle not in few), *few]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure
 
 
-def draw_ranks(ranks: "Ranks") -> Figure:
+def draw_ranks(ranks: Ranks) -> Figure:
     """Draw a critical-difference diagram: mean ranks, and bars over models that Nemenyi's test does not separate."""
     means = list(ranks.means.values())
     half = (len(means) + 1) // 2
@@ -74,7 +73,7 @@ def draw_ranks(ranks: "Ranks") -> Figure:
         axes.text(rank, 0.4, str(rank), ha="center", va="bottom", fontsize=7)
     axes.errorbar(low + ranks.critical / 2, 2.0, xerr=ranks.critical / 2, color="black", capsize=3, linewidth=1)
     gap = 0.015 * (high - low)
-    text = f"critical difference {ranks.critical:.2f}; mean rank over {ranks.graphs} graphs, 1 is best"
+    text = f"critical difference {ranks.critical:.2f}; mean rank over {ranks.data_sets} data sets, 1 is best"
     axes.text(low + ranks.critical + 2 * gap, 2.0, text, va="center", fontsize=7)
     for row, (start, end) in enumerate(groups, start=1):
         axes.hlines(-0.55 * row, means[start] - gap, means[end] + gap, color=PALETTE[4], linewidth=3.5)

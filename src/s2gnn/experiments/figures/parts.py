@@ -11,6 +11,7 @@ import torch
 from matplotlib.figure import Figure
 
 from s2gnn.data.splits import TEST_SEEDS
+from s2gnn.experiments.appearance import display_name
 from s2gnn.experiments.experiment import Experiment, make_experiment
 from s2gnn.experiments.figures.parts_figure import draw_batches
 from s2gnn.experiments.hyperparameters import Value
@@ -239,7 +240,7 @@ def _tabulate(content: Content) -> Table:
         "is prepared, trained and validated; every run has a separate process. "
         f"Threads: {content['threads']}, kernel: {content['kernel']}."
     )
-    blocks = tuple(block(name, map(_texts, rows)) for name, rows in data.items())
+    blocks = tuple(block(display_name(name), map(_texts, rows)) for name, rows in data.items())
     return Table("", header, blocks, (*(_finding(name, rows) for name, rows in data.items()), note))
 
 
@@ -264,7 +265,7 @@ def _finding(data: str, rows: list[Row]) -> str:
     best, least = max(batched, key=_accuracy), min(batched, key=lambda row: float(row["mib"]))
     top = max(rows, key=_accuracy)
     return (
-        f"{data}: S2-GNN reaches {_cost(full)} on the full graph. Its most accurate mini-batches "
+        f"{display_name(data)}: S2-GNN reaches {_cost(full)} on the full graph. Its most accurate mini-batches "
         f"({best['division'].full_title}) reach {_cost(best)}, those with the lowest memory "
         f"({least['division'].full_title}) {_cost(least)}. The most accurate row is {top['network']}, "
         f"{top['division'].full_title}."

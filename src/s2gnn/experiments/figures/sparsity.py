@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from s2gnn.data import dataset_graph, load_dataset
+from s2gnn.experiments.appearance import display_name
 from s2gnn.experiments.measured import Content, MeasuredStudy, Measurement, Row, block
 from s2gnn.graphs import sparsity
 from s2gnn.render import Table
@@ -25,7 +26,7 @@ def _measure(at: Measurement) -> Iterator[Row]:
 
 
 def _tabulate(content: Content) -> Table:
-    rows = content["rows"]
+    measured = {row["data"]: row["sparsity"] for row in content["rows"]}
     note = (
         "Hadamard powers (L + εI)^(ρ) have the sparsity of ρ = 1 for every ρ. The graphs of Cancer-B and Cancer-M are "
         "the paper's; for Cancer-B at ρ = 3 the sparsity of the pattern is 53.8147 %, and the paper prints 53.82. The "
@@ -37,9 +38,9 @@ def _tabulate(content: Content) -> Table:
         (
             block(
                 "Share of zeros (%) in (L + εI)^ρ, measured",
-                ((row["data"], *(f"{value:.2f}" for value in row["sparsity"])) for row in rows),
+                ((display_name(name), *(f"{value:.2f}" for value in values)) for name, values in measured.items()),
             ),
-            block("Paper", ((row["data"], *_PAPER[row["data"]]) for row in rows if row["data"] in _PAPER)),
+            block("Paper", ((display_name(name), *_PAPER[name]) for name in measured if name in _PAPER)),
         ),
         (note,),
     )
