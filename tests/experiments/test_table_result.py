@@ -13,7 +13,7 @@ from s2gnn.experiments.registry import find_study
 from s2gnn.experiments.study import ALL, Selection
 from s2gnn.experiments.table import load_table
 from s2gnn.experiments.table_scores import Column
-from s2gnn.render import render
+from s2gnn.render import Cell, render
 from tests.experiments.made_records import append, made_record
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -62,7 +62,7 @@ def folder(tmp_path):
 
 
 def test_a_column_shows_the_budget_that_most_models_have(folder):
-    write(folder, "cancer-b", "s2gnn", RELEASED, [99.0] * 20, budget="long")  # more seeds, but nobody else has them
+    write(folder, "cancer-b", "s2gnn", RELEASED, [99.0] * 20, budget="long")  # more seeds, but no other model has them
     write(folder, "cancer-b", "sgc", FAIR, [99.5] * 3, budget="long")
     found = result(folder)
     assert found.scores(cell("cancer-b", "s2gnn"), FAIR).mean == pytest.approx(94.0)
@@ -80,13 +80,38 @@ def test_a_column_shows_the_budget_that_most_models_have(folder):
     assert {name: of["score"]["n"] for name, of in measured["budgets"].items()} == {"quick": 3, "long": 20}
 
 
-def test_smoke_is_shown_only_if_it_is_asked_for(folder):
+def test_a_column_is_ranked_under_the_most_thorough_budget_of_most_models(folder):
+    write(folder, "cancer-b", "s2gnn", RELEASED, [90.0] * 3, budget="long")
+    write(folder, "cancer-b", "mlp", FAIR, [91.0] * 3, budget="long")
+    assert ranking(folder, CANCER, FAIR) == ["mlp", "s2gnn"]
+    compact = result(folder).compact()
+    assert compact.header[:2] == ("model", "Cancer-B")
+    assert {row[0].text: row[1] for row in compact.blocks[0].rows if row[1].text != "–"} == {
+        "MLP": Cell("91.00 ± 0.00", 1),
+        "S2-GNN": Cell("90.00 ± 0.00", 2),
+        "GCN": Cell("93.00 ± 1.50 †"),
+    }
+    assert compact.notes[0] == "† Another budget than the other models, so not ranked."
+
+
+def test_smoke_is_shown_only_on_request(folder):
     write(folder, "har", "gcn", FAIR, [99.0], budget="smoke")
     assert result(folder).scores(cell("har", "gcn"), FAIR).mean is None
     text = markdown(folder, selection=Selection(["har"], ["gcn"], budgets=[BUDGETS["smoke"]]))
     assert (text.count("| gcn |"), "99.00" in text) == (1, True)
     command = "s2gnn study run table2-knn --data har --models gcn --budget smoke (1 seed)"
     assert f"1 run, 36 s of training: {command}. Commit abc." in text
+
+
+@pytest.mark.parametrize("name", ["table2-knn", "epsilon"])
+def test_smoke_runs_that_are_the_only_ones_are_mentioned(tmp_path, name):
+    study = find_study(name)
+    note = f"The only runs are smoke runs: s2gnn study show {name} --budget smoke"
+    assert note not in study.table(tmp_path).notes
+    for cell in study.cells[:2]:
+        experiment = study.experiment(cell, study.protocols[0], BUDGETS["smoke"])
+        append(tmp_path / f"{name}.jsonl", experiment, [90.0], "smoke")
+    assert study.table(tmp_path).notes[-1] == note
 
 
 def test_measured_next_to_published_and_released_next_to_fair(folder):
@@ -197,7 +222,7 @@ def test_an_ablation_has_a_block_for_each_graph_and_one_run_for_both_protocols(a
 
 
 @pytest.mark.parametrize("name", ["ablation-hadamard", "ablation-norm"])
-def test_stored_runs_of_s2gnn_are_found_again_and_not_trained_anew(name):
+def test_stored_runs_of_s2gnn_are_found_and_not_trained_again(name):
     ours = result(RESULTS, name)
     for other in ("table2-knn", "table2-learned"):
         theirs = result(RESULTS, other)

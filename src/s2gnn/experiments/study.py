@@ -97,6 +97,11 @@ class Study(ABC):
 class Result(ABC):
     """The stored runs of a study."""
 
+    @property
+    @abstractmethod
+    def has_runs(self) -> bool:
+        """Whether there is anything to show."""
+
     @abstractmethod
     def table(self) -> Table:
         """Return the result as a table."""
@@ -275,8 +280,13 @@ class TrainedStudy(Study):
         """Return the selected part with the runs that the files of `folder` have."""
 
     def table(self, folder: Path, selection: Selection = ALL) -> Table:
-        """Return the results as a table."""
-        return self.result(folder, selection).table()
+        """Return the results as a table; where there are none but smoke runs, a note says so."""
+        result = self.result(folder, selection)
+        table, smoke = result.table(), replace(selection, budgets=[BUDGETS["smoke"]])
+        if result.has_runs or selection.budgets or not self.result(folder, smoke).has_runs:
+            return table
+        note = f"The only runs are smoke runs: s2gnn study show {self.name}{selection.options} --budget smoke"
+        return replace(table, notes=(*table.notes, note))
 
     def json(self, folder: Path, selection: Selection = ALL) -> dict[str, Any]:
         """Return all figures for programs."""

@@ -188,6 +188,11 @@ class SweepResult(Result):
     selection: Selection
     panels: tuple[Panel, ...]
 
+    @property
+    def has_runs(self) -> bool:
+        """Whether there are panels."""
+        return bool(self.panels)
+
     def runs_title(self, panels: Sequence[Panel] | None = None) -> str:
         """Return the budget and the number of seeds behind panels, in a few words."""
         shown = self.panels if panels is None else panels

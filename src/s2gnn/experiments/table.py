@@ -1,13 +1,13 @@
 """Tables of scores: models × data sets × protocols, each cell with its published number, from a TOML configuration."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from s2gnn.experiments.compare import KnownRuns, failed_trials, most
+from s2gnn.experiments.compare import KnownRuns, Runs, failed_trials, most
 from s2gnn.experiments.experiment import Experiment
 from s2gnn.experiments.hyperparameters import Hyperparameters, Value
 from s2gnn.experiments.protocols import Budget, Protocol, named_protocol
@@ -68,8 +68,7 @@ class TableStudy(TrainedStudy):
         for protocol in self.protocols:
             for column in self.columns:
                 found = [runs[cell, protocol.name] for cell in self.cells if Column.of(cell) == column]
-                models_run = {budget.name: sum(bool(of[budget.name].records) for of in found) for budget in budgets}
-                common[column, protocol.name] = most(models_run)
+                common[column, protocol.name] = _common_budget(found)
         shown = {
             (cell, protocol): Shown.of(by_budget, common[Column.of(cell), protocol])
             for (cell, protocol), by_budget in runs.items()
@@ -85,6 +84,18 @@ class TableStudy(TrainedStudy):
             for cell, protocol in (product(self.cells, self.protocols) if any(t.error for t in trials) else ())
         }
         return TableResult(self.select(selection), selection, runs, shown, failed)
+
+
+def _common_budget(found: Sequence[Mapping[str, Runs]]) -> str | None:
+    """Return the most thorough budget that more than half of the models have, or else the one that most have.
+
+    Args:
+        found: the runs of each model of a column by budget, from the cheapest.
+    """
+    models = [{name for name, runs in by_budget.items() if runs.records} for by_budget in found]
+    counts = {name: sum(name in names for names in models) for name in found[0]}
+    usual = [name for name, count in counts.items() if 2 * count > sum(map(bool, models))]
+    return usual[-1] if usual else most(counts)
 
 
 def table_names() -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from s2gnn.data.catalogue import dataset_info
+from s2gnn.experiments.appearance import display_name
 from s2gnn.experiments.compare import DASH, RULE, Runs, lead_text, made_by, span
 from s2gnn.experiments.protocols import BUDGETS, Protocol
 from s2gnn.experiments.records import Record
@@ -28,6 +29,7 @@ METRICS: Mapping[str, str] = MappingProxyType(
 _MARKS: Mapping[Reproduced | None, str] = MappingProxyType(
     {"yes": " ✓", "other hyperparameters": " ○", "no": " ✗", None: ""}
 )
+_UNRANKED = " †"
 _MANY = 10  # with fewer seeds a bootstrapped interval is rough
 
 
@@ -65,16 +67,17 @@ class TableResult(TableScores, Result):
     def compact(self) -> Table:
         """Return a column for each data set, with one block for the last protocol and one for the first and the paper.
 
-        The notes are the findings only; those of `table` explain the columns.
+        The notes are findings; those of `table` explain the columns.
         """
         study, columns = self.study, self.study.columns
         first, last = study.protocols[0], study.protocols[-1]
         rankings = {column: self.ranking(column, last)[:2] for column in columns}
 
         def fair(cell: StudyCell) -> Cell:
-            best = rankings[Column.of(cell)]
+            best, shown = rankings[Column.of(cell)], self.shown[cell, last.name]
             rank = best.index(cell) + 1 if cell in best and len(best) > 1 else None
-            return Cell(self.scores(cell, last).text(folds=study.folds is not None), rank)
+            mark = _UNRANKED if shown.runs.records and not shown.ranked else ""
+            return Cell(f"{self.scores(cell, last).text(folds=study.folds is not None)}{mark}", rank)
 
         def released(cell: StudyCell) -> Cell:
             measured = self.decisive(cell).mean
@@ -86,17 +89,21 @@ class TableResult(TableScores, Result):
             marks = "✓ reproduced, ○ with other hyperparameters, ✗ not reproduced"
             blocks.append((f"{first.name} (paper in brackets) (%): {marks}", released))
         rows = {name: tuple(self._row_of(model, columns, entry) for model in study.models) for name, entry in blocks}
-        titles = [column.title.split(",")[0] if study.one_kind else column.title for column in columns]
+        places = ["" if study.one_kind else column.title.removeprefix(column.data) for column in columns]
+        unranked = any(cell.text.endswith(_UNRANKED) for row in next(iter(rows.values())) for cell in row)
         return Table(
             f"{study.title} ({study.paper})",
-            ("model", *titles),
+            ("model", *(display_name(column.data) + place for column, place in zip(columns, places, strict=True))),
             tuple(Block(name, of) for name, of in rows.items()),
-            self._findings(),
+            (
+                *((f"{_UNRANKED.strip()} Another budget than the other models, so not ranked.",) if unranked else ()),
+                *self._findings(),
+            ),
         )
 
     def _row_of(self, model: str, columns: Sequence[Column], entry: Callable[[StudyCell], Cell]) -> tuple[Cell, ...]:
         cells = [self.find(column, model) for column in columns]
-        return (Cell(model), *(entry(cell) if cell else Cell(DASH) for cell in cells))
+        return (Cell(display_name(model)), *(entry(cell) if cell else Cell(DASH) for cell in cells))
 
     def _rows(self, cell: StudyCell, marks: Mapping[tuple[StudyCell, str, str], int]) -> Iterator[tuple[Cell, ...]]:
         """Yield the runs that are ranked, and further rows for more seeds and for the runs compared with the paper."""
@@ -108,7 +115,7 @@ class TableResult(TableScores, Result):
         yield self._row(cell, cell.label, budgets, marks, lead)
         if most_seeds != budgets:
             yield self._row(cell, f"{cell.label}, {_joined(most_seeds)}", most_seeds, {}, DASH)
-        judged = self.judged(cell)
+        judged = self.judged.get(cell)
         if judged and judged.budget not in (budgets[0], most_seeds[0]):
             yield self._row(cell, f"{cell.label}, {judged.budget}", [judged.budget] * len(protocols), {}, DASH)
 
@@ -146,7 +153,7 @@ class TableResult(TableScores, Result):
             return ()
         if cell.paper is None:
             return DASH, DASH
-        judged = self.judged(cell)
+        judged = self.judged.get(cell)
         verdict = judged.verdict if judged and judged.budget == budget else DASH
         return "{:.2f} ± {:.2f}".format(*cell.paper), verdict
 
@@ -161,7 +168,7 @@ class TableResult(TableScores, Result):
         command = f"{study.name}{self.selection.options}"
         made = (
             made_by(command, self.all_shown(), study.protocols[0].run)
-            if self.records
+            if self.has_runs
             else f"No runs yet with budget {', '.join(budgets)}: s2gnn study run {command}"
         )
         legend = (

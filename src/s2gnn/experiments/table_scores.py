@@ -51,10 +51,10 @@ class Shown(NamedTuple):
     """The runs of a cell that are shown.
 
     Attributes:
-        budget: the budget that most models of the column have, or, if the cell has no runs under it, the budget with
-            the most seeds; `None` without runs.
+        budget: the common budget of the column or, if the cell has no runs under it, the budget with the most seeds;
+            `None` without runs.
         most_seeds: the budget with the most seeds.
-        ranked: whether `budget` is the one that most models of the column have.
+        ranked: whether `budget` is the common one.
         runs: the runs under `budget`.
     """
 
@@ -65,7 +65,7 @@ class Shown(NamedTuple):
 
     @classmethod
     def of(cls, by_budget: Mapping[str, Runs], common: str | None) -> "Shown":
-        """Select from the runs by budget, where `common` is the budget that most models of the column have."""
+        """Select from the runs by budget, where `common` is the common budget of the column."""
         most_seeds = most({name: len(runs) for name, runs in by_budget.items()})
         ranked = common is not None and bool(by_budget[common].records)
         budget = common if ranked else most_seeds
@@ -137,16 +137,19 @@ class TableScores:
         """Return the leads of S2-GNN and their verdicts, corrected for all comparisons of the whole table."""
         return self._tallies[protocol.name]
 
-    def judged(self, cell: StudyCell) -> Judged | None:
-        """Judge whether the published number is reproduced: both 95 % intervals overlap under the released protocol.
+    @cached_property
+    def judged(self) -> Mapping[StudyCell, Judged]:
+        """The verdicts on published numbers, by cell.
 
-        The paper's hyperparameters are the published ones or, if there are none, those of a search in its space, as in
-        the paper. Among budgets with the same kind of hyperparameters, the one with the most seeds is compared. `None`
-        without a published number, or with fewer than `ENOUGH` seeds.
+        A number is reproduced if both 95 % intervals overlap, under the released protocol. The paper's hyperparameters
+        are the published ones or, if there are none, those of a search in its space, as in the paper. Among budgets
+        with the same kind of hyperparameters, the one with the most seeds is compared. Cells without a published
+        number, or with fewer than `ENOUGH` seeds, have no verdict.
         """
-        if cell.paper is None:
-            return None
-        mean, half_width = cell.paper
+        cells = dict.fromkeys(cell for cell, _ in self.runs)
+        return {cell: judged for cell in cells if cell.paper and (judged := self._judge(cell, *cell.paper))}
+
+    def _judge(self, cell: StudyCell, mean: float, half_width: float) -> Judged | None:
         close: dict[bool, tuple[bool, str]] = {}  # key: whether the hyperparameters are the paper's
         found = self.runs[cell, self.study.protocols[0].name]
         for name, runs in sorted(found.items(), key=lambda item: len(item[1])):
@@ -162,18 +165,18 @@ class TableScores:
         return Judged("other hyperparameters", other) if overlaps else Judged("no", budget)
 
     def reproduced(self, cell: StudyCell) -> Reproduced | None:
-        """Return the verdict of `judged`."""
-        judged = self.judged(cell)
+        """Return the verdict on the published number; `None` without one."""
+        judged = self.judged.get(cell)
         return judged.verdict if judged else None
 
     def decisive(self, cell: StudyCell) -> Runs:
         """Return the runs under the first protocol that the published number is compared with, or those shown."""
-        first, judged = self.study.protocols[0], self.judged(cell)
+        first, judged = self.study.protocols[0], self.judged.get(cell)
         return self.runs[cell, first.name][judged.budget] if judged else self.scores(cell, first)
 
     def budgets_shown(self, cell: StudyCell, protocol: Protocol) -> list[str]:
         """Return the budgets whose runs of a cell are shown, each in a row."""
-        shown, judged = self.shown[cell, protocol.name], self.judged(cell)
+        shown, judged = self.shown[cell, protocol.name], self.judged.get(cell)
         budgets = (shown.budget, shown.most_seeds, judged.budget if judged else None)
         return [budget for budget in dict.fromkeys(budgets) if budget is not None]
 
@@ -191,6 +194,11 @@ class TableScores:
         """The distinct records of the runs that are shown."""
         found = {(r.key, r.seed): r for _, runs in self.all_shown() for r in runs.records.values()}
         return list(found.values())
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether there are runs that are shown."""
+        return bool(self.records)
 
     def all_shown(self) -> Iterator[tuple[str, Runs]]:
         """Yield the runs of every row, with their budget."""
