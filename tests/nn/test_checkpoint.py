@@ -134,3 +134,6 @@ def test_a_network_of_pyg_is_saved_like_the_plain_one(tmp_path, model):
     save_model(model, tmp_path / "plain")
     for file in ("weights.safetensors", "model.json"):
         assert (tmp_path / "pyg" / file).read_bytes() == (tmp_path / "plain" / file).read_bytes()
+    loaded = load_model(tmp_path / "plain", cls=type(network))
+    assert type(loaded) is type(network)
+    assert all(map(torch.equal, loaded.parameters(), network.parameters()))

@@ -43,7 +43,7 @@ def save_model(model: S2GNN, folder: str | Path) -> None:
     write_atomically(folder / DESCRIPTION, text.encode())
 
 
-def load_model(folder: str | Path, device: str | torch.device = "cpu") -> S2GNN:
+def load_model(folder: str | Path, device: str | torch.device = "cpu", cls: type[S2GNN] = S2GNN) -> S2GNN:
     """Load the model that `save_model` wrote into `folder`, in evaluation mode.
 
     Weights are stored without a device, so a model trained on a GPU loads on a CPU and vice versa.
@@ -51,6 +51,8 @@ def load_model(folder: str | Path, device: str | torch.device = "cpu") -> S2GNN:
     Args:
         folder: the folder of the model.
         device: the device of the model: "cpu", "cuda", "cuda:1", "mps", or "auto" for a GPU if there is one.
+        cls: the class of the model: `s2gnn.nn.S2GNN`, or `s2gnn.S2GNN`, whose layers PyTorch Geometric's explainers
+            recognise if it is installed. Both have the same weights.
 
     Raises:
         InputError: if the folder contains no such model, if its files are damaged or do not match, or if the device is
@@ -65,7 +67,7 @@ def load_model(folder: str | Path, device: str | torch.device = "cpu") -> S2GNN:
     try:
         state, _ = parse_safetensors(weights)
         with torch.device("meta"):  # no memory is taken, no random number drawn, before the shapes are known to fit
-            model = S2GNN.from_config(S2GNNConfig(**description["config"]))
+            model = cls.from_config(S2GNNConfig(**description["config"]))
         model.load_state_dict(state, assign=True)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise InputError(f"{folder} does not hold an S2GNN that this version can rebuild: {error}") from error
