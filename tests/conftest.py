@@ -21,7 +21,7 @@ settings.load_profile("s2gnn")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Let hypothesis draw from the seed, unless it was given one of its own."""
+    """Let hypothesis draw from the seed, unless it was given another."""
     if SEED and config.getoption("hypothesis_seed") is None:
         config.option.hypothesis_seed = str(SEED)
 

@@ -33,7 +33,7 @@ def find_user():
 
 
 class PostgresServer:
-    """A server of its own with no database but `postgres`; its files go with it.
+    """A separate server with no database but `postgres`; its files are deleted with it.
 
     Its time zone has summer time and is not that of the clients, as a server's may be.
     """

@@ -1,4 +1,4 @@
-"""What the README and the docstrings show runs; the pages of docs/ have tests of their own (tests/documents)."""
+"""The code of README and docstrings runs; the pages of docs/ are tested in tests/documents."""
 
 import doctest
 import importlib

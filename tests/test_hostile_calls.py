@@ -1,4 +1,4 @@
-"""Calls with values that nobody should pass raise an `InputError`, not an exception of NumPy, SciPy or torch."""
+"""Calls with invalid values raise an `InputError`, not an exception of NumPy, SciPy or torch."""
 
 import numpy as np
 import pytest

@@ -61,7 +61,7 @@ def test_rows_are_named_from_the_top():
     assert axes.get_ylim() == (1.6, -0.6)
 
 
-def test_every_model_has_a_name_and_a_style_of_its_own():
+def test_every_model_has_a_distinct_name_and_style():
     assert (display_name("s2gnn"), display_name("cancer-b"), display_name("my-graph")) == (
         "S2-GNN",
         "Cancer-B",

@@ -56,7 +56,7 @@ def test_definiteness_is_that_of_exact_arithmetic(graph, rho, epsilon, shift):
         assert exact  # as the paper says
 
 
-def test_definiteness_is_told_where_the_condition_number_is_beyond_rounding():
+def test_definiteness_is_known_where_the_condition_number_is_beyond_rounding():
     found = conditioning(STAR, (1, 5), (0.1,))
     assert found.definite.all()
     assert np.isfinite(found.numbers[0, 0])

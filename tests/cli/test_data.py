@@ -90,7 +90,7 @@ def test_info_compared_with_the_paper(s2gnn, cache, data_folder, monkeypatch):
     [
         (["get", "mnist"], "there is no data set 'mnist': choose from cancer-b"),
         (["info", "mnist"], "there is no data set 'mnist'"),
-        (["get", "ppi-human"], "ppi-human is not here and cannot be downloaded, because nobody publishes it"),
+        (["get", "ppi-human"], "ppi-human is not here and cannot be downloaded, because it is not published"),
         (["get", "har"], "smartphones.zip cannot be reached"),
         (["info", "pubmed"], "ind.pubmed.x cannot be reached"),
         (["info", "digits", "--graph", "given"], "digits has no given graph"),

@@ -1,4 +1,4 @@
-"""Command lines that nobody should type end with a sentence, never with a traceback, and at once."""
+"""Invalid command lines end at once with one sentence, never with a traceback."""
 
 import os
 import shutil
@@ -229,7 +229,7 @@ def test_every_command_is_among_the_hostile_ones():
 @example(line=["graph", "info", "\0"])
 @settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_command_line_is_a_defect(s2gnn, here, line):
-    """Exit code 70 stands for an error that nobody foresaw."""
+    """Exit code 70 stands for an unexpected error."""
     code, _, err = s2gnn(*line)
     assert code in (0, 1, 2), err
     assert "Traceback" not in err

@@ -31,7 +31,7 @@ def test_the_list_of_commands_says_what_the_commands_say(s2gnn):
         assert (code, f"Usage: s2gnn {name}" in out, "completion" in out) == (0, True, False)
 
 
-def test_the_public_names_are_imported_when_they_are_asked_for():
+def test_the_public_names_are_imported_on_first_use():
     result = run("import sys, s2gnn; s2gnn.Graph; print('torch' in sys.modules, s2gnn.S2GNN.__name__, s2gnn.nn)")
     assert result.stdout.startswith("False S2GNN <module 's2gnn.nn'"), result.stderr
     assert set(package.__all__) <= set(dir(package))

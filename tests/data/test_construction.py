@@ -59,7 +59,7 @@ def test_a_graph_is_built_once_for_the_same_values(iris, builds):
     assert builds == [5, 5, 5, 6]
 
 
-def test_another_recipe_is_built_anew(iris, builds, monkeypatch):
+def test_another_recipe_is_built_again(iris, builds, monkeypatch):
     dataset_graph(iris, "knn", 5)
     monkeypatch.setattr(construction, "RECIPE", construction.RECIPE + 1)
     dataset_graph(iris, "knn", 5)

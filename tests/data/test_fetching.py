@@ -96,8 +96,8 @@ def test_the_error_offline_names_what_to_fetch_and_where_to_put_it(cache, name, 
     assert "\n" not in str(raised.value)
 
 
-def test_what_nobody_publishes(cache):
-    with pytest.raises(InputError, match="ppi-human is not here and cannot be downloaded, because nobody") as raised:
+def test_unpublished_data_sets(cache):
+    with pytest.raises(InputError, match="ppi-human is not here and cannot be downloaded, because it is not") as raised:
         load_dataset("ppi-human")
     assert str(raised.value).endswith(f"put it at {cache / 'data' / 'ppi_human' / 'ppi_human.npz'}")
     with pytest.raises(InputError, match="digits comes with scikit-learn and has nothing to fetch"):

@@ -11,7 +11,7 @@ from s2gnn import InputError
 from s2gnn.data import originals
 from s2gnn.data.originals import convert, uncompress
 
-"""The publishers' formats, written anew from rows of the real data, give those rows back."""
+"""Rows of the real data, written in the publishers' formats, are read back unchanged."""
 
 
 def zipped(path, files):

@@ -17,7 +17,7 @@ COLUMNS = 100
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A place to run a page in: a copy of the records, a cache of its own, and forests as large as users have them."""
+    """A folder to run a page in: a copy of the records, a separate cache, and forests of the default size."""
     monkeypatch.setattr(learners, "N_TREES", 100)
     shutil.copytree(ROOT / "results", tmp_path / "results")
     monkeypatch.setenv("S2GNN_CACHE", str(tmp_path / "cache"))
@@ -34,7 +34,7 @@ def test_the_code_of_a_page_runs(page, request, s2gnn, capsys):
     for block in blocks(page):
         assert block.language, f"line {block.line}: name the language; text, if it is none"
         if block.language == "text" and printed is not None:
-            assert shows(block, printed), f"line {block.line} shows otherwise than\n{printed}"
+            assert shows(block, printed), f"line {block.line} differs from\n{printed}"
         elif block.reason is not None:
             assert block.language == "bash", f"line {block.line}: only commands may be left out"
             printed = None

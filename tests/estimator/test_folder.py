@@ -68,7 +68,7 @@ def test_a_loaded_regressor_answers_alike(iris, tmp_path, changes):
     np.testing.assert_array_equal(loaded.transduction_, regressor.transduction_)
 
 
-def test_what_layers_can_have_beside_the_papers_is_saved_and_on_the_card(iris, tmp_path):
+def test_layer_options_beyond_the_papers_are_saved_and_on_the_card(iris, tmp_path):
     X, _, labels = iris
     rich = {"epsilon": "learn", "fusion": "attention", "norm": "batch", "residual": True}
     classifier = S2GNNClassifier(**QUICK, **rich).fit(X, labels)
@@ -103,7 +103,7 @@ def test_folders_of_early_formats_are_still_read(tmp_path, version, late):
     np.testing.assert_array_equal(loaded.predict_proba(X + 0.1), estimator.predict_proba(X + 0.1))
 
 
-def test_a_folder_is_replaced_whole_and_nothing_stays_beside_it(classifier, folder):
+def test_a_folder_is_replaced_whole_and_leaves_no_temporary_files(classifier, folder):
     save_estimator(classifier, folder)
     assert sorted(path.name for path in folder.iterdir()) == [
         "README.md", "estimator.json", "evidence.npz", "model.safetensors", "training.npz",

@@ -116,7 +116,7 @@ def test_copies_of_a_row_share_their_answer():
     np.testing.assert_allclose(classifier.predict_proba(X)[:5], (both[:5] + both[178:]) / 2, atol=1e-12)
 
 
-def test_new_rows_beside_a_precomputed_graph_are_joined_by_their_features(tables):
+def test_new_rows_of_a_precomputed_graph_are_joined_by_their_features(tables):
     X, y, new = tables
     graph = knn_graph(X, 5)
     classifier = S2GNNClassifier("precomputed", **QUICK).fit(X, y, adjacency=graph)

@@ -130,7 +130,7 @@ DAMAGED_ENCODERS = [
 @pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize("encoder", [None, *DAMAGED_ENCODERS])
 def test_columns_are_read_where_any_release_stored_them(flowers, tmp_path, early, encoder):
-    """Early releases stored the encoder beside the label, not with the estimator."""
+    """Early releases stored the encoder next to the label, not with the estimator."""
     model, table, _ = flowers
     model.save(tmp_path / "model")
     stored = model.encoder.state() if encoder is None else encoder

@@ -55,7 +55,7 @@ def test_learned_weights_minimise_the_objective_of_one_row():
     assert learned_weights(z, degrees)[0, np.argmin(z[0])] == 0
 
 
-def test_edges_beside_a_graph_of_other_weights_have_its_degrees(wine):
+def test_edges_added_to_a_graph_of_other_weights_have_its_degrees(wine):
     graph, attachment = training_graph(lambda X: 40 * knn_graph(X, 5).to_scipy(), wine, 5)
     assert isinstance(attachment, GaussianAttachment)
     rng = np.random.default_rng(0)

@@ -229,7 +229,7 @@ def test_hyperparameters_found_on_one_graph_are_tested_on_another(records, liste
     assert tested[0].experiment["arguments"] == best.experiment["arguments"]
 
 
-def test_a_failed_trial_is_recorded_with_its_error_and_the_search_goes_on(records, listener, monkeypatch):
+def test_a_failed_trial_is_recorded_with_its_error_and_the_search_continues(records, listener, monkeypatch):
     wanted = experiment("sign")
     default = SearchQueue([wanted], records, SEARCH, 1, Listener()).next()
     failing_with(TypeError("no such width"), lambda trial, _: trial.key == default.experiment.key, monkeypatch)

@@ -134,7 +134,7 @@ def test_a_curve_has_one_budget_and_the_seeds_that_most_of_its_points_have(tmp_p
     assert panels(tmp_path)[0].budget.name == "long"
 
 
-def test_one_value_is_no_curve_and_smoke_is_shown_only_if_it_is_asked_for(tmp_path):
+def test_one_value_is_no_curve_and_smoke_is_shown_only_on_request(tmp_path):
     write(tmp_path, "alpha", "har", "s2gnn", {6: [90.0]})
     write(tmp_path, "neighbours", "har", "mlp", {10: [90.0]})
     write(tmp_path, "alpha", "isolet", "s2gnn", {1: [90.0], 2: [91.0]}, budget="smoke")

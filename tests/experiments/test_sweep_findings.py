@@ -20,7 +20,7 @@ def test_where_epsilon_matters_most(tmp_path):
     assert text in markdown(tmp_path, "epsilon")
 
 
-def test_a_finding_that_differs_from_the_papers_and_one_seed_that_is_none(tmp_path):
+def test_a_finding_that_differs_from_the_papers_and_one_seed_without_a_finding(tmp_path):
     write(tmp_path, "epsilon", "har", "s2gnn", {0: [80.0, 80.0], 1.5: [90.0, 90.0]})
     write(tmp_path, "epsilon", "cancer-m", "s2gnn", {0: [60.0], 1.5: [80.0]})
     text = finding(tmp_path, "epsilon")

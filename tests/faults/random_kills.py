@@ -236,7 +236,7 @@ def without_times(value: object) -> object:
 
 
 def rounds(chosen: list[Command], kills: int, chance: random.Random, scratch: Path) -> Iterator[str]:
-    """Disturb the commands in turn until so many signals were sent; one line for each round."""
+    """Disturb the commands in turn until the given number of signals was sent; one line for each round."""
     expected, seconds = {}, {}
     for command in chosen:
         folder = scratch / command.name

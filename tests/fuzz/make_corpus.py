@@ -100,7 +100,7 @@ def graph(folder: Path) -> bytes:
 
 
 def main() -> None:
-    """Write the corpus anew; findings, whose names begin with `found-`, are left alone."""
+    """Rewrite the corpus; findings, whose names begin with `found-`, are left alone."""
     X = np.round(np.random.default_rng(0).random((6, 2)), 2)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""The readers of files that somebody else may have written, each as a function of the bytes of its file.
+"""The readers of untrusted files, each as a function of the bytes of its file.
 
 Each also uses what it read, as a command would. It may raise `ALLOWED`; anything else is a defect.
 """
@@ -61,7 +61,7 @@ def read_graph(path: Path) -> None:
 
 
 def read_model(path: Path) -> None:
-    """A model folder, packed as one archive; its digests are made anew, as an attacker would."""
+    """A model folder, packed as one archive; its digests are recomputed, as an attacker would."""
     folder = path.with_name("folder")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()

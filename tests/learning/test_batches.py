@@ -27,7 +27,7 @@ def prepared(model):
 
 
 @pytest.mark.parametrize("batch_size", [None, 6])
-def test_dense_graphs_are_told_from_sparse_ones(batch_size):
+def test_dense_graphs_are_distinguished_from_sparse_ones(batch_size):
     model = new_model()
     x, op = prepared(model)
     config = FitConfig(epochs=60, batch_size=batch_size)
@@ -63,7 +63,7 @@ def test_the_graphs_outside_training_and_validation_play_no_part():
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
 
 
-def test_an_epoch_has_every_training_graph_once_in_an_order_of_its_own():
+def test_an_epoch_has_every_training_graph_once_in_a_new_order():
     x, op = prepared(new_model())
     targets = checked_targets(40, np.arange(40), TRAIN, VAL, torch.device("cpu"))
     batches = Batches(x, op, targets, 6)

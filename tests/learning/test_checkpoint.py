@@ -36,7 +36,7 @@ def train(checkpoint=None, stop=None, epochs=12, seed=3, **config):
 
 
 @pytest.mark.parametrize("keep", ["best", "last"])
-def test_an_interrupted_run_goes_on_to_the_bit(tmp_path, keep):
+def test_an_interrupted_run_resumes_bit_by_bit(tmp_path, keep):
     expected, weights = train(keep=keep)
     checkpoint = Checkpoint(tmp_path / "run.safetensors", every=3)
     with pytest.raises(Interrupted):

@@ -45,7 +45,7 @@ def _work(rank, size, port, task, outcome):
 
 
 def in_processes(task, size=2):
-    """What `task(group)` gives in each of so many processes, by rank; nothing of one that died."""
+    """What `task(group)` returns in each process, by rank; nothing of a process that died."""
     context = multiprocessing.get_context("spawn")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -172,7 +172,7 @@ def _collectives(group):
     return gradients, group.totals(1.5, group.rank), group.from_first(lambda: f"from {group.rank}")
 
 
-def test_gradients_are_added_up_and_none_stays_none():
+def test_gradients_are_summed_and_none_stays_none():
     assert _collectives(ALONE) == ([[1.0, 1.0], [1.0, 1.0], None], (1.5, 0), "from 0")
     expected = ([[2.0, 2.0], [1.0, 1.0], None], (3.0, 1.0), "from 0")
     assert in_processes(_collectives) == {0: expected, 1: expected}

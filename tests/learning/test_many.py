@@ -131,7 +131,7 @@ def test_a_killed_process_is_reported(data):
         list(fit_many(RunConfig(dies, CONFIG.fit), data, [3], jobs=2))
 
 
-def test_seeds_are_asked_for_when_there_is_a_free_place(data):
+def test_seeds_are_requested_when_a_process_is_free(data):
     log = []
 
     def seeds():
@@ -204,7 +204,7 @@ def members(session):
 
 @contextmanager
 def started(script):
-    """A process group of its own that runs `script`; nothing of it is left behind."""
+    """A separate process group that runs `script`; all its processes are ended."""
     parent = subprocess.Popen(
         [sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

@@ -236,7 +236,7 @@ def test_initial_parameters_have_the_distributions_of_the_released_code():
         assert branch.abs().max() > 0.98 * bound
 
 
-def test_attention_has_shares_of_its_own_at_every_node():
+def test_attention_has_different_shares_at_every_node():
     conv = double_conv("attention")
     branches = torch.rand(N, ALPHA + 1, OUT, dtype=torch.float64)
     with torch.no_grad():
@@ -277,7 +277,7 @@ def test_batch_normalisation_is_over_nodes_in_training_and_by_running_means_afte
         conv.train()(x[:1], alone)
 
 
-def test_a_learned_epsilon_is_positive_starts_where_it_is_told_and_moves_the_output(graph, x):
+def test_a_learned_epsilon_is_positive_starts_at_its_initial_value_and_moves_the_output(graph, x):
     conv = double_conv("mlp", epsilon="learn", initial_epsilon=EPSILON)
     fixed = double_conv("mlp")
     fixed.load_state_dict(conv.state_dict(), strict=False)
@@ -418,6 +418,6 @@ def test_directed_edges_are_normalised_as_gcnconv_does(x):
     found, expected = conv(x, edges, weight), gcn(x, edges, weight)
     torch.testing.assert_close(found, expected)
     loss = torch.arange(OUT, dtype=torch.float64)
-    kept = edges[0] != edges[1]  # gcn_norm takes a self-loop that is there in place of its own
+    kept = edges[0] != edges[1]  # gcn_norm keeps an existing self-loop instead of adding one
     gradients = [torch.autograd.grad((out * loss).sum(), weight)[0][kept] for out in (found, expected)]
     torch.testing.assert_close(*gradients)

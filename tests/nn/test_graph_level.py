@@ -44,7 +44,7 @@ def test_a_graph_has_the_same_logits_by_itself_in_a_batch_and_among_all(name):
 
 
 @pytest.mark.parametrize("name", [*MODELS, *RICHER])
-def test_training_a_batch_gives_the_gradients_of_the_same_graphs_prepared_anew(name):
+def test_training_a_batch_gives_the_gradients_of_the_same_graphs_prepared_again(name):
     model, x, op = ready(name, dropout=0.0)
     model.train()
     if name == "supergat":
@@ -116,7 +116,7 @@ def test_the_loss_of_the_network_is_that_of_the_classifier():
 
 
 @pytest.mark.parametrize("batch_size", [None, 2])
-def test_supergat_tells_edges_from_pairs_of_one_graph_in_every_step(monkeypatch, batch_size):
+def test_supergat_compares_edges_with_pairs_of_one_graph_in_every_step(monkeypatch, batch_size):
     steps = []
     draw = supergat.non_edges
     monkeypatch.setattr(supergat, "non_edges", lambda edges: steps.append((edges, draw(edges))) or steps[-1][1])

@@ -26,7 +26,7 @@ def test_the_registry_has_the_agreed_names():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_parameter_receives_a_gradient_and_reset_draws_all_anew(name):
+def test_every_parameter_receives_a_gradient_and_reset_redraws_all(name):
     torch.manual_seed(0)
     x = np.random.default_rng(0).normal(size=(40, 6))
     model = make_model(name, 6, 3, hidden_channels=16, num_layers=3, dropout=0.1)

@@ -54,7 +54,7 @@ def test_on_a_union_of_components_every_model_loses_nothing_in_parts(name):
         assert torch.allclose(predict_logits(model, parts, None)[25:], expected, atol=1e-5), degrees
 
 
-def test_degrees_of_the_part_are_those_of_a_graph_of_its_own():
+def test_degrees_of_a_cluster_are_those_of_a_separate_graph():
     model = new_model(dropout=0.0).eval()
     parts = InParts(model, X, GRAPH, Clusters(np.isin(np.arange(40), NODES).astype(int)), "part")
     alone = model(*model.prepare(X[NODES], induced_subgraph(GRAPH, NODES)))
@@ -98,7 +98,7 @@ def test_a_model_that_has_moved_is_refused():
 
 
 @pytest.mark.parametrize("per_batch", [1, 2, 7])
-def test_the_number_of_batches_is_told_before_they_are_made(per_batch):
+def test_the_number_of_batches_is_known_before_they_are_made(per_batch):
     for batches in (Clusters(np.arange(40) % 7, per_batch), Sampled(GRAPH, (2,), per_batch)):
         assert batches.count(TRAIN) == len(list(batches.epoch(TRAIN)))
 
@@ -162,7 +162,7 @@ def test_a_warning_of_every_part_is_given_once():
     assert [warning.category for warning in caught] == [IdenticalBranchesWarning]
 
 
-def test_every_epoch_has_all_parts_once_in_batches_drawn_anew():
+def test_every_epoch_has_all_clusters_once_in_new_batches():
     clusters = Clusters(np.arange(40) % 7, per_batch=2)
     epochs = []
     for _ in range(3):
@@ -198,7 +198,7 @@ def test_learns_in_parts_and_by_sampled_neighbours():
             assert accuracy > 0.9, (batches, degrees)
 
 
-def test_sampled_neighbours_are_neighbours_and_no_more_than_asked_for():
+def test_sampled_neighbours_are_neighbours_and_no_more_than_requested():
     sampler = InducedNeighborSampler.of_edge_index(GRAPH.to_pyg().edge_index, 40, (3,))
     dense = GRAPH.to_scipy().toarray()
     for _ in range(20):

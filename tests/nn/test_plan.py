@@ -106,7 +106,7 @@ def test_prepare_checks_the_features():
             model.prepare(x, graph)
 
 
-def test_an_order_that_is_none():
+def test_an_invalid_order():
     conv, op = S2Conv(3, 2), SobolevOperator(random_graph(10))
     conv.order = "transfrom"
     with pytest.raises(InputError, match="order is 'transfrom', but it must be"):

@@ -26,7 +26,7 @@ def test_is_the_composition_of_its_layers(num_layers, fusion):
     torch.testing.assert_close(model(op.prepare(x), op), h)
 
 
-def test_reset_parameters_draws_all_anew_and_config_rebuilds():
+def test_reset_parameters_redraws_all_and_config_rebuilds():
     model = S2GNN(6, 8, 4, fusion="linear", epsilon=2)
     before = [p.clone() for p in model.parameters() if torch.count_nonzero(p)]
     model.reset_parameters()

@@ -70,7 +70,7 @@ def test_is_the_dense_formula(shift, normalize, edges, epsilon):
 @given(edges=edge_lists(weights=(0.1, 0.3, 2.0)))
 def test_the_first_power_at_epsilon_one_is_gcn_norm(edges):
     index, weight, n = edges
-    kept = index[0] != index[1]  # gcn_norm takes a self-loop that is there in place of its own
+    kept = index[0] != index[1]  # gcn_norm keeps an existing self-loop instead of adding one
     index, weight = index[:, kept], weight[kept]
     edge_index, values = gcn_norm(index, weight, n, dtype=torch.float64)
     expected = torch.zeros(n, n, dtype=torch.float64).index_put((edge_index[1], edge_index[0]), values, accumulate=True)

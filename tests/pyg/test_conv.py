@@ -419,7 +419,7 @@ def test_edges_that_dropout_gdc_and_link_splits_leave():
     splits = RandomLinkSplit(is_undirected=True, num_val=0.2, num_test=0.2)(Data(X, INDEX, edge_weight=WEIGHT))
     left = [(index, WEIGHT[kept]), (diffused.edge_index, diffused.edge_attr)]
     for edges in [*left, *((split.edge_index, split.edge_weight) for split in splits)]:
-        expected = gcn(X, *remove_self_loops(*edges)).relu()  # which GCNConv takes in place of its own
+        expected = gcn(X, *remove_self_loops(*edges)).relu()  # which GCNConv keeps instead of adding some
         torch.testing.assert_close(conv(X, *edges), expected)
 
 

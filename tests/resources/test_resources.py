@@ -50,7 +50,7 @@ def be_killed() -> None:
 
 
 @pytest.mark.parametrize("preloaded", WAYS)
-def test_a_process_of_its_own_gives_results_and_errors(preloaded):
+def test_a_separate_process_returns_results_and_errors(preloaded):
     first, imported = in_own_process(process_and_imports, preloaded=preloaded)
     second, _ = in_own_process(process_and_imports, preloaded=preloaded)
     assert len({os.getpid(), first, second}) == 3

@@ -143,7 +143,7 @@ def test_in_a_union_each_graph_has_as_many_as_its_edges_ask_for_and_each_pair_it
         own = slice(start, start + part.n_nodes)
         absent = torch.from_numpy(part.to_scipy().toarray() == 0) & ~torch.eye(part.n_nodes, dtype=torch.bool)
         pairs, drawn = int(absent.sum()) // 2, math.ceil(len(closed_edges(part)) / 4)
-        chance = 1 - (1 - 1 / pairs) ** drawn if pairs else 0.0  # of a pair, to be among so many draws
+        chance = 1 - (1 - 1 / pairs) ** drawn if pairs else 0.0  # of a pair, to be among these draws
         assert times[own, own][~absent].sum() == 0
         torch.testing.assert_close(times[own, own][absent], torch.full((2 * pairs,), chance), rtol=0, atol=0.12)
         assert times[own, own].sum() == pytest.approx(2 * pairs * chance, rel=0.02)
