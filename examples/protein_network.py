@@ -1,8 +1,8 @@
-"""What proteins do, from whom they meet: 112 labels for each node of a weighted network, by their mean ROC-AUC.
+"""Protein functions from interactions: 112 labels for each node of a weighted network, scored by mean ROC-AUC.
 
-The human protein network with the 112 biological processes of the Gene Ontology is a stand-in for ogbn-proteins. Nobody
-publishes it in this form: docs/data.md says how to make the file, which is looked for in the folder S2GNN_DATA. Its
-proteins have no features; they get eight that describe their edges.
+The human protein network with the 112 biological processes of the Gene Ontology is a stand-in for ogbn-proteins. It is
+not published in this form: docs/data.md describes how to make the file for the folder S2GNN_DATA. Its proteins have no
+features; they get eight that describe their edges.
 
     python examples/protein_network.py [--quick]
 """

@@ -72,7 +72,7 @@ def main(quick: bool, records: Records | None) -> None:
     """Print the test accuracy of each seed, and store it; stored seeds are not run again."""
     values = {**MODEL, "lr": LR, "weight_decay": WEIGHT_DECAY}
     experiment = make_experiment("cora", "s2gnn", "fair-citation", graph="diffusion", changes=values).describe()
-    experiment["code"] = "examples/pyg_cora.py"  # to be told from the runs of Table III
+    experiment["code"] = "examples/pyg_cora.py"  # to distinguish it from the runs of Table III
     key = record_key(experiment)
     stored = {record.seed: record.metrics for record in records.read()} if records else {}
     seeds, epochs = (TEST_SEEDS[:1], 20) if quick else (TEST_SEEDS[:20], 500)

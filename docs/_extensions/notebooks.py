@@ -1,6 +1,6 @@
 """Tutorials can be downloaded as notebooks, which are made from their pages when the site is built.
 
-The code of a page and what it prints are tested as they stand on the page, so a notebook needs no test run of its own.
+The code of a page and what it prints are tested as they stand on the page, so notebooks need no further tests.
 """
 
 import json

@@ -71,7 +71,7 @@ def smooth_graph(
     nearest neighbours. The logarithm ensures positive degrees, so a solution has no isolated nodes.
 
     **Scale of the weights.** The scale does not depend on the units of `X`: a typical degree is between 0.5 and 4 (it
-    grows with `k`), and weights are below 1. ε = 1 in `SobolevOperator` is thus of the order of a degree; `scale`
+    grows with `k`), and weights are below 1. ε = 1 in `SobolevOperator` is therefore of the order of a degree; `scale`
     multiplies the weights to change them relative to ε.
 
     Args:

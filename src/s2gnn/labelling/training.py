@@ -18,7 +18,7 @@ from s2gnn.labelling.rounds import Round, Trainer, hardly_changed
 from s2gnn.labelling.settings import Settings
 from s2gnn.labelling.strategies import Known, suggest, suggest_rows
 
-QUEUE = 50  # suggestions made at once, so that nobody waits for the model
+QUEUE = 50  # suggestions made at once, so that users do not wait for the model
 NEIGHBOURS = 10
 LONGEST_END = 5.0  # seconds that Ctrl-C waits for a step
 

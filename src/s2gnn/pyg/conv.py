@@ -137,7 +137,7 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
         return op
 
     def filtered(self, x: LayerInput, op: BranchOperator) -> Tensor:
-        """Return S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), by messages where somebody looks at them."""
+        """Return S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), by messages where hooks or explainers use them."""
         if not self.uses_messages:
             return super().filtered(x, op)
         if not isinstance(x, Tensor):
