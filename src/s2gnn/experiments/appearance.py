@@ -34,6 +34,9 @@ _NAMES: Mapping[str, str] = MappingProxyType(
         "cora": "Cora",
         "citeseer": "Citeseer",
         "pubmed": "Pubmed",
+        "enzymes": "ENZYMES",
+        "mutag": "MUTAG",
+        "proteins": "PROTEINS",
         "knn": "k-NN",
         "smooth": "learned",
     }
