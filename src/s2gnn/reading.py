@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 EXPANSION = 100  # an archive may unpack to this multiple of its size,
-SMALL = 2**28  # and any archive to this number of bytes
+SMALL = 2**28  # and any archive to this number of bytes,
+SMALL_TEXT = 2**26  # any gzipped file to this one, because parsing takes longer than reading
 PLAIN = "biufSU"  # kinds of NumPy types that are numbers or text
+_BLOCK = 2**20
 _HEADERS: dict[tuple[int, int], Callable[..., Any]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -179,9 +181,9 @@ def check_pointers(indptr: NDArray[Any], n_entries: int) -> None:
         raise InputError(f"its indptr does not ascend from 0 to at most {n_entries:,}")
 
 
-def unpacked_limit(packed: int, expansion: float = EXPANSION) -> int:
+def unpacked_limit(packed: int, expansion: float = EXPANSION, small: int | None = None) -> int:
     """Return the maximum number of bytes that a compressed file of `packed` bytes may unpack to."""
-    return min(max(SMALL, int(expansion * packed)), _memory())
+    return min(max(SMALL if small is None else small, int(expansion * packed)), _memory())
 
 
 class Gunzipped(gzip.GzipFile):
@@ -195,7 +197,13 @@ class Gunzipped(gzip.GzipFile):
 
     def __init__(self, file: IO[bytes], packed: int, path: object) -> None:
         super().__init__(fileobj=file)
-        self._path, self._limit = path, unpacked_limit(packed)
+        self._path, self._limit = path, unpacked_limit(packed, small=SMALL_TEXT)
+
+    def check(self) -> None:
+        """Decompress all of it once, so that damage and excess are found before anything is parsed."""
+        while self.read(_BLOCK):
+            pass
+        self.rewind()
 
     def read(self, size: int | None = -1) -> bytes:
         """Return the next `size` bytes."""

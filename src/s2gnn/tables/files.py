@@ -79,7 +79,10 @@ def _read_text(path: Path, progress: bool) -> Table:
 
 def _unpacked(path: Path, file: BinaryIO) -> TextIOWrapper:
     """Open the text of a file, decompressing it while it is read."""
-    content = Gunzipped(file, path.stat().st_size, path) if path.suffix.lower() == GZIP else file
+    if path.suffix.lower() != GZIP:
+        return TextIOWrapper(file, encoding="utf-8-sig", newline="")
+    content = Gunzipped(file, path.stat().st_size, path)
+    content.check()
     return TextIOWrapper(content, encoding="utf-8-sig", newline="")
 
 
