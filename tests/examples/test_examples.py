@@ -26,13 +26,14 @@ def test_an_example_runs(path, request, monkeypatch, capsys):
     scores = [float(score) for score in re.findall(r"(\d+\.\d+)(?: %|,|$)", printed, re.MULTILINE)]
     assert len(scores) >= 2
     assert all(0.4 < score <= 100 for score in scores)
-    assert len(path.read_text().splitlines()) <= 100
+    assert len(path.read_text().splitlines()) <= 110
 
 
 def test_cora_in_pyg_has_the_accuracy_that_its_page_compares_with_table3():
     recipe, study = (
         {record.seed: 100 * record.metrics["test_accuracy"] for record in Records(ROOT / "results" / file).read()
-         if (record.experiment["data"], record.experiment["protocol"]["name"]) == ("cora", "fair-citation")}
+         if [record.experiment[name] for name in ("data", "model")] == ["cora", "s2gnn"]
+         and record.experiment["protocol"]["name"] == "fair-citation"}
         for file in ("pyg-cora.jsonl", "reproduction.jsonl")
     )  # fmt: skip
     assert recipe.keys() == study.keys()
