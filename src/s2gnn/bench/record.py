@@ -65,14 +65,19 @@ def records_of(path: Path) -> list[Path]:
     return sorted(paths, key=lambda one: str(read_record(one).get("date", "")), reverse=True)
 
 
+def all_records(folder: Path, benchmark: str) -> list[Row]:
+    """Return the records of a benchmark in a folder, latest first."""
+    return list(map(read_record, records_of(folder / f"bench-{benchmark}.json")))
+
+
 def latest_record(folder: Path, benchmark: str) -> Row:
     """Return the latest record of a benchmark in a folder."""
-    paths = records_of(folder / f"bench-{benchmark}.json")
-    if not paths:
+    records = all_records(folder, benchmark)
+    if not records:
         raise InputError(
             f"{folder} has no record of bench {benchmark}: create it with s2gnn bench {benchmark} --record {folder}"
         )
-    return read_record(paths[0])
+    return records[0]
 
 
 def origin_text(record: Row) -> str:
