@@ -25,7 +25,8 @@ def budget_table(folder: Path) -> str:
     ]
     note = (
         "Time of all seeds of a cell, with its search, on one thread: median over the cells of Tables II and III, "
-        "and in brackets the 10th and 90th percentiles."
+        "and in brackets the 10th and 90th percentiles. Patience: training stops after this number of epochs without a "
+        "better validation score."
     )
     header = ("budget", "seeds", "epochs", "hyperparameters", "time of a cell")
     return render(Table("", header, (block("", rows),), (note,)), "markdown")
@@ -47,8 +48,7 @@ def cell_times(folder: Path) -> dict[str, list[float]]:
 
 
 def _epochs(budget: Budget) -> str:
-    stop = "" if budget.patience is None else f", stops after {budget.patience} without a better validation score"
-    return f"{budget.epochs}{stop}"
+    return f"{budget.epochs}" if budget.patience is None else f"{budget.epochs} (patience {budget.patience})"
 
 
 def _hyperparameters(budget: Budget) -> str:
