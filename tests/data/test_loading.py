@@ -108,6 +108,36 @@ def test_proteins_are_weighted_and_have_several_labels(data_folder):
     assert dataset.class_names[0] == "GO:0042592"
 
 
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("isolet", {"X": np.ones((1, 2), np.float32)}),
+        ("isolet", {"y": np.array(["a"] * 5)}),
+        ("isolet", {"is_test": np.ones(5, bool)}),
+        ("cora", {"x_indptr": np.array([0, 5, 2, 5])}),
+        ("cora", {"x_indices": np.array([0, 1, 2, 3, 9])}),
+        ("cora", {"x_shape": np.array(3)}),
+        ("cora", {"unlabelled": np.array([7])}),
+    ],
+)
+def test_files_whose_arrays_do_not_fit(cache, tmp_path, monkeypatch, name, change):
+    rows = {"X": np.ones((5, 2), np.float32), "y": np.zeros(5, np.int8), "is_test": np.zeros(5, bool)}
+    words = {
+        "x_data": np.ones(5),
+        "x_indices": np.arange(5),
+        "x_indptr": np.array([0, 2, 4, 5]),
+        "x_shape": np.array([3, 5]),
+    }
+    edges = {"edge_index": np.array([[0, 1], [1, 0]]), "y": np.zeros(3, int), "unlabelled": np.array([2])}
+    arrays = rows | {"label_names": np.array(["a"])} if name == "isolet" else words | edges
+    path = tmp_path / CATALOGUE[name].file
+    path.parent.mkdir()
+    monkeypatch.setenv("S2GNN_DATA", str(tmp_path))
+    np.savez(path, **{**arrays, **change})
+    with pytest.raises(InputError, match=rf"{path.name} is not the file of {name}|a sparse matrix|its indptr"):
+        load_dataset(name)
+
+
 def test_unknown_names_and_damaged_files(cache, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="there is no data set 'mnist': choose from cancer-b, cancer-m, 20news"):
         load_dataset("mnist")

@@ -21,7 +21,7 @@ from s2gnn.data.ogbn_proteins import proteins_dataset
 from s2gnn.data.tu import read_tu
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
-from s2gnn.reading import Gunzipped
+from s2gnn.reading import Gunzipped, checked_csr
 
 # The paper takes 3,000 random rows of HAR, Isolet and 20News and does not specify which: ours are those of this seed.
 DRAWN_ROWS = 3_000
@@ -82,7 +82,14 @@ def load_dataset(name: str, *, progress: bool = False) -> Dataset:
     if info.file is None:
         return _digits(info)
     path, source = obtain(info, progress=progress)
-    return _LOADERS[info.file.split("/")[0]](info, path, source)
+    try:
+        return _LOADERS[info.file.split("/")[0]](info, path, source)
+    except InputError:
+        raise
+    except (IndexError, ValueError, TypeError, OverflowError) as error:
+        raise InputError(
+            f"{path} is not the file of {name}, or damaged ({error}): remove it, and fetch or make it again"
+        ) from error
 
 
 def load_collection(name: str, *, progress: bool = False) -> GraphCollection:
@@ -177,7 +184,7 @@ def _citation(info: DatasetInfo, path: Path, source: str) -> Dataset:
     """Return the given graph without weights, and the bags of words as they are, as in the released code."""
     names = ("x_data", "x_indices", "x_indptr", "x_shape", "edge_index", "y", "unlabelled")
     data, indices, indptr, shape, edge_index, y, unlabelled = read_arrays(path, names)
-    x = sp.csr_array((data.astype(np.float64), indices, indptr), shape=tuple(shape))
+    x = checked_csr(data.astype(np.float64), indices, indptr, tuple(shape.tolist()))
     labelled = np.ones(len(y), dtype=bool)
     labelled[unlabelled] = False
     graph = Graph.from_edge_index(edge_index, n_nodes=len(y))
