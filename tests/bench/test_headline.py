@@ -17,7 +17,11 @@ def test_the_three_numbers_are_those_of_the_records():
     assert f"Accuracy with 10 labels per class | **{mean:.1f} %**" in lines[2]
     assert f"[mean of {len(scores)} tables](" in lines[2]
     assert "GCN" in lines[3]
+    kept = next(RESULTS.glob("bench-layers-kept.*.json"))
+    timings = {row["peer"]: row["ways"] for row in json.loads(kept.read_bytes())["timings"] if row["layer"] == "S2Conv"}
+    on_csr = timings["PyG's GCNConv on a CSR adjacency"]["peer"]["milliseconds"]
     assert "PyG's GCNConv" in lines[4]
+    assert f"on a CSR adjacency {on_csr:.1f} ms |" in lines[4]
     assert all("](docs/" in line for line in lines[2:5])
 
 
