@@ -131,6 +131,7 @@ def test_bad_input_is_a_sentence(s2gnn, here, line, sentence):
         ({"WORLD_SIZE": "9" * 40}, "WORLD_SIZE is '9999"),
         ({"MASTER_PORT": "http"}, "MASTER_PORT is 'http', but it must be an integer"),
         ({"MASTER_PORT": "65536"}, "ports below 65536"),
+        ({"MASTER_PORT": "-5"}, "ports below 65536"),
     ],
 )
 def test_the_environment_of_a_launcher_is_checked(s2gnn, here, monkeypatch, variables, sentence):

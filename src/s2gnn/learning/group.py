@@ -150,7 +150,7 @@ def joined_group(patience: timedelta = timedelta(minutes=30), device: torch.devi
             "torchrun, or unset RANK for a single process"
         )
     rank, size, port = map(_environment_number, ("RANK", "WORLD_SIZE", "MASTER_PORT"))
-    if not (0 <= rank < size and port < 2**16):
+    if not (0 <= rank < size and 0 <= port < 2**16):
         raise InputError(
             f"RANK is {rank}, WORLD_SIZE {size} and MASTER_PORT {port}, but ranks are 0 to WORLD_SIZE - 1 and ports "
             "below 65536: start the processes with torchrun, or unset RANK for a single process"
