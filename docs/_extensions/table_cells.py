@@ -1,4 +1,8 @@
-"""Cells of tables: numbers stay on one line (class `number`), columns of words are aligned left (class `words`)."""
+"""Classes of the cells of tables, which the style sheet lays out.
+
+`number`: a number, which stays on one line. `short`: a few words, which stay on one line on a wide screen. `words`: a
+cell in a column of words, which is aligned left. `heading`: a cell in a first column with long texts, which gets room.
+"""
 
 import re
 from typing import Any
@@ -7,6 +11,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 LONGEST = 32  # characters; a cell with more is text that starts with a number
+SHORT = 20
 NUMBER = re.compile(r"[−–+~±<>≤≥-]?\s?\d")
 WORD = re.compile(r"[^\W\d_]{4,}")
 
@@ -24,14 +29,17 @@ def has_words(column: list[str]) -> bool:
 
 def _mark(_app: Any, doctree: nodes.document) -> None:
     for cell in doctree.findall(nodes.entry):
-        if is_number(cell.astext().strip()):
-            cell["classes"].append("number")
+        text = cell.astext().strip()
+        if is_number(text) or len(text) <= SHORT:
+            cell["classes"].append("number" if is_number(text) else "short")
     for group in doctree.findall(nodes.tgroup):
         rows = [[cell for cell in row.children if isinstance(cell, nodes.entry)] for row in group.findall(nodes.row)]
-        for cells in zip(*rows, strict=True):  # a column
-            if has_words([cell.astext().strip() for cell in cells[1:]]):
-                for cell in cells:
-                    cell["classes"].append("words")
+        for position, cells in enumerate(zip(*rows, strict=True)):  # a column, with its heading
+            texts = [cell.astext().strip() for cell in cells[1:]]
+            classes = ["words"] if has_words(texts) else []
+            classes += ["heading"] if position == 0 and max(map(len, texts), default=0) > LONGEST else []
+            for cell in cells:
+                cell["classes"].extend(classes)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

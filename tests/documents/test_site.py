@@ -135,7 +135,7 @@ FITS = """(() => {
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("page", ["index", "install", "results", "api/nn"])
+@pytest.mark.parametrize("page", ["index", "mathematics", "results", "api/nn"])
 def test_a_page_fits_the_screen(site, browser, page, width):
     browser.open(site[0] / f"{page}.html", width=width)
     found = browser.run(FITS)
