@@ -20,7 +20,7 @@ def records(tmp_path):
 def test_a_file_of_records_is_shown(records, s2gnn):
     code, out, _ = s2gnn("study", "show", records, "--format", "markdown")
     assert code == 0
-    assert "| cancer-b | knn, k = 30 | s2gnn | released | epsilon=0.5 | 91.00 ± 1.00 | 93.39 ± 0.41 |" in out
+    assert "| Cancer-B | k-NN, k = 30 | S2-GNN | released | epsilon=0.5 | 91.00 ± 1.00 | 93.39 ± 0.41 |" in out
     code, out, _ = s2gnn("study", "show", records, "--format", "json")
     assert [summary["data"] for summary in json.loads(out)] == ["cancer-b", "digits"]
     code, out, _ = s2gnn("study", "show", records)
@@ -36,7 +36,7 @@ def test_tables_are_written_into_a_document(records, s2gnn):
     page.write_text("<!-- record: runs.jsonl -->\n<!-- end -->\n<!-- record: bench-graphs.json -->\n<!-- end -->\n")
     code, _, err = s2gnn("study", "document", page, "--results", folder)
     assert code == 0, err
-    assert "| digits | knn, k = 30 | mlp | fair |" in page.read_text()
+    assert "| digits | k-NN, k = 30 | MLP | fair |" in page.read_text()
     assert f"No record yet: run `s2gnn bench graphs --record {folder.name}`" in page.read_text()
     (folder / "bench-graphs.json").write_text("{")
     code, _, err = s2gnn("study", "document", page, "--results", folder)

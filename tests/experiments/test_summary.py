@@ -26,7 +26,7 @@ def test_one_row_for_each_experiment_next_to_the_papers_number(records):
     assert dict(zip(HEADER, summary_row(first), strict=True))["difference"] == "-2.39"
     assert summary_row(second)[4:] == ("–", "80.00", "–", "–", "1", "2.0")
     text = markdown(records)
-    assert "| cancer-b | knn, k = 30 | s2gnn | released | epsilon=0.5 | 91.00 ± 1.00 | 93.39 ± 0.41 |" in text
+    assert "| Cancer-B | k-NN, k = 30 | S2-GNN | released | epsilon=0.5 | 91.00 ± 1.00 | 93.39 ± 0.41 |" in text
     assert "`, commit abc; each run 500 epochs on 1 thread(s)" in text
     assert "No records yet" in markdown(records.parent / "none.jsonl")
 

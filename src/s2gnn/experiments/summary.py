@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from s2gnn.data.catalogue import graph_title
+from s2gnn.experiments.appearance import display_name
 from s2gnn.experiments.compare import DASH, Runs, commits_text
 from s2gnn.experiments.experiment import record_key
 from s2gnn.experiments.hyperparameters import Value, default_hyperparameters
@@ -43,9 +44,9 @@ def summary_row(runs: Runs) -> tuple[str, ...]:
     """Return the cells of the columns in `HEADER`."""
     given, paper, folds = runs.experiment, _paper_score(runs.experiment), _has_folds(runs.experiment)
     return (
-        given["data"],
-        graph_title(given["graph"], given.get("k")),
-        given["model"],
+        display_name(given["data"]),
+        graph_title(display_name(given["graph"]), given.get("k")),
+        display_name(given["model"]),
         given["protocol"]["name"],
         ", ".join(f"{name}={value}" for name, value in _changed(given).items()) or DASH,
         runs.text(folds=folds),
