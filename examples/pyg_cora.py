@@ -39,7 +39,7 @@ VALUES = {
 
 
 def cora(folder: Path) -> Data:
-    """The largest component after diffusion: 2,485 nodes, 205,928 edges."""
+    """Return the largest component after diffusion: 2,485 nodes, 205,928 edges."""
     if archive := local_file("citation/planetoid_raw.zip"):
         with zipfile.ZipFile(archive) as files:
             files.extractall(folder / "Cora" / "raw", [n for n in files.namelist() if n.startswith("ind.cora.")])
@@ -48,7 +48,7 @@ def cora(folder: Path) -> Data:
 
 
 def train(name: str, data: Data, seed: int, epochs: int) -> dict[str, float]:
-    """The accuracies on the split of a seed, which draws the initial parameters and dropout too."""
+    """Return the accuracies on the split of a seed, which draws the initial parameters and dropout too."""
     split, classes = paper_split(data.y, seed, n_dev=1500, per_class=20), int(data.y.max()) + 1
     values = SHAPE | VALUES[name]
     lr, weight_decay = values.pop("lr"), values.pop("weight_decay")

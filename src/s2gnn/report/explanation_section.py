@@ -27,7 +27,7 @@ class Why:
     labelled: list[str]  # rows that matter most
 
     def listed(self) -> list[tuple[str, list[str]]]:
-        """Headings and lines."""
+        """Return headings and lines."""
         return [
             ("comes from", self.parts),
             ("columns that matter most", self.columns),
@@ -36,7 +36,7 @@ class Why:
 
 
 def rows_to_explain(model: ReportedModel) -> NDArray[np.int64]:
-    """Rows to label next, labels predicted wrongly while hidden, then the least certain predictions; none if too many.
+    """Return rows to label next, wrongly predicted hidden labels, and the least certain predictions; none if too many.
 
     Models of networks alone cannot be explained.
     """
@@ -56,7 +56,7 @@ def rows_to_explain(model: ReportedModel) -> NDArray[np.int64]:
 
 
 def explain_rows(model: ReportedModel, on_progress: Callable[[float], None] = lambda _: None) -> dict[int, Explanation]:
-    """The explanations of `rows_to_explain`, by row; columns are named by their position."""
+    """Return the explanations of `rows_to_explain`, by row; columns are named by their position."""
     rows = rows_to_explain(model)
     if not len(rows):
         return {}
@@ -71,7 +71,7 @@ def explain_rows(model: ReportedModel, on_progress: Callable[[float], None] = la
 
 
 def in_words(model: ReportedModel, explained: Mapping[int, Explanation]) -> dict[int, Why]:
-    """Explanations in words, by row."""
+    """Return explanations in words, by row."""
     return {row: _words(model, row, found) for row, found in explained.items()}
 
 
@@ -113,7 +113,7 @@ def _signed(value: float) -> str:
 def explanation_section(
     model: ReportedModel, explained: Mapping[int, Explanation], words: Mapping[int, Why]
 ) -> Section | None:
-    """What matters for the rows to label next, and on average; `None` if nothing is explained."""
+    """Return what matters for the rows to label next, and on average; `None` if nothing is explained."""
     if not explained:
         return None
     finding = f"{counted(len(explained), 'row is', 'rows are')} explained"
