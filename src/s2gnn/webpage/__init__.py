@@ -9,7 +9,7 @@ _STYLE = Path(__file__).with_name("style.css")
 
 
 def webpage(title: str, body: str, *, style: str = "", script: str = "", sources: str = "") -> str:
-    """The whole page, with a policy that forbids the browser to load anything or to run any other script.
+    """Return the whole page, with a policy that forbids the browser to load anything or to run any other script.
 
     Args:
         title: plain text.
