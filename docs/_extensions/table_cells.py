@@ -11,7 +11,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 LONGEST = 32  # characters; a cell with more is text that starts with a number
-SHORT = 20
+SHORT = 14
 NUMBER = re.compile(r"[−–+~±<>≤≥-]?\s?\d")
 WORD = re.compile(r"[^\W\d_]{4,}")
 
