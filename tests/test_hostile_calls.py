@@ -6,6 +6,8 @@ import scipy.sparse as sp
 import torch
 
 from s2gnn import S2GNN, Graph, InputError, S2GNNRegressor, SobolevOperator, diffuse, knn_graph, smooth_graph
+from s2gnn.devices import checked_device
+from s2gnn.learning import FitConfig
 from s2gnn.nn import S2Conv
 
 GRAPH = Graph.from_edge_list([(0, 1), (1, 2), (0, 2)], weights=[0.5, 2.0, 1.0])
@@ -57,6 +59,18 @@ def test_only_dense_tensors_reach_a_kernel(make):
             lambda: S2GNNRegressor(random_state=2**64).fit(H, [1.0, 2.0, 3.0]),
             "random_state is 18446744073709551616, but",
         ),
+        (lambda: diffuse(None), "graph is a NoneType, but it must be a Graph"),
+        (lambda: Graph.from_pyg(None), "a NoneType was given, but a Data with an edge_index is needed"),
+        (lambda: SobolevOperator(GRAPH).prepare(sp.eye_array(3)), DENSE),
+        (lambda: checked_device(2**64), "which is no device"),
+        (lambda: checked_device(5), "which is no(t|) (device|available)"),
+        (lambda: FitConfig(lr="x"), "lr is 'x', but the learning rate must be positive and finite"),
+        (lambda: FitConfig(lr=1e308), "lr is 1e\\+308, but the learning rate must be positive and finite"),
+        (lambda: FitConfig(weight_decay=None), "weight_decay is None, but it must be a finite number of at least 0"),
+        (lambda: FitConfig(weight_decay=10**400), "but it must be a finite number of at least 0"),
+        (lambda: S2GNNRegressor(weight_decay=np.ones(2)).fit(H, [1.0, 2.0, 3.0]), "weight_decay is array"),
+        (lambda: S2GNNRegressor(n_networks=np.ones(2)).fit(H, [1.0, 2.0, 3.0]), "n_networks is array"),
+        (lambda: S2GNN(3, 4, 2, epsilon=np.ones(2)), "epsilon is array.*but it must be a finite number >= 0"),
         (lambda: S2GNN(3, 10**24, 2), "hidden_channels is 1000000000000000000000000, but it must be at most"),
         (lambda: S2GNN(3, 4, 2, num_layers=10**29), "num_layers is 100000000000000000000000000000, but it must be"),
         (lambda: S2GNN(3, 4, 2, fusion=2**63), "fusion is 9223372036854775808, but it must be one of"),

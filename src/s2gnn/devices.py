@@ -29,7 +29,7 @@ def checked_device(name: str | torch.device) -> torch.device:
         return torch.device("cuda" if "cuda:0" in available else "cpu")
     try:
         device = torch.device(name)
-    except (RuntimeError, TypeError):
+    except (RuntimeError, TypeError, ValueError, AssertionError):  # the last without a CUDA build
         raise InputError(f"device is {name!r}, which is no device: {_choose(available)}") from None
     if device.type == "cpu" or str(device) in available or f"{device}:0" in available:
         return device

@@ -151,11 +151,11 @@ def weight_decay_for(wanted: WeightDecay, n_labelled: int) -> float:
 
     The loss is a mean over these rows, so this is the same penalty relative to their sum for any number of rows.
     """
-    return AUTO_DECAY / n_labelled if wanted == "auto" else wanted
+    return AUTO_DECAY / n_labelled if isinstance(wanted, str) and wanted == "auto" else wanted
 
 
 def number_of_networks(wanted: NetworkCount, n_rows: int, *, alone: bool) -> int:
     """Return the number of networks; "auto" is 1 in a blend, 3 for networks alone, or 1 beyond 20,000 rows."""
-    if wanted == "auto":
+    if isinstance(wanted, str) and wanted == "auto":
         return AUTO_NETWORKS if alone and n_rows <= AUTO_NETWORKS_ROWS else 1
     return positive_integer(wanted, "n_networks")

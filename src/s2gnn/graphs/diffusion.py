@@ -64,6 +64,8 @@ def diffuse(
     if not isinstance(top, int | np.integer) or top < 1:
         raise InputError(f"top is {top!r}, but it must be an integer >= 1")
     check_choice("method", method, ("auto", "exact", "push"))
+    if not isinstance(graph, Graph):
+        raise InputError(f"graph is a {type(graph).__name__}, but it must be a Graph")
     linked = np.flatnonzero(np.diff(graph.indptr))
     if method == "auto":
         method = "exact" if len(linked) <= EXACT_UP_TO else "push"

@@ -129,6 +129,8 @@ class Graph:
     @classmethod
     def from_pyg(cls, data: Data, *, sum_duplicates: bool = False, drop_self_loops: bool = False) -> Graph:
         """Create a graph from a PyG `Data`, with weights from `edge_weight`, a one-channel `edge_attr`, or 1."""
+        if getattr(data, "edge_index", None) is None:
+            raise InputError(f"a {type(data).__name__} was given, but a Data with an edge_index is needed")
         weight = getattr(data, "edge_weight", None)
         if weight is None and getattr(data, "edge_attr", None) is not None:
             weight = as_array(data.edge_attr)

@@ -9,7 +9,9 @@ from torch import nn
 from s2gnn.errors import InputError
 from s2gnn.graphs.validation import check_choice
 from s2gnn.nn.arguments import positive_integer
+from s2gnn.ranges import real
 
+LARGEST = torch.finfo(torch.float32).max
 DecayName = Literal["all", "first-layer"]
 
 
@@ -41,10 +43,10 @@ class FitConfig:
     batch_size: int | None = None
 
     def __post_init__(self) -> None:
-        if not self.lr > 0:
-            raise InputError(f"lr is {self.lr}, but the learning rate must be positive")
-        if not self.weight_decay >= 0:
-            raise InputError(f"weight_decay is {self.weight_decay}, but it must be at least 0")
+        if not 0 < real(self.lr) <= LARGEST:
+            raise InputError(f"lr is {self.lr!r}, but the learning rate must be positive and finite")
+        if not 0 <= real(self.weight_decay) <= LARGEST:
+            raise InputError(f"weight_decay is {self.weight_decay!r}, but it must be a finite number of at least 0")
         positive_integer(self.epochs, "epochs")
         for name in ("patience", "batch_size"):
             if getattr(self, name) is not None:

@@ -63,7 +63,7 @@ def _read_logarithm(epsilon: LearnedEpsilon, state_dict: dict[str, Any], prefix:
 
 def make_epsilon(epsilon: Any, initial: float | None) -> float | LearnedEpsilon:
     """Return `epsilon` as a float or, for "learn", a `LearnedEpsilon` with initial value `initial` (default 1)."""
-    if epsilon != "learn":
+    if not (isinstance(epsilon, str) and epsilon == "learn"):
         if isinstance(epsilon, str):
             raise InputError(f'epsilon is {epsilon!r}, but it must be a finite number >= 0, or "learn"')
         check_epsilon(epsilon)

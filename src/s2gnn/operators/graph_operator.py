@@ -92,7 +92,8 @@ class BranchOperator(GraphOperator):
 
     def prepare(self, x: Tensor) -> "PreparedInput":
         """Compute S_ρ x of a constant input x (N, F) once; layers accept the result instead of x."""
-        return PreparedInput(self.stacked(x.detach()), self)
+        constant = x.detach() if isinstance(x, Tensor) else x
+        return PreparedInput(self.stacked(constant), self)
 
     def stores_half_precision(self, h: Tensor) -> bool:
         """Return whether products read and write signals like `h` in half precision; they are computed in float32."""
