@@ -164,6 +164,7 @@ class Point:
 
 def test_json_becomes_what_was_declared():
     assert parse_json(b'{"x": 1, "names": {"a": [2]}, "more": 3}', Point) == Point(1.0, {"a": [2]})
+    assert parse_json(f'{{"x": 1, "names": {{"{9:0400}": []}}}}', Point) == Point(1.0, {f"{9:0400}": []})
 
 
 @pytest.mark.parametrize(
@@ -176,6 +177,8 @@ def test_json_becomes_what_was_declared():
         ("[]", "Expected `object`"),
         ('{"x": 1' + "0" * 400 + ', "names": {}}', "out of range"),
         ('{"x": 1, "names": {"a": [true]}}', "Expected `int`"),
+        ('{"x": 1, "names": {"a": [1' + "0" * 400 + "]}}", "out of range"),
+        ('{"x": 1, "names": {}, "more": -1' + "0" * 309 + "}", "out of range"),
         ("", "truncated"),
         (b"\xff", "malformed"),
         (b'{"x": "\xff"}', "Expected|invalid"),

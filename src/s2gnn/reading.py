@@ -5,7 +5,9 @@ the free memory; anything wrong with a file raises an `InputError`.
 """
 
 import gzip
+import json
 import math
+import re
 import sys
 import tokenize
 import zipfile
@@ -38,6 +40,8 @@ _HEADERS: dict[tuple[int, int], Callable[..., Any]] = {
     (2, 0): np.lib.format.read_array_header_2_0,
 }
 
+_MANY_DIGITS = re.compile(rb"\d{309}")  # of an integer that may exceed the range of floats
+
 _BAD_HEADER = (ValueError, KeyError, TypeError, RecursionError, MemoryError, OverflowError, SyntaxError)
 
 
@@ -69,17 +73,23 @@ def read_bytes(path: Path, *, largest: int | None = None) -> bytes:
 def parse_json(content: bytes | str, schema: type[T]) -> T:
     """Parse JSON into the type `schema`, such as a dataclass or `dict[str, float]`, and check every field.
 
-    Numbers must be finite; fields that a dataclass lacks are ignored.
+    Numbers must be finite, integers within the range of floats; fields that a dataclass lacks are ignored.
 
     Raises:
         InputError: with the name of a field of the wrong type, or the position of invalid JSON.
     """
     try:
-        return msgspec.json.decode(content, type=schema)
+        text = content.encode() if isinstance(content, str) else content
+        parsed = msgspec.json.decode(text, type=schema)
+        if _MANY_DIGITS.search(text):
+            json.loads(text, parse_int=lambda digits: float(int(digits)))
     except RecursionError as error:
         raise InputError("JSON is nested too deeply") from error
+    except OverflowError as error:
+        raise InputError("Number out of range") from error
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise InputError(str(error)) from error
+    return parsed
 
 
 def as_type(value: Any, schema: type[T]) -> T:
