@@ -7,6 +7,7 @@
 import argparse
 import gc
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -55,6 +56,15 @@ def fuzz(name: str, minutes: float) -> None:
     found, files = WORK / name, WORK / "files"
     found.mkdir(parents=True, exist_ok=True)
     files.mkdir(exist_ok=True)
+    read = reader(name, files)
+
+    def call(content: bytes) -> None:
+        try:
+            read(content)
+        except Exception:
+            # The process ends, and the timer of atheris would kill it before it has saved the input.
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
+            raise
 
     def change(content: bytes, most: int, seed: int) -> bytes:
         def raw(part: bytes) -> bytes:
@@ -66,7 +76,7 @@ def fuzz(name: str, minutes: float) -> None:
     output = ["-print_final_stats=1", f"-artifact_prefix={found}-failure-"]
     arguments = [sys.argv[0], *limits, *output, "-max_len=65536", str(found), str(CORPUS / name)]
     print(f"{name}: {minutes:g} min", flush=True)
-    atheris.Setup(arguments, reader(name, files), custom_mutator=change)
+    atheris.Setup(arguments, call, custom_mutator=change)
     atheris.Fuzz()
 
 
