@@ -177,6 +177,8 @@ def checked_csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) ->
         indices.dtype.kind + indptr.dtype.kind
     ):
         raise InputError("the arrays of a sparse matrix are not lists of numbers and of indices")
+    if data.dtype == np.float16:
+        raise InputError("SciPy does not compute with sparse matrices of float16")
     if len(shape) != 2 or len(indptr) != shape[0] + 1 or not 0 <= shape[1] < 2**31:
         raise InputError(f"a sparse matrix of shape {shape} has {len(indptr):,} row pointers")
     check_pointers(indptr, len(indices))

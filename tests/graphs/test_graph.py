@@ -97,6 +97,7 @@ def test_immutable():
             r"weight -1.0 of edge \(0, 1\) is negative",
         ),
         (sp.csr_array(np.array([[0, 1j], [1j, 0]])), "dtype complex128, but they must be real"),
+        (sp.csr_array(([np.float16(1)], [0], [0, 1]), shape=(1, 1)), "csr matrix of float16: give float32"),
         (sparse([[0, 1.5e308, 1.5e308], [1.5e308, 0, 0], [1.5e308, 0, 0]]), "node 0 add up to infinity"),
     ],
 )

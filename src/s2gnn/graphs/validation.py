@@ -122,6 +122,8 @@ def with_valid_indices(matrix: Any) -> Any:
 
     SciPy does not check index arrays that were modified after construction, and reads out of bounds if they are wrong.
     """
+    if matrix.dtype == np.float16:
+        raise InputError(f"SciPy does not compute with a {matrix.format} matrix of float16: give float32 or float64")
     try:
         if matrix.format in ("csr", "csc", "bsr"):
             check_pointers(matrix.indptr, len(matrix.indices))
