@@ -151,6 +151,14 @@ def test_sparse_features_are_the_same_features(iris):
     np.testing.assert_array_equal(sparse.predict(X), sparse.transduction_)
 
 
+def test_sparse_features_may_have_64_bit_indices(iris):
+    X, _, labels = iris
+    narrow, wide = sp.csr_array(X), sp.csr_array(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    first, second = (S2GNNClassifier(**QUICK).fit(form, labels) for form in (narrow, wide))
+    np.testing.assert_array_equal(first.label_distributions_, second.label_distributions_)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

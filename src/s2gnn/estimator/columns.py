@@ -39,7 +39,10 @@ class ColumnEncoding:
             return self._encoded(X, self.encoder_, reset=reset)
         options = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": "allow-nan"}
         X = validate_data(self, X, reset=reset, ensure_min_samples=2 if reset else 1, **options)
-        if reset and not sp.issparse(X):
+        if sp.issparse(X):  # scikit-learn's trees take 32-bit indices only
+            indices, indptr = (part.astype(np.int32, copy=False) for part in (X.indices, X.indptr))
+            X = sp.csr_array((X.data, indices, indptr), shape=X.shape)
+        elif reset:
             self.medians_ = medians(X)
         return checked_features(X if self.medians_ is None or sp.issparse(X) else filled(X, self.medians_))
 
