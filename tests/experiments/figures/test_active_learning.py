@@ -50,7 +50,7 @@ def test_margin_sampling_chooses_the_closest_calls(iris):
 
 
 def test_a_learning_curve_trains_at_the_given_numbers_of_labels(iris, monkeypatch):
-    monkeypatch.setattr(active_learning, "ROUNDS", (5, 10, 20, 200))
+    monkeypatch.setattr(active_learning, "MANY", 20)
     pool, start = iris
     seen = []
 
@@ -61,8 +61,8 @@ def test_a_learning_curve_trains_at_the_given_numbers_of_labels(iris, monkeypatc
         return np.zeros(len(pool.tested)), rows[:n]
 
     labels, accuracies = learning_curve(method, pool, start, 0)
-    assert labels == seen == [6, 10, 20, 50]  # half of the pool
-    assert accuracies == [np.mean(pool.y[pool.tested] == 0)] * 4
+    assert labels == seen == [6, 11, 16, 21, 31, 41, 50]  # half of the pool
+    assert accuracies == [np.mean(pool.y[pool.tested] == 0)] * 7
 
 
 def test_areas_and_labels_needed_of_known_curves():
@@ -85,7 +85,7 @@ def test_strategies_are_compared_with_random_of_the_same_classifier():
         row("vote", "random forest: random", 0.5, 0.6, 0.6),
         row("wifi", "S2-GNN: auto", 0.6, 0.8, 0.9),  # not yet measured by the others
     ]
-    content = {"rows": rows, "draws": [0]}
+    content = {"rows": rows, "draws": [0], "start": 2, "most": 100}
     table = ACTIVE_LEARNING.tabulate(content)
     assert table.header == ("", "S2-GNN: auto", "S2-GNN: random", "random forest: margin", "random forest: random")
     lines = {line[0].text: [cell.text for cell in line[1:]] for line in table.blocks[0].rows}
@@ -99,12 +99,12 @@ def test_strategies_are_compared_with_random_of_the_same_classifier():
 
 def test_a_table_is_simulated_stored_and_shown(tmp_path, monkeypatch):
     monkeypatch.setattr(active_learning, "DRAWS", (0, 1))
-    monkeypatch.setattr(active_learning, "ROUNDS", (10, 15))
+    monkeypatch.setattr(active_learning, "MOST", 15)
     monkeypatch.setattr(active_learning, "load_encoded", lambda _: load_iris(return_X_y=True))
     few = ("random forest: margin", "random forest: random")
     replace(ACTIVE_LEARNING, models=few).run(tmp_path, "command", ("vote",))
     shown = ACTIVE_LEARNING.table(tmp_path)
     assert shown.header == ("", *few)
     row = ACTIVE_LEARNING.json(tmp_path)["content"]["rows"][0]
-    assert (row["labels"], row["rows"]) == ([[6, 10, 15]] * 2, 150)
+    assert (row["labels"], row["rows"]) == ([[6, 11, 15]] * 2, 150)
     assert (tmp_path / "active-learning.svg").exists()

@@ -11,11 +11,12 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.isotonic import isotonic_regression
 from sklearn.linear_model import LogisticRegression
 
-from s2gnn.estimator import S2GNNClassifier
 from s2gnn.experiments.measured import Content, MeasuredStudy, Measurement, Row, block, grouped
 from s2gnn.experiments.user_tables import load_encoded
+from s2gnn.labelling.rounds import RoundClassifier
 from s2gnn.labelling.strategies import STRATEGIES, margins, suggest
 from s2gnn.pictures import PALETTE, add_legend, name_rows, panel_grid
 from s2gnn.render import Table
@@ -28,7 +29,9 @@ TABLES = (
 )  # fmt: skip
 DRAWS = (0, 1, 2, 3, 4)
 START = 2  # labels of each class
-ROUNDS = (10, 20, 30, 45, 70, 100)  # numbers of labels at which the classifier is trained again
+MOST = 100  # labels, but at most half of the rows that may be labelled
+FINE, COARSE = 5, 10  # labels a round, as in `s2gnn label`; more of them from 40 labels on, to save time
+MANY = 40
 LARGE_LOSS = 0.01  # of the area
 DEFAULT = "S2-GNN: auto"
 
@@ -47,10 +50,10 @@ Method = Callable[[Pool, NDArray[np.int64], int, int], tuple[NDArray[np.int64], 
 
 
 def _s2gnn(pool: Pool, labelled: NDArray[np.int64], n: int, draw: int, strategy: Any) -> Any:
-    """Return S2GNNClassifier and a strategy of `s2gnn label`."""
+    """Return the classifier and a strategy of `s2gnn label`; no labels are hidden, so that a round is one fit."""
     y = np.full(len(pool.y), -1)
     y[labelled] = pool.y[labelled]
-    fitted = S2GNNClassifier(random_state=draw, scale=False).fit(pool.X, y)
+    fitted = RoundClassifier(random_state=draw, scale=False).fit(pool.X, y)
     predicted = fitted.transduction_[pool.tested]
     if strategy == "random":
         return predicted, _at_random(pool, labelled, n, draw)
@@ -96,12 +99,19 @@ def draw_pool(X: NDArray[np.float64], y: NDArray[np.int64], draw: int) -> tuple[
     return Pool(X, y, tested, np.sort(rows)), start
 
 
+def labels_of_rounds(first: int, most: int) -> list[int]:
+    """Return the number of labels in each round, from the `first` to the last with the `most` labels."""
+    rounds = [first]
+    while rounds[-1] < most:
+        rounds.append(min(rounds[-1] + (FINE if rounds[-1] < MANY else COARSE), most))
+    return rounds
+
+
 def learning_curve(method: Method, pool: Pool, start: NDArray[np.int64], draw: int) -> tuple[list[int], list[float]]:
     """Return the number of labels and the accuracy in each round, with up to 100 labels or half of the pool."""
-    most, first = min(ROUNDS[-1], len(pool.open) // 2), START * len(np.unique(pool.y))
-    rounds = [len(start), *(labels for labels in ROUNDS if first < labels < most), most]
+    rounds = labels_of_rounds(len(start), min(MOST, len(pool.open) // 2))
     labelled, accuracies = start, []
-    for wanted in [*rounds[1:], most + 1]:  # what the last round would choose is not used
+    for wanted in [*rounds[1:], rounds[-1] + 1]:  # what the last round would choose is not used
         predicted, chosen = method(pool, labelled, wanted - len(labelled), draw)
         accuracies.append(float(np.mean(predicted == pool.y[pool.tested])))
         labelled = np.concatenate([labelled, chosen])
@@ -140,13 +150,17 @@ def labels_needed(labels: NDArray[np.float64], accuracies: NDArray[np.float64], 
 
 def _mean_curve(row: Row) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return mean numbers of labels and accuracies over draws; a class that is rare in the pool starts with fewer."""
-    return np.mean(row["labels"], axis=0), np.mean(row["accuracies"], axis=0)
+    labels = np.unique(np.concatenate(row["labels"]))
+    labels = labels[(labels >= max(map(min, row["labels"]))) & (labels <= min(map(max, row["labels"])))]
+    curves = [np.interp(labels, *each) for each in zip(row["labels"], row["accuracies"], strict=True)]
+    return labels, np.mean(curves, axis=0)
 
 
 def _compared(content: Content) -> dict[str, dict[str, tuple[float, float, float]]]:
     """Return by method and table the area, its lead over random, and the labels needed per label of random.
 
-    Random is that of the same classifier. The accuracy to reach is the one it ends with.
+    Random is that of the same classifier. The accuracy to reach is the one it ends with. Labels are counted on curves
+    made monotone by isotonic regression, so that chance in a single round does not decide.
     """
     found: dict[str, dict[str, tuple[float, float, float]]] = {}
     for data, rows in grouped(content["rows"], "data").items():
@@ -155,8 +169,9 @@ def _compared(content: Content) -> dict[str, dict[str, tuple[float, float, float
             random = curves.get(f"{model.split(':')[0]}: random")
             if random is None:
                 continue
-            wanted = float(random[1][-1])
-            share = labels_needed(*curve, wanted) / labels_needed(*random, wanted)
+            (labels, rising), (of_random, rising_random) = ((n, isotonic_regression(a)) for n, a in (curve, random))
+            wanted = float(rising_random[-1])
+            share = labels_needed(labels, rising, wanted) / labels_needed(of_random, rising_random, wanted)
             found.setdefault(model, {})[data] = (area(*curve), area(*curve) - area(*random), share)
     return found
 
@@ -186,10 +201,11 @@ def _tabulate(content: Content) -> Table:
             block("Points above random: every table", every, folded=True),
         ]
     notes = (
-        f"Mean over {len(content['draws'])} draws, from {START} labels of each class to {ROUNDS[-1]} labels, at most "
-        f"half of the rows that may be labelled; trained again at {', '.join(map(str, ROUNDS[:-1]))}. Area: the mean "
-        "height of the learning curve on a third of the rows, which is never labelled. Random is that of the same "
-        "classifier; labels needed are those for the accuracy that it ends with.",
+        f"Mean over {len(content['draws'])} draws, from {content['start']} labels of each class to {content['most']} "
+        f"labels, at most half of the rows that may be labelled; trained again after every {FINE} labels, from {MANY} "
+        f"labels on after every {COARSE}. Area: the mean height of the learning curve on a third of the rows, which is "
+        "never labelled. Random is that of the same classifier; labels needed are those for the accuracy that it ends "
+        "with, on curves made monotone by isotonic regression.",
     )
     return Table("", ("", *methods), tuple(blocks), notes)
 
@@ -202,7 +218,7 @@ def _draw(content: Content) -> Figure:
     """Draw the mean lead over random by number of labels on the left, and the labels that each table needs."""
     figure, (left, right), _ = panel_grid(2, 2, 3.4)
     curves = {(row["model"], row["data"]): _mean_curve(row) for row in content["rows"]}
-    grid = np.arange(10, ROUNDS[-1] + 1)
+    grid = np.arange(10, MOST + 1)
     strategies = [name for name in METHODS if name.startswith("S2-GNN") and not name.endswith("random")]
     for place, name in enumerate(strategies):
         leads = [
@@ -240,6 +256,6 @@ ACTIVE_LEARNING = MeasuredStudy(
     _measure,
     _tabulate,
     _draw,
-    settings=lambda _: {"draws": DRAWS, "start": START, "rounds": ROUNDS},
+    settings=lambda _: {"draws": DRAWS, "start": START, "most": MOST, "rounds": (FINE, COARSE)},
     models=tuple(METHODS),
 )
