@@ -29,6 +29,13 @@ def test_only_dense_tensors_reach_a_kernel(make):
         S2Conv(5, 2, alpha=2)(make(), operator)
 
 
+@pytest.mark.parametrize("make", [H.to_mkldnn, H.to_sparse, H.to_sparse_csr, nested, lambda: H.to("meta")])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_estimators_refuse_tensors_that_numpy_cannot_read(make):
+    with pytest.raises(InputError, match="Tensor cannot be read as an array"):
+        S2GNNRegressor().fit(make(), [1.0, 2.0, 3.0])
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -51,7 +58,10 @@ def test_only_dense_tensors_reach_a_kernel(make):
         (lambda: Graph.from_scipy(sp.coo_array((2**40, 2**40))), "the number of nodes is 1099511627776"),
         (lambda: knn_graph(np.array([[object()], [1]], dtype=object), 1), "X cannot be used as a table of features"),
         (lambda: knn_graph(np.array([[10**400], [1]], dtype=object), 1), "X cannot be used as a table of features"),
+        (lambda: knn_graph(sp.coo_array((2**40, 2)), 1), "the number of rows is 1099511627776, but it must be at most"),
+        (lambda: knn_graph(sp.csr_array(([np.float16(1)] * 2, [0, 0], [0, 1, 2])), 1), "csr matrix of float16"),
         (lambda: knn_graph(np.ones((3, 2)), 1, sigma=10**400), "but it must be a positive number"),
+        (lambda: knn_graph(np.ones((3, 2)), 1, sigma=np.ones(2)), "sigma is array.*but it must be a positive number"),
         (lambda: smooth_graph(np.ones((5, 2)), 2**70), "a graph learned on 5 rows has"),
         (lambda: diffuse(GRAPH, teleport=1e-300), "teleport is 1e-300, but the smallest"),
         (lambda: diffuse(GRAPH, teleport="x"), r"teleport is 'x', but it must lie in \(0, 1\)"),
@@ -71,6 +81,7 @@ def test_only_dense_tensors_reach_a_kernel(make):
         (lambda: S2GNNRegressor(weight_decay=np.ones(2)).fit(H, [1.0, 2.0, 3.0]), "weight_decay is array"),
         (lambda: S2GNNRegressor(n_networks=np.ones(2)).fit(H, [1.0, 2.0, 3.0]), "n_networks is array"),
         (lambda: S2GNN(3, 4, 2, epsilon=np.ones(2)), "epsilon is array.*but it must be a finite number >= 0"),
+        (lambda: S2GNN(5, 4, 2)(torch.tensor(1.0), SobolevOperator(GRAPH)), r"x has shape \(\), but it has one row"),
         (lambda: S2GNN(3, 10**24, 2), "hidden_channels is 1000000000000000000000000, but it must be at most"),
         (lambda: S2GNN(3, 4, 2, num_layers=10**29), "num_layers is 100000000000000000000000000000, but it must be"),
         (lambda: S2GNN(3, 4, 2, fusion=2**63), "fusion is 9223372036854775808, but it must be one of"),

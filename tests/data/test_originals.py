@@ -98,7 +98,9 @@ def test_kather(data_folder, tmp_path):
 )
 def test_damaged_originals(tmp_path, file, name):
     path = tmp_path / name
-    for content in (b"", b"<html>sorry</html>" * 20):
+    matlab = io.BytesIO()
+    scipy.io.savemat(matlab, {"source_array": np.ones((38, 50))})
+    for content in (b"", b"<html>sorry</html>" * 20, matlab.getvalue()[:-100]):
         path.write_bytes(content)
         with pytest.raises(InputError, match=f"{name} cannot be read as {file}") as raised:
             convert(file, [path])

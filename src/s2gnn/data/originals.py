@@ -69,7 +69,11 @@ def _convert_kather(original: Path) -> Arrays:
 
 
 def _read_mat(path: Path) -> dict[str, Any]:
-    read: dict[str, Any] = scipy.io.loadmat(path, variable_names=("source_array", "target_array", "TisCatsName"))
+    content = io.BytesIO(read_bytes(path))
+    try:
+        read: dict[str, Any] = scipy.io.loadmat(content, variable_names=("source_array", "target_array", "TisCatsName"))
+    except OSError as error:  # the end of the content
+        raise MatReadError(str(error)) from error
     return read
 
 

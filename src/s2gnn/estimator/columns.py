@@ -8,9 +8,11 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
+from torch import Tensor
 
 from s2gnn.errors import InputError
 from s2gnn.graphs.features import checked_features
+from s2gnn.graphs.validation import as_array
 from s2gnn.tables import Table, TableEncoder, choose_columns
 from s2gnn.tables.scaling import filled, medians
 from s2gnn.tables.table import as_pandas, check_storable, holds_numbers
@@ -30,7 +32,7 @@ class ColumnEncoding:
 
     def _numbers(self, X: Any, *, reset: bool) -> Any:
         """Convert `X` to a float64 array or CSR matrix (N, M), checked by scikit-learn; `fit` resets the columns."""
-        X = as_pandas(X)
+        X = as_array(X) if isinstance(X, Tensor) else as_pandas(X)
         if reset:
             if isinstance(X, pd.DataFrame):
                 check_storable([str(name) for name in X.columns], "X")

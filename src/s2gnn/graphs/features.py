@@ -11,6 +11,7 @@ from sklearn.utils.extmath import row_norms
 
 from s2gnn.errors import InputError
 from s2gnn.graphs.validation import as_array, with_valid_indices
+from s2gnn.ranges import COUNT
 
 VALUES_AT_ONCE = 2**21
 LARGEST = 1e150
@@ -23,7 +24,9 @@ def checked_features(X: Any, *, keep_float32: bool = False) -> Any:
     distances. The check allocates no array of this size.
     """
     dense = not sp.issparse(X)
-    X = X if dense else with_valid_indices(X)
+    if not dense:
+        COUNT.checked(X.shape[0], "the number of rows")
+        X = with_valid_indices(X)
     try:
         checked = check_array(
             as_array(X) if dense else X,

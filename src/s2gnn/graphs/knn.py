@@ -66,7 +66,7 @@ def knn_graph(
     """
     found = nearest_neighbours(X, k, metric, method, progress=progress)
     n = len(found.indices)
-    width = float(found.distances.sum() / (n * (k + 1))) if sigma == "mean" else checked_width(sigma)
+    width = checked_width(sigma, mean=float(found.distances.sum() / (n * (k + 1))))
     weights = gaussian_weights(found.distances, width)
     pointers = np.arange(0, n * k + 1, k)
     one_way = sp.csr_array((weights.ravel(), found.indices.ravel(), pointers), shape=(n, n))
@@ -82,8 +82,10 @@ def gaussian_weights(distances: NDArray[np.float64], width: float) -> NDArray[np
     return weights
 
 
-def checked_width(sigma: float) -> float:
-    """Return a width given as a number, checked to be finite and positive."""
+def checked_width(sigma: Width, mean: float) -> float:
+    """Return a width given as a number, checked to be finite and positive, or the `mean`."""
+    if isinstance(sigma, str) and sigma == "mean":
+        return mean
     if not 0 < real(sigma) < math.inf:
         raise InputError(f'sigma is {sigma!r}, but it must be a positive number or "mean"')
     return float(sigma)

@@ -49,7 +49,7 @@ def gaussian(graph: Graph, X: Any, sigma: Width = "mean") -> Graph:
     """Return exp(−‖x_i − x_j‖²/σ²) of node features X (N, M), in (0, 1]; σ is a number or the mean edge length."""
     pairs, _ = graph.to_edge_list()
     lengths = np.sqrt(squared_distances(_node_features(graph, X), *pairs.T))
-    width = float(lengths.sum() / max(len(lengths), 1)) if sigma == "mean" else checked_width(sigma)
+    width = checked_width(sigma, mean=float(lengths.sum() / max(len(lengths), 1)))
     return Graph.from_edge_list(pairs, gaussian_weights(lengths, width), graph.n_nodes)
 
 

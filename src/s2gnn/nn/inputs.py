@@ -45,6 +45,8 @@ def layer_input(x: NetworkInput, weight: Tensor) -> LayerInput:
             f"x is a {type(values).__name__} but must be a dense tensor, torch.tensor(x, dtype={weight.dtype}), "
             "or s2gnn.operators.SparseInput(x)"
         )
+    if not values.shape:
+        raise InputError("x has shape (), but it has one row per node and in_channels columns")
     if values.dtype != weight.dtype and not torch.is_autocast_enabled(values.device.type):
         remedy = f"SparseInput(x, {weight.dtype})" if isinstance(values, SparseInput) else f"x.to({weight.dtype})"
         raise InputError(f"x is {values.dtype}, but the layer's weights are {weight.dtype}: pass {remedy}")

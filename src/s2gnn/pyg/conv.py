@@ -95,14 +95,13 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
             )
         if isinstance(edge_index, list | tuple):
             edge_index = joined(edge_index)
-        self._fill(x.shape[-1])
+        self._fill(layer_input(x, self.weight).shape[-1])
         if isinstance(x, Tensor) and x.ndim == 3:
             return self._forward_batch(x, edge_index, edge_weight)
         return super().forward(x, edge_index, edge_weight)
 
     def _forward_batch(self, x: Tensor, edge_index: GraphOperator | Tensor, edge_weight: Tensor | None) -> Tensor:
         """Return the signals (B, N, in) of one graph are columns of one signal (N, B · out)."""
-        layer_input(x, self.weight)
         op = self.operator(x.transpose(0, 1), edge_index, edge_weight)
         if tuple(x.shape[1:]) != (op.n_nodes, self.in_channels):
             raise InputError(f"x has shape {tuple(x.shape)}, expected (B, {op.n_nodes}, {self.in_channels})")
