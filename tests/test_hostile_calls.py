@@ -8,6 +8,7 @@ import torch
 from s2gnn import S2GNN, Graph, InputError, S2GNNRegressor, SobolevOperator, diffuse, knn_graph, smooth_graph
 from s2gnn.devices import checked_device
 from s2gnn.learning import FitConfig
+from s2gnn.learning.config import make_adam
 from s2gnn.nn import S2Conv
 
 GRAPH = Graph.from_edge_list([(0, 1), (1, 2), (0, 2)], weights=[0.5, 2.0, 1.0])
@@ -79,6 +80,10 @@ def test_estimators_refuse_tensors_that_numpy_cannot_read(make):
         (lambda: FitConfig(weight_decay=None), "weight_decay is None, but it must be a finite number of at least 0"),
         (lambda: FitConfig(weight_decay=10**400), "but it must be a finite number of at least 0"),
         (lambda: S2GNNRegressor(weight_decay=np.ones(2)).fit(H, [1.0, 2.0, 3.0]), "weight_decay is array"),
+        (lambda: S2GNNRegressor(validation_fraction=np.ones(2)).fit(H, [1.0, 2.0, 3.0]), "validation_fraction is"),
+        (lambda: S2GNNRegressor(device=np.ones(2)).fit(H, [1.0, 2.0, 3.0]), "device is array.*which is no device"),
+        (lambda: S2GNNRegressor(scale=np.ones(2)).fit(H, [1.0, 2.0, 3.0]), "scale is array.*must be True or False"),
+        (lambda: S2GNNRegressor(random_state="x").fit(H, [1.0, 2.0, 3.0]), "random_state is 'x', but it must be None"),
         (lambda: S2GNNRegressor(n_networks=np.ones(2)).fit(H, [1.0, 2.0, 3.0]), "n_networks is array"),
         (lambda: S2GNN(3, 4, 2, epsilon=np.ones(2)), "epsilon is array.*but it must be a finite number >= 0"),
         (lambda: S2GNN(5, 4, 2)(torch.tensor(1.0), SobolevOperator(GRAPH)), r"x has shape \(\), but it has one row"),
@@ -92,3 +97,8 @@ def test_estimators_refuse_tensors_that_numpy_cannot_read(make):
 def test_absurd_values_are_refused(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_weight_decay_may_be_an_integer_of_any_size():
+    weight = torch.nn.Linear(2, 1)
+    assert make_adam(weight, FitConfig(weight_decay=2**70)).param_groups[0]["weight_decay"] == 2.0**70

@@ -25,7 +25,7 @@ def checked_device(name: str | torch.device) -> torch.device:
         InputError: if `name` is not a device, or not available on this machine or in this build of torch.
     """
     available = available_devices()
-    if name == AUTO:
+    if isinstance(name, str) and name == AUTO:
         return torch.device("cuda" if "cuda:0" in available else "cpu")
     try:
         device = torch.device(name)

@@ -15,6 +15,7 @@ from s2gnn.nn import GraphNetwork
 from s2gnn.nn.arguments import positive_integer
 from s2gnn.nn.inputs import NetworkInput
 from s2gnn.operators import GraphOperator
+from s2gnn.ranges import SEED
 
 Fraction = float | Literal["auto"] | None
 WeightDecay = float | Literal["auto"]
@@ -140,10 +141,18 @@ def hold_out(
 
 def check_fraction(fraction: Fraction) -> None:
     """Raise unless `fraction` is "auto", `None` or a number in [0, 1)."""
-    if fraction is None or fraction == "auto":
+    if fraction is None or (isinstance(fraction, str) and fraction == "auto"):
         return
     if isinstance(fraction, bool) or not isinstance(fraction, int | float | np.number) or not 0 <= fraction < 1:
         raise InputError(f'validation_fraction is {fraction!r}, but it must be "auto", None or a number in [0, 1)')
+
+
+def check_seed(random_state: Any) -> None:
+    """Raise unless `random_state` is an integer or, as in scikit-learn, `None` or a `RandomState`."""
+    if isinstance(random_state, int | np.integer):
+        SEED.checked(random_state, "random_state")
+    elif not (random_state is None or isinstance(random_state, np.random.RandomState)):
+        raise InputError(f"random_state is {random_state!r}, but it must be None, an integer or a numpy RandomState")
 
 
 def weight_decay_for(wanted: WeightDecay, n_labelled: int) -> float:

@@ -35,6 +35,7 @@ from s2gnn.estimator.training import (
     Objective,
     WeightDecay,
     check_fraction,
+    check_seed,
     number_of_networks,
     train_ensemble,
     weight_decay_for,
@@ -44,13 +45,13 @@ from s2gnn.graphs import Graph
 from s2gnn.graphs.validation import check_choice
 from s2gnn.learning import FitConfig
 from s2gnn.nn import S2GNN, S2GNNConfig
+from s2gnn.nn.arguments import switch
 from s2gnn.nn.conv import NormName
 from s2gnn.nn.epsilon import EpsilonName
 from s2gnn.nn.fusion import FusionName
 from s2gnn.nn.inputs import NetworkInput
 from s2gnn.operators import GraphOperator
 from s2gnn.progress import progress_bar
-from s2gnn.ranges import SEED
 from s2gnn.tables import EncodedTable
 from s2gnn.tables.scaling import Scaling
 
@@ -244,8 +245,8 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
         self._fit_config(n_labelled)
         check_fraction(self.validation_fraction)
         checked_device(self.device)
-        if isinstance(self.random_state, int | np.integer):
-            SEED.checked(self.random_state, "random_state")
+        switch(self.scale, "scale")
+        check_seed(self.random_state)
         number_of_networks(self.n_networks, X.shape[0], alone=True)
         check_graph_arguments(self.graph, self.k, adjacency)
         if graph_kind(self.graph) != "precomputed" and not varies(X):

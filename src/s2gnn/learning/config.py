@@ -73,10 +73,10 @@ def make_adam(model: nn.Module, config: FitConfig) -> torch.optim.Adam:
     first = "" if config.decay == "all" else _first_layer(model)
     decaying = {name for name, p in trained.items() if name.startswith(first) and id(p) not in exempt}
     groups = [
-        {"params": [p for name, p in trained.items() if name in decaying], "weight_decay": config.weight_decay},
+        {"params": [p for name, p in trained.items() if name in decaying], "weight_decay": float(config.weight_decay)},
         {"params": [p for name, p in trained.items() if name not in decaying], "weight_decay": 0.0},
     ]
-    return torch.optim.Adam([group for group in groups if group["params"]], lr=config.lr)
+    return torch.optim.Adam([group for group in groups if group["params"]], lr=float(config.lr))
 
 
 def _first_layer(model: nn.Module) -> str:
