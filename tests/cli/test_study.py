@@ -25,7 +25,7 @@ def test_an_experiment_is_printed_then_json_without_running_again(s2gnn, tmp_pat
     records = Records(path).read()
     assert [record.seed for record in records] == list(TEST_SEEDS[:3])
     mean = sum(record.metrics["test_accuracy"] for record in records) / 3
-    assert all(word in out for word in ("knn, k = 30", "label-spreading", "fair", f"{100 * mean:.2f} ± "))
+    assert all(word in out for word in ("knn, k = 30", "label spreading", "fair", f"{100 * mean:.2f} ± "))
     assert "3 runs to train, about " in err
     code, out, err = s2gnn(*arguments, "--json")
     content = json.loads(out)
