@@ -13,9 +13,9 @@ from s2gnn.errors import IdleProcessesWarning, LostProcessError
 from s2gnn.graphs import partition
 from s2gnn.learning import ALONE, FitConfig, Group, fit, joined_group
 from s2gnn.learning.group import StepBuffers, own_device
-from s2gnn.learning.many import computing_with
 from s2gnn.nn import Clusters, InParts
 from s2gnn.nn.neighbour_sampling import Sampled
+from s2gnn.threads import computing_with
 
 Y = np.arange(90) % 3
 X = np.random.default_rng(0).normal(size=(90, 2)) + np.array([[4, 0], [-4, 0], [0, 6]])[Y]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
@@ -54,8 +55,11 @@ from s2gnn.operators import GraphOperator
 from s2gnn.progress import progress_bar
 from s2gnn.tables import EncodedTable
 from s2gnn.tables.scaling import Scaling
+from s2gnn.threads import computing_with
 
 FOLDS = 5
+# Up to this size, threads wait for one another longer than they compute, and much longer on a busy machine.
+ONE_THREAD_ROWS = 20_000
 
 # The number of labels that each member explains before any is seen, see `blend_weights`: base, smoothed, networks.
 # Smoothed predictions are the best of the three on most tables, and networks vary most.
@@ -170,19 +174,21 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
         They are the base predictor, its predictions smoothed over the graph, and the networks; or the networks alone.
         `joined` is the graph and how new rows are joined to it; `None` if it depends on the labels.
         """
-        outputs = self._outputs(labels)
-        base, network_input = None, self.features_
-        if self.normal_scores_ is not None:
-            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-            base = BaseMember.fit(self.features_, self.normal_scores_, labels, outputs, seed)
-            network_input = base.network_input(self.features_, base.inputs)
-        if joined is None:
-            assert base is not None
-            joined = self._joined(base.weighted_columns(self.features_))
-        objective = outputs.objective(labels, self.features_.shape[0])
-        trained = self._train_s2gnn(network_input, joined[0], objective)
-        weighted, epsilon = self._graph_depends_on_labels, self.smoothing_epsilon
-        return Members.of(outputs, base, self.features_, joined, network_input, trained, weighted, epsilon)
+        n_rows = self.features_.shape[0]
+        with computing_with(1 if n_rows <= ONE_THREAD_ROWS else torch.get_num_threads()):
+            outputs = self._outputs(labels)
+            base, network_input = None, self.features_
+            if self.normal_scores_ is not None:
+                seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+                base = BaseMember.fit(self.features_, self.normal_scores_, labels, outputs, seed)
+                network_input = base.network_input(self.features_, base.inputs)
+            if joined is None:
+                assert base is not None
+                joined = self._joined(base.weighted_columns(self.features_))
+            objective = outputs.objective(labels, n_rows)
+            trained = self._train_s2gnn(network_input, joined[0], objective)
+            weighted, epsilon = self._graph_depends_on_labels, self.smoothing_epsilon
+            return Members.of(outputs, base, self.features_, joined, network_input, trained, weighted, epsilon)
 
     def _train_s2gnn(self, network_input: Any, graph: Graph, objective: Objective) -> Ensemble[S2GNN]:
         config = S2GNNConfig(

@@ -14,7 +14,7 @@ from s2gnn.experiments.experiment import Experiment, canonical_json
 from s2gnn.experiments.records import Record
 from s2gnn.experiments.tasks import Run, Task, load_task
 from s2gnn.learning.classical import CLASSICAL
-from s2gnn.learning.many import computing_with
+from s2gnn.threads import computing_with
 
 _TIMED_EPOCHS = 5
 

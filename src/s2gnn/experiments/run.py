@@ -17,9 +17,10 @@ from s2gnn.experiments.jobs import Job, Outcome, Progress, Report, Worker, expec
 from s2gnn.experiments.protocols import Budget
 from s2gnn.experiments.queue import Queue, SearchQueue, missing_jobs
 from s2gnn.experiments.records import Record, Records, search_records
-from s2gnn.learning.many import computing_with, threads_per_run
+from s2gnn.learning.many import threads_per_run
 from s2gnn.learning.pool import in_processes
 from s2gnn.progress import duration
+from s2gnn.threads import computing_with
 
 if TYPE_CHECKING:
     from s2gnn.experiments.search import SearchResult

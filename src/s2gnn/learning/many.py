@@ -2,7 +2,6 @@
 
 import pickle
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -21,6 +20,7 @@ from s2gnn.nn.arguments import positive_integer
 from s2gnn.nn.inputs import NetworkInput
 from s2gnn.nn.network import GraphNetwork
 from s2gnn.operators import GraphOperator
+from s2gnn.threads import computing_with
 
 
 @dataclass(frozen=True)
@@ -135,17 +135,6 @@ def _fit_here(
         except Exception as error:
             raise SeedError(f"{_title(task)} failed: {failure(error)}") from error
         yield run
-
-
-@contextmanager
-def computing_with(threads: int) -> Iterator[None]:
-    """Set the number of torch's threads inside the block."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _fit_seed(config: RunConfig, data: RunData, seed: int, split: Split) -> Run:

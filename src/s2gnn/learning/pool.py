@@ -8,11 +8,10 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar, cast
 
-import torch
-
 from s2gnn.errors import SeedError
 from s2gnn.operators import kernel
 from s2gnn.processes import end_with_parent, how_it_ended, start_process
+from s2gnn.threads import computing_with
 
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
@@ -86,8 +85,7 @@ def _start_worker(work: Callable[[Any], Any], threads: int) -> tuple[Connection,
 def _work(connection: Connection, work: Callable[[Any], Any], threads: int, kernel_name: str) -> None:
     """Run the tasks that come through the pipe until it is closed."""
     end_with_parent()
-    torch.set_num_threads(threads)
-    with kernel.use(kernel_name):
+    with kernel.use(kernel_name), computing_with(threads):
         while True:
             try:
                 task = connection.recv()
