@@ -91,7 +91,11 @@ def test_strategies_are_compared_with_random_of_the_same_classifier():
     lines = {line[0].text: [cell.text for cell in line[1:]] for line in table.blocks[0].rows}
     lead = 100 * ((6 * 0.05 + 10 * 0.1) / 16)
     assert lines["points above random"] == [f"{lead:+.1f}", "+0.0", f"{-100 * 1.3 / 16:+.1f}", "+0.0"]
-    assert lines["labels needed, in percent of random's, median"] == ["50", "100", "not reached", "100"]
+    assert lines["labels needed, compared with random's, median"] == ["50 %", "100 %", "not reached", "100 %"]
+    assert table.notes[0] == (
+        f"S2-GNN: auto, the default: {lead:+.1f} points compared with labelling rows at random, {lead:+.1f} on the "
+        "worst table; labels needed: 50 % of random's in the median."
+    )
     assert lines["tables more than a point below random"] == ["0", "0", "1", "0"]
     figure = ACTIVE_LEARNING.draw(content)
     assert [text.get_text() for text in figure.axes[1].get_yticklabels()] == ["vote"]
