@@ -16,7 +16,7 @@ from s2gnn.graphs import Graph
 Strategy = Literal["auto", "coverage", "uncertain", "change", "random"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 ROWS_AT_ONCE = 1_000  # labelled rows
-EARLY = 5.0  # labels per class at which "auto" weighs coverage and uncertainty alike
+EARLY = 1.5  # labels per class at which "auto" weighs coverage and uncertainty alike
 
 
 def suggest(
@@ -141,7 +141,10 @@ def _expected_change(known: Known, near: sp.csr_array) -> Score:
 
 
 def _coverage_then_uncertainty(known: Known, near: sp.csr_array) -> Score:
-    r"""Return the weighted geometric mean :math:`c^w u^{1-w}` of coverage and uncertainty, :math:`w = 5C/(5C + n)`."""
+    r"""Return the weighted geometric mean :math:`c^w u^{1-w}` of coverage and uncertainty, for n labels.
+
+    .. math:: w = 1.5\, C / (1.5\, C + n)
+    """
     assert known.probabilities is not None
     early = EARLY * known.probabilities.shape[1]
     w = early / (early + len(known.labelled))
