@@ -84,12 +84,12 @@ def test_the_spectrum_of_a_file_and_of_a_data_set(s2gnn, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["stability", "nowhere"], "nowhere is not a folder: give a folder written by s2gnn fit or save_estimator"),
+        (["stability", "nowhere"], "nowhere does not exist: give a folder written by s2gnn fit or save_estimator"),
         (["stability", "."], "estimator.json is missing or not a plain file"),
         (["stability", "bare", "--table", "t.csv"], "bare holds an estimator without the columns of a table"),
         (["stability", "bare", "--out", "t.csv"], "t.csv is a file, but results are written into a folder"),
         (["stability", "bare", "--out", "t.csv/found"], "cannot be written"),
-        (["stability", "model", "--table", "missing.csv"], "missing.csv is not a file"),
+        (["stability", "model", "--table", "missing.csv"], "missing.csv does not exist"),
         (["stability", "model", "--table", "t.csv"], "t.csv has no column 'sepal length'"),
         (["spectrum", "nothing.npz"], "nothing.npz is neither a file nor a data set: give a graph file, or one of"),
         (["spectrum", "t.csv"], "t.csv is damaged or not a graph written by s2gnn"),

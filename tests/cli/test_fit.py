@@ -233,7 +233,7 @@ def test_the_folder_one_is_in_is_not_replaced(s2gnn, tmp_path, monkeypatch, out)
         ("iris.csv", ["--task", "regress"], "column 'species' of iris.csv is 'versicolor' in row"),
         ("iris.csv", ["--edges", "e.csv", "--k", "3"], "--edges gives the graph: omit --graph and --k"),
         ("iris.csv", ["--k", "9999"], "--k is 9999, but 150 rows have at most 149 neighbours each: give at most 149"),
-        ("iris.csv", ["--edges", "e.csv"], "e.csv is not a file"),
+        ("iris.csv", ["--edges", "e.csv"], "e.csv does not exist"),
         ("iris.csv", ["--id", "species"], "the column 'species' is both the label and the identifier"),
         ("iris.csv", ["--out", "iris.csv"], "iris.csv is a file or a symlink, but a model is a folder"),
         ("iris.csv", ["--out", "iris.csv/model"], "cannot be written"),

@@ -73,7 +73,7 @@ def test_an_estimator_of_arrays_is_reported_on(s2gnn, tmp_path):
 
 def test_wrong_input_is_one_sentence(s2gnn, tmp_path):
     for arguments, message in [
-        (["report", tmp_path / "nothing"], "nothing is not a folder: give a folder written by s2gnn fit"),
+        (["report", tmp_path / "nothing"], "nothing does not exist: give a folder written by s2gnn fit"),
         (["report", tmp_path, "--out", tmp_path / "r.pdf"], "r.pdf does not end in .html"),
         (["report", tmp_path], "is missing or not a plain file"),
         (["fit", tmp_path / "t.csv", "--label", "y", "--out", tmp_path / "m", "--report", "r.txt"], "end in .html"),

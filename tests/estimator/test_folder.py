@@ -193,7 +193,7 @@ def test_nothing_in_a_folder_is_executed(folder, tmp_path):
     rewrite(folder, "model.safetensors", pickle.dumps(Trap(trap)))
     (folder / "estimator.json").write_bytes(pickle.dumps(Trap(trap)))
     refused(folder, "is not JSON")
-    refused(tmp_path / "nowhere", "nowhere is not a folder")
+    refused(tmp_path / "nowhere", "nowhere does not exist")
     assert not trap.exists()
     pickle.loads(pickle.dumps(Trap(trap)))
     assert trap.exists(), "the trap works, so the checks above mean something"

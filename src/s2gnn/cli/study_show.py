@@ -86,7 +86,8 @@ def document(
     Example: [bold]s2gnn study document docs/reproduction.md[/bold]
     """
     if not page.is_file():
-        raise InputError(f"{page} is not a file: give the Markdown document to write the tables into")
+        problem = "is not a file" if page.exists() else "does not exist"
+        raise InputError(f"{page} {problem}: give the Markdown document to write the tables into")
     check_folder(results)
     try:
         text = page.read_text(encoding="utf-8")
@@ -117,7 +118,8 @@ def draw(
 def check_folder(results: Path) -> None:
     """Refuse a folder of records that does not exist."""
     if not results.is_dir():
-        raise InputError(f"{results} is not a folder: give the folder of records with --results")
+        problem = "is not a folder" if results.exists() else "does not exist"
+        raise InputError(f"{results} {problem}: give the folder of records with --results")
 
 
 def render_section(results: Path, name: str) -> str:

@@ -146,7 +146,8 @@ def _read_plain_file(folder: Path, name: str, largest: int | None = None) -> byt
     """Read a plain file in `folder`; a symlink, which may point anywhere, is refused."""
     path = folder / name
     if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder: give {MODEL_FOLDER}")
+        problem = "is not a folder" if folder.exists() else "does not exist"
+        raise InputError(f"{folder} {problem}: give {MODEL_FOLDER}")
     if path.is_symlink() or not path.is_file():
         raise InputError(f"{path} is missing or not a plain file: give {MODEL_FOLDER}")
     try:

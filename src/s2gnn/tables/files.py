@@ -44,7 +44,8 @@ def read_table(path: str | Path, *, progress: bool = False) -> Table:
     """
     path = Path(path)
     if not path.is_file():
-        raise InputError(f"{path} is {'a folder' if path.is_dir() else 'not a file'}: give a .csv, .tsv or .npz table")
+        problem = "is a folder" if path.is_dir() else "is not a file" if path.exists() else "does not exist"
+        raise InputError(f"{path} {problem}: give a .csv, .tsv or .npz table")
     return _read_npz(path) if path.suffix.lower() == ".npz" else _read_text(path, progress)
 
 
