@@ -294,5 +294,6 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert out == b""
+    assert err.endswith(b"\ns2gnn: interrupted\n")
     assert b"Traceback" not in err
     assert sorted(tmp_path.iterdir()) == before

@@ -68,4 +68,4 @@ def test_the_page_is_served_to_one_session_and_ends_with_ctrl_c(tmp_path):
         assert "is being labelled in another window" in second.stderr
         first.send_signal(signal.SIGINT)
         assert first.wait(60) == 130
-        assert first.stderr.read() == ""
+        assert first.stderr.read() == f"s2gnn: interrupted: the labels are saved in {tmp_path / 'iris.labelled.csv'}\n"

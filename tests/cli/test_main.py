@@ -71,9 +71,9 @@ main()
 
 
 @pytest.mark.parametrize("module", ["s2gnn.cli.commands", "typer", "torch", "sklearn"])
-def test_ctrl_c_while_starting_is_quiet(module):
+def test_ctrl_c_while_starting_is_one_line(module):
     result = run(INTERRUPTED.format(module=module))
-    assert (result.returncode, result.stdout, result.stderr) == (130, "", "")
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "s2gnn: interrupted\n")
 
 
 def test_a_full_disk_behind_standard_output_is_one_sentence():

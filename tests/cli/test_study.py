@@ -61,7 +61,7 @@ def test_an_interrupt_keeps_finished_seeds_and_says_how_to_resume(s2gnn, tmp_pat
     path = tmp_path / "runs.jsonl"
     code, out, err = s2gnn(*SPREADING, "--records", path)
     assert (code, out) == (130, "")
-    assert "2 of 50 runs finished; rerun the command to resume" in err
+    assert err.endswith("2 of 50 runs finished; rerun the command to resume\ns2gnn: interrupted\n")
     assert "Traceback" not in err
     assert len(Records(path).read()) == 2
 

@@ -112,3 +112,12 @@ def test_a_killed_worker_ends_the_run_and_the_checkpoint_resumes_it(s2gnn, tmp_p
     assert json.loads(out)["epochs"] == finished + 3
     alone = json.loads(s2gnn(*DIGITS, "--batches-per-step", 2, "--epochs", finished + 3, "--json")[1])
     assert np.isclose(json.loads(out)["val_accuracy"], alone["val_accuracy"], atol=0.02)
+
+
+def test_ctrl_c_prints_what_was_saved(s2gnn, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("s2gnn.cli.train._train", interrupt)
+    expected = "s2gnn: interrupted: the run was not saved; pass --checkpoint FILE to make it resumable\n"
+    assert s2gnn("train", "digits") == (130, "", expected)

@@ -20,8 +20,8 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command line.
 
-    Every error prints one sentence. The exit code is 2 for bad input, 70 for an unexpected error, 130 for Ctrl-C and 1
-    for any other failure. With --debug, anywhere on the command line, the traceback is printed first.
+    Every error and Ctrl-C print one sentence. The exit code is 2 for bad input, 70 for an unexpected error, 130 for
+    Ctrl-C and 1 for any other failure. With --debug, anywhere on the command line, the traceback is printed first.
     """
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
@@ -33,6 +33,7 @@ def main() -> None:
             finally:
                 _flush_output()
     except KeyboardInterrupt:
+        print("s2gnn: interrupted", file=sys.stderr)
         sys.exit(INTERRUPTED)
     except Exception as error:  # noqa: BLE001  the last resort
         if len(arguments) < len(sys.argv) - 1:
@@ -98,7 +99,12 @@ def ending_at_once() -> Iterator[None]:
     if handler is not signal.default_int_handler:
         yield
         return
-    signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+
+    def end(*_: Any) -> None:
+        os.write(2, b"s2gnn: interrupted\n")
+        os._exit(INTERRUPTED)
+
+    signal.signal(signal.SIGINT, end)
     try:
         yield
     finally:

@@ -1,13 +1,14 @@
 """The commands; each module is imported only when its command is called, so that `s2gnn --help` is fast."""
 
+import sys
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 import s2gnn
-from s2gnn.cli import ending_at_once
+from s2gnn.cli import INTERRUPTED, ending_at_once
 
 COMMANDS = {
     "demo": "Predict the cultivar of wines from ten labels per class; compare with seven methods of scikit-learn.",
@@ -23,7 +24,21 @@ COMMANDS = {
     "bench": "Measure time and memory on this machine.",
 }
 
+
+class _Interruptible(TyperGroup):
+    """Prints one line on Ctrl-C, which Typer turns into an exit code without a message."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; the arguments of a `KeyboardInterrupt` state what was saved."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            print(": ".join(["s2gnn: interrupted", *map(str, error.args)]), file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from error
+
+
 app = typer.Typer(
+    cls=_Interruptible,
     help="Sparse Sobolev graph neural networks.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

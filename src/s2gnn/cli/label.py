@@ -92,7 +92,10 @@ def label(
             )
             if browser:
                 webbrowser.open(server.address)
-            server.serve_forever()
+            try:
+                server.serve_forever()
+            except KeyboardInterrupt as error:
+                raise KeyboardInterrupt(f"the labels are saved in {labels.path}") from error
 
 
 def _print_rows(rows: list[dict[str, Any]], column: str, *, as_json: bool) -> None:

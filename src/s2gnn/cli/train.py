@@ -2,7 +2,6 @@
 
 import json
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +13,7 @@ from typing import Annotated, Any
 import torch
 import typer
 
-from s2gnn.cli import BAD_INPUT, FAILED
+from s2gnn.cli import BAD_INPUT, FAILED, INTERRUPTED
 from s2gnn.cli.memory import measured_peak, size_text
 from s2gnn.cli.options import Changes, Device, GraphKind, assignment, integer
 from s2gnn.cli.output import AsJson, check_folder_writable, check_writable, command_line, print_facts
@@ -116,10 +115,10 @@ def train(
                     signal.signal(signal.SIGTERM, signal.SIG_IGN)
                 raise
             raise typer.Exit(BAD_INPUT if isinstance(error, InputError) else FAILED) from error
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             if group.is_first:
-                print(f"s2gnn: interrupted: {_what_is_left(saved, group)}", file=sys.stderr)
-            raise
+                raise KeyboardInterrupt(_what_is_left(saved, group)) from error
+            raise typer.Exit(INTERRUPTED) from error
         if not group.is_first:
             return
         if out is not None and isinstance(network, S2GNN):
