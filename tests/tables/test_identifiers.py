@@ -11,8 +11,8 @@ VISITS = pd.DataFrame({"age": [40.0, 50, 60, 70], "patient": ["P1", "P2", " P1",
 
 def test_rows_with_the_same_identifier_are_kept_apart_by_their_numbers():
     table = Table.from_frame(VISITS, "visits.csv")
-    with pytest.warns(IdentifiersWarning, match="'patient' of visits.csv does not identify the rows: it has 'P1' in "
-                      "rows 1 and 3; row numbers are added"):  # fmt: skip
+    with pytest.warns(IdentifiersWarning, match="'patient' of visits.csv has duplicate values: 'P1' in rows 1 "
+                      "and 3; row numbers are added"):  # fmt: skip
         found = Identifiers.of(table, "patient")
     names = [row_name(found, row) for row in range(4)]
     assert names == ["patient P1 (row 1)", "patient P2", "patient P1 (row 3)", "row 4"]
@@ -30,5 +30,5 @@ def test_unique_identifiers_need_no_numbers():
 
 def test_the_warning_counts_the_other_values():
     table = Table.from_frame(pd.DataFrame({"id": ["a", "b", "a", "b", "c", "c"]}), "t")
-    with pytest.warns(IdentifiersWarning, match="has 'a' in rows 1 and 3, and 2 more values in several rows;"):
+    with pytest.warns(IdentifiersWarning, match="values: 'a' in rows 1 and 3, and 2 more values in several rows;"):
         Identifiers.of(table, "id")

@@ -37,8 +37,8 @@ class Identifiers:
             others = len(found.repeated) - 1
             also = f", and {others:,} more value{'s' if others > 1 else ''} in several rows" if others else ""
             warnings.warn(
-                f"column {column!r} of {table.source} does not identify the rows: it has {value!r} in rows {rows[0]} "
-                f"and {rows[1]}{also}; row numbers are added to keep them apart",
+                f"column {column!r} of {table.source} has duplicate values: {value!r} in rows {rows[0]} and "
+                f"{rows[1]}{also}; row numbers are added to keep them apart",
                 IdentifiersWarning,
                 stacklevel=3,
             )
