@@ -247,7 +247,7 @@ def test_the_folder_one_is_in_is_not_replaced(s2gnn, tmp_path, monkeypatch, out)
             ["--probabilities", "--label", "sepal length", "--task", "regress"],
             "is a quantity: omit the",
         ),
-        ("binary.csv", [], "binary.csv is not a table: it is not text in UTF-8"),
+        ("binary.csv", [], "binary.csv is not a table in UTF-8: line 2 has the byte 0x80: save it as UTF-8"),
         ("one-class.csv", [], "every labelled row of one-class.csv is 'x' in column 'species': a classifier needs"),
         ("constant.csv", [], "constant.csv has no column to learn from besides 'species' ('a': the same number in"),
         ("large.csv", [], "column 'a' of large.csv is 1e+300 in row 2, too large to compute with"),

@@ -36,6 +36,9 @@ def test_gzipped_tables(tmp_path):
         table = read_table(tmp_path / name)
         assert table.features(["a"]).tolist() == [[1.5], [2.0]]
         assert table.column("b").tolist() == ["x", ""]
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n1,caf\xe9\n"))
+    with pytest.raises(InputError, match="line 2 has the byte 0xe9"):
+        read_table(tmp_path / "t.csv.gz")
 
 
 @pytest.mark.parametrize(
@@ -136,7 +139,11 @@ def test_npz(tmp_path):
         (b"a,b\n1,2\n3\n", "row 2 has 1 values, the header 2"),
         (b"\0\0\0,\0\n\0,\0\n", "is a binary file"),
         (b"a,b\n1,2\n3,\0\n", "is a binary file"),
-        (b"\x89PNG\r\n\x1a\n\xff\xfe", "is not text in UTF-8"),
+        (b"\x89PNG\r\n\x1a\n\xff\xfe", "t.csv is not a table in UTF-8: line 1 has the byte 0x89: save it as UTF-8"),
+        (b"a,b\n" + 9_000 * b"1,2\n" + b"3,caf\xe9\n4,\xff\n", "line 9,002 has the byte 0xe9: save it as UTF-8"),
+        (b"PK\x03\x04\x14\0", "t.csv is an Excel workbook or a ZIP archive, not a table: save it as CSV in UTF-8"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", "t.csv is an Excel workbook, not a table: save it as CSV in UTF-8"),
+        (b"%PDF-1.7\n%\xe2\xe3", "t.csv is a PDF document, not a table: copy its table into a spreadsheet"),
     ],
 )
 def test_files_that_are_no_tables(tmp_path, content, message):

@@ -6,9 +6,9 @@ import itertools
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from io import TextIOWrapper
+from io import BufferedReader, TextIOWrapper
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO, TextIO, cast
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,12 @@ ROWS_AT_ONCE = 2_000
 GZIP = ".gz"
 LONGEST_LINE = 2**26  # characters; a small gzipped file may unpack to one line of any length
 LARGE_FILE = 2**22  # bytes, which take about a second
+# The first bytes of files that are often mistaken for tables: what they are, and what to do.
+OTHER_FILES = {
+    b"PK\x03\x04": ("an Excel workbook or a ZIP archive", "save it as CSV in UTF-8 from a spreadsheet, or unpack it"),
+    b"\xd0\xcf\x11\xe0": ("an Excel workbook", "save it as CSV in UTF-8 from a spreadsheet"),
+    b"%PDF": ("a PDF document", "copy its table into a spreadsheet and save that as CSV in UTF-8"),
+}
 
 
 def table_text(frame: pd.DataFrame, suffix: str = ".csv") -> str:
@@ -56,6 +62,7 @@ def _read_text(path: Path, progress: bool) -> Table:
         size = path.stat().st_size
         bar = progress_bar("reading the table", shown=progress and size >= LARGE_FILE)
         with path.open("rb") as file, _unpacked(path, file) as stream, bar as show:
+            _check_first_bytes(path, file)
             delimiter = _delimiter(path, stream)
             lines = csv.reader(_text_lines(path, stream), delimiter=delimiter)
             rows = (row for row in lines if row and not (len(row) == 1 and row[0].isspace()))  # skips blank lines only
@@ -63,7 +70,8 @@ def _read_text(path: Path, progress: bool) -> Table:
             columns = _columns(path, header, rows, lambda: show(file.tell() / size))
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{path} is not a table: it is not text in UTF-8 (from a spreadsheet, save as CSV in UTF-8)"
+            f"{path} is not a table in UTF-8: {_first_bad_byte(path)}: save it as UTF-8 (from a spreadsheet, as CSV in "
+            "UTF-8)"
         ) from error
     except csv.Error as error:
         raise InputError(
@@ -85,6 +93,25 @@ def _unpacked(path: Path, file: BinaryIO) -> TextIOWrapper:
     content = Gunzipped(file, path.stat().st_size, path)
     content.check()
     return TextIOWrapper(content, encoding="utf-8-sig", newline="")
+
+
+def _check_first_bytes(path: Path, file: BufferedReader) -> None:
+    start = file.peek(4)
+    for first, (kind, remedy) in OTHER_FILES.items():
+        if start.startswith(first):
+            raise InputError(f"{path} is {kind}, not a table: {remedy}")
+
+
+def _first_bad_byte(path: Path) -> str:
+    """Describe the first byte that is not UTF-8; the error of a decoder counts from the block it was reading."""
+    with path.open("rb") as file, _unpacked(path, file) as stream:
+        content = cast(BufferedReader, stream.buffer)
+        for number, line in enumerate(iter(lambda: content.readline(LONGEST_LINE), b""), start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                return f"line {number:,} has the byte 0x{line[error.start]:02x}"
+    return "it ends within a character"
 
 
 def _columns(
