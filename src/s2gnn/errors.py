@@ -58,6 +58,10 @@ class LabelsWarning(UserWarning):
     """Labels may be interpreted differently from what was intended."""
 
 
+class ColumnsWarning(UserWarning):
+    """A column may be interpreted differently from what was intended."""
+
+
 class IdentifiersWarning(UserWarning):
     """Several rows of a table have the same identifier."""
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from s2gnn import InputError
+from s2gnn.errors import ColumnsWarning
 from s2gnn.tables import Table, choose_columns, columns
 from s2gnn.tables.columns import MOST_CATEGORIES, MOST_CATEGORIES_REQUESTED
 from s2gnn.tables.table import as_text
@@ -54,6 +55,25 @@ def test_texts_that_hardly_two_rows_share_are_left_out():
     assert choose_columns(table, ["date"], label="kind").categorical == ("date",)
     few = table_of(size=[f"size {i}" for i in range(10)], a=["x", ""] * 5, kind=["a", "b"] * 5)
     assert choose_columns(few, label="kind").categorical == ("size", "a")  # a missing value is a category
+
+
+def test_a_few_texts_in_a_column_of_numbers_are_named():
+    mass = [f"{0.5 * i}" for i in range(85)]
+    mass[3], mass[7], mass[20] = "<0.5", "n.d.", "NA"
+    table = table_of(mass=mass, y=[i % 2 for i in range(85)], x=[i % 3 for i in range(85)])
+    message = "column 'mass' of t.csv is treated as text: 82 of 84 values are numbers; not a number: "
+    with pytest.warns(ColumnsWarning, match=rf"{message}'<0.5' \(row 4\), 'n.d.' \(row 8\): fix these values or leave"):
+        assert "mass" in choose_columns(table, label="y").left_out
+    sold = Table("t.csv", {"sold": as_text(["1,5", "2.5", "3", *["?4", "5?", "6?", "~7"], *["8"] * 20])}, ",")
+    with pytest.warns(
+        ColumnsWarning, match=r"23 of 27 .*: '\?4' \(row 4\), '5\?' \(row 5\), '6\?' \(row 6\) and 1 more:"
+    ):
+        assert choose_columns(sold).categorical == ("sold",)
+
+
+def test_codes_of_which_some_are_numbers_are_text():
+    codes = [["10", "11", "2A", "2B"][i % 4] for i in range(40)]
+    assert choose_columns(table_of(department=codes)).categorical == ("department",)
 
 
 def test_row_names_without_a_header_are_no_feature():

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from s2gnn import InputError
-from s2gnn.errors import LabelsWarning
+from s2gnn.errors import ColumnsWarning, LabelsWarning
 from s2gnn.tables import Table, class_labels, quantities, task_of
 from s2gnn.tables.labels import is_unlabelled, known_labels, known_values
 from s2gnn.tables.table import as_text
@@ -48,6 +48,11 @@ def test_quantities():
 )
 def test_the_task_is_seen_in_the_labels(values, task):
     assert task_of(labelled(*values), "y") == task
+
+
+def test_a_typing_error_in_quantities_is_named():
+    with pytest.warns(ColumnsWarning, match=r"4 of 5 values are numbers; not a number: '2.5\?' \(row 3\)"):
+        assert task_of(labelled("0.5", "1.5", "2.5?", "", "3.5", "4.5"), "y") == "classify"
 
 
 def test_many_whole_numbers_need_a_word():

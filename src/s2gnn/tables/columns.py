@@ -1,12 +1,14 @@
 """Choose the columns of a table to use as features, and their kinds."""
 
 import itertools
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
-from s2gnn.errors import InputError
+from s2gnn.errors import ColumnsWarning, InputError
 from s2gnn.tables.table import ROW_NAMES, Column, Table, missing, stripped
 
 # A text column with more distinct values than this names its rows instead of describing them. So does one with more
@@ -16,6 +18,9 @@ FEW_CATEGORIES = 10
 # More, even for columns that were requested, would need too much memory: of one column, and of all together.
 MOST_CATEGORIES_REQUESTED = 2_000
 MOST_CATEGORIES_IN_ALL = 20_000
+# A column of text with at least this share of numbers was probably meant to be numeric.
+MOSTLY_NUMBERS = 0.8
+VALUES_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,8 @@ def choose_columns(
     left_out = dict.fromkeys(without, "the identifier of the rows")
     for name in names or [name for name in table.columns if name not in (label, *without)]:
         is_numeric = name not in table.categorical and table.is_numeric(name)
+        if not is_numeric and name not in table.categorical and name != ROW_NAMES:
+            warn_if_mostly_numbers(table, name)
         reason = _reason_to_leave_out(table, name, is_numeric=is_numeric, requested=names is not None)
         if reason is not None:
             left_out[name] = reason
@@ -107,6 +114,26 @@ def _reason_to_leave_out(table: Table, name: str, *, is_numeric: bool, requested
     if not requested and (scattered or n_categories > MOST_CATEGORIES):
         return f"{n_categories:,} distinct texts in {table.n_rows:,} rows"
     return None
+
+
+def warn_if_mostly_numbers(table: Table, name: str) -> None:
+    """Warn if most values of a column of text are numbers, and name the others."""
+    present = ~table.missing(name)
+    values = stripped(table.column(name)).astype(object)
+    written = pd.Series(values).str.replace(table.decimal, ".", regex=False)
+    others = np.flatnonzero(present & pd.to_numeric(written, errors="coerce").isna())
+    n_present = int(present.sum())
+    n_numbers = n_present - len(others)
+    if not len(others) or n_numbers < MOSTLY_NUMBERS * n_present:
+        return
+    listed = ", ".join(f"{values[row]!r} (row {row + 1})" for row in others[:VALUES_SHOWN])
+    more = f" and {len(others) - VALUES_SHOWN:,} more" if len(others) > VALUES_SHOWN else ""
+    warnings.warn(
+        f"column {name!r} of {table.source} is treated as text: {n_numbers:,} of {n_present:,} values are numbers; "
+        f"not a number: {listed}{more}: fix these values or leave the cells blank",
+        ColumnsWarning,
+        stacklevel=3,
+    )
 
 
 def categories(column: Column) -> list[str]:

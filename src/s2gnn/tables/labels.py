@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from s2gnn.errors import InputError, LabelsWarning
-from s2gnn.tables.columns import as_categories
+from s2gnn.tables.columns import as_categories, warn_if_mostly_numbers
 from s2gnn.tables.table import Table
 
 Task = Literal["classify", "regress"]
@@ -33,6 +33,7 @@ def task_of(table: Table, label: str) -> Task:
     """
     present = _present(table, label)
     if not table.is_numeric(label):
+        warn_if_mostly_numbers(table, label)
         return "classify"
     numbers = table.numbers(label, "a label", "fix the value or leave the cell blank")[present]
     if np.any(numbers != np.round(numbers)):
