@@ -76,6 +76,37 @@ def test_codes_of_which_some_are_numbers_are_text():
     assert choose_columns(table_of(department=codes)).categorical == ("department",)
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("number", np.random.default_rng(0).permutation(np.arange(10230, 10315))),
+        ("PatientID", [907, 15, 4411]),
+        ("sample_id", [907, 15, 4411]),
+        ("Id", [907, 15, 4411]),
+    ],
+)
+def test_numbers_that_look_like_identifiers(name, values):
+    table = table_of(**{name: values}, x=np.arange(len(values)) % 2)
+    with pytest.warns(
+        ColumnsWarning, match=f"column '{name}' of t.csv looks like an identifier .distinct whole numbers"
+    ):
+        assert choose_columns(table).numeric == (name, "x")
+    assert choose_columns(table, [name]).numeric == (name,)
+
+
+def test_measurements_do_not_look_like_identifiers():
+    n = 30
+    numbers = np.random.default_rng(0).permutation(n)
+    table = table_of(
+        year=1990 + np.arange(n),
+        income=17 * numbers,
+        age=20 + numbers // 2,
+        acid=907 + 3 * numbers,
+        patient_id=numbers // 3,
+    )
+    assert choose_columns(table).left_out == {}
+
+
 def test_row_names_without_a_header_are_no_feature():
     table = Table("t.csv", {"": as_text(["x", "y", "z"]), "a": as_text(["1", "2", "4"]), "y": as_text(["p", "q", ""])})
     assert choose_columns(table, label="y").numeric == ("a",)

@@ -1,6 +1,7 @@
 """Choose the columns of a table to use as features, and their kinds."""
 
 import itertools
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +22,11 @@ MOST_CATEGORIES_IN_ALL = 20_000
 # A column of text with at least this share of numbers was probably meant to be numeric.
 MOSTLY_NUMBERS = 0.8
 VALUES_SHOWN = 3
+# Distinct whole numbers are probably identifiers if the name ends like PatientID or sample_id, not like "acid", or if
+# they are consecutive, unless they are few or years.
+IDENTIFIER_NAME = re.compile(r"(^|[^A-Za-z])(id|Id|ID)$|[a-z]I[dD]$")
+FEW_CONSECUTIVE = 20
+YEARS = 1500, 2200
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,13 @@ def _reason_to_leave_out(table: Table, name: str, *, is_numeric: bool, requested
             return "the same number in every row"
         if not requested and _counts_rows(numbers):
             return "the numbers of the rows"
+        if not requested and _looks_like_identifier(name, numbers):
+            warnings.warn(
+                f"column {name!r} of {table.source} looks like an identifier (distinct whole numbers), but is used as "
+                "a feature: leave it out with --id, or name the features with --features",
+                ColumnsWarning,
+                stacklevel=4,
+            )
         return None
     n_categories = len(categories(table.column(name)))
     if n_categories == 1:
@@ -150,3 +163,12 @@ def as_categories(column: Column) -> Column:
 def _counts_rows(numbers: Column) -> bool:
     """Return whether a column is 0, 1, 2, … or 1, 2, 3, …, as spreadsheets and data frames number their rows."""
     return len(numbers) > 2 and numbers[0] in (0, 1) and bool(np.all(np.diff(numbers) == 1))
+
+
+def _looks_like_identifier(name: str, numbers: Column) -> bool:
+    """Return whether a column is of distinct whole numbers that are called an identifier or are consecutive."""
+    n, low, high = len(numbers), np.nanmin(numbers), np.nanmax(numbers)
+    if len(np.unique(numbers)) < n or np.any(numbers != np.round(numbers)):
+        return False
+    few_or_years = n < FEW_CONSECUTIVE or (low >= YEARS[0] and high <= YEARS[1])
+    return bool(IDENTIFIER_NAME.search(name)) or (high - low == n - 1 and not few_or_years)
