@@ -52,7 +52,7 @@ def test_a_frame_is_encoded_as_the_command_line_does(frame, labels, classifier):
     np.testing.assert_array_equal(classifier.features_, model.estimator.features_)
     np.testing.assert_array_equal(classifier.label_distributions_, model.estimator.label_distributions_)
     assert classifier.encoder_.numeric == ("size", "count")
-    assert classifier.encoder_.categories["code"] == ("1.0", "2.0", "3.0")
+    assert classifier.encoder_.categories["code"] == ("1", "2", "3")
     assert classifier.encoder_.left_out == {"name": "60 distinct texts in 60 rows"}
     assert classifier.feature_names_in_.tolist() == list(frame)
     assert classifier.n_features_in_ == len(frame.columns)

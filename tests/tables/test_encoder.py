@@ -1,6 +1,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -98,6 +99,19 @@ def test_numbers_of_an_npz_may_be_read_as_categories():
         table_of(a=["1.0", "u"], y=[0, 1]), choose_columns(table_of(a=["1.0", "u"], y=[0, 1]), label="y")
     )
     np.testing.assert_array_equal(encoder.transform(Table("t.npz", {"a": np.array([1.0])})), [[1.0, 0.0]])
+
+
+@pytest.mark.parametrize("stored", ["1", "1.0"])  # 1.0 in model folders of release 0.2
+def test_whole_numbers_are_the_same_category_with_and_without_a_fraction(stored):
+    codes = pd.DataFrame({"site": pd.Categorical([1, 2, 1, 3]), "y": [0, 1, 0, 1]})
+    table = Table.from_frame(codes, "t")
+    encoder = TableEncoder.fit(table, choose_columns(table, label="y"))
+    assert encoder.categories == {"site": ("1", "2", "3")}
+    state = json.loads(json.dumps(encoder.state()).replace('"1"', f'"{stored}"'))
+    for values in (["1", "3", "4"], ["1.0", "3.", "4"], np.array([1.0, 3.0, np.nan])):
+        new = Table("t", {"site": values if isinstance(values, np.ndarray) else as_text(values)})
+        features = TableEncoder.from_state(state).transform(new)
+        np.testing.assert_array_equal(features, [[1, 0, 0], [0, 0, 1], [0, 0, 0]])
 
 
 @pytest.mark.parametrize(

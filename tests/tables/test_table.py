@@ -48,6 +48,8 @@ def test_columns_of_a_data_frame():
             "fraction": [0.5, np.nan, 2.0],
             "text": ["a", None, "c"],
             "category": pd.Categorical(["u", "v", None]),
+            "code": pd.Categorical([2, 1, None]),
+            "dose": pd.Categorical([0.5, None, 2.0]),
             "mixed": [1, "x", pd.NA],
             "truth": [True, False, True],
         },
@@ -58,6 +60,8 @@ def test_columns_of_a_data_frame():
     np.testing.assert_array_equal(table.columns["fraction"], [0.5, np.nan, 2])
     assert table.columns["text"].tolist() == ["a", "", "c"]
     assert table.columns["category"].tolist() == ["u", "v", ""]
+    assert table.columns["code"].tolist() == ["2", "1", ""]
+    assert table.columns["dose"].tolist() == ["0.5", "", "2"]
     assert table.columns["mixed"].tolist() == ["1", "x", ""]
     assert table.columns["truth"].tolist() == ["True", "False", "True"]
     assert table.to_frame()["text"].tolist() == ["a", "", "c"]

@@ -22,6 +22,7 @@ MOST_CATEGORIES_IN_ALL = 20_000
 # A column of text with at least this share of numbers was probably meant to be numeric.
 MOSTLY_NUMBERS = 0.8
 VALUES_SHOWN = 3
+WHOLE = re.compile(r"([+-]?\d+)\.0*")
 # Distinct whole numbers are probably identifiers if the name ends like PatientID or sample_id, not like "acid", or if
 # they are consecutive, unless they are few or years.
 IDENTIFIER_NAME = re.compile(r"(^|[^A-Za-z])(id|Id|ID)$|[a-z]I[dD]$")
@@ -150,8 +151,14 @@ def warn_if_mostly_numbers(table: Table, name: str) -> None:
 
 
 def categories(column: Column) -> list[str]:
-    """Return the distinct values of a column of text, sorted; "" for a missing one."""
-    return sorted(set(as_categories(column).tolist()))
+    """Return the categories of a column, sorted; "" for missing values."""
+    return sorted(set(map(category, set(as_categories(column).tolist()))))
+
+
+def category(value: str) -> str:
+    """Return the category of a value: 1.0 is 1, because data frames turn 1 into 1.0 where some values are missing."""
+    whole = WHOLE.fullmatch(value)
+    return whole[1] if whole else value
 
 
 def as_categories(column: Column) -> Column:

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from s2gnn.errors import InputError
-from s2gnn.tables.columns import Columns, as_categories, categories, choose_columns
+from s2gnn.tables.columns import Columns, as_categories, categories, category, choose_columns
 from s2gnn.tables.identifiers import Identifiers
 from s2gnn.tables.labels import Task, class_labels, quantities, task_of
 from s2gnn.tables.scaling import Scaling, filled, medians
@@ -59,8 +59,9 @@ class TableEncoder:
         first = len(self.numeric)
         features[:, :first] = self.scaling.apply(filled(_numbers(table, self.numeric), self.medians))
         for name, known in self.categories.items():
-            values = pd.Index(as_categories(table.column(name)).astype(object))
-            codes = pd.Index(known).get_indexer(values)  # −1 for unknown ones
+            position = {category(one): place for place, one in enumerate(known)}  # 0.2 stored 1.0 for 1
+            places, values = pd.factorize(as_categories(table.column(name)).astype(object))
+            codes = np.array([position.get(category(one), -1) for one in values])[places]  # −1 for unknown ones
             rows = np.flatnonzero(codes >= 0)
             features[rows, first + codes[rows]] = 1.0
             first += len(known)

@@ -227,13 +227,12 @@ def _is_categorical(dtype: Any) -> bool:
 
 
 def _column(values: pd.Series[Any]) -> Column:
-    """Return numbers as float64, anything else as text, "" where a value is missing.
-
-    Categories that are numbers have the text of a float64: the same column without a categorical dtype matches them.
-    """
+    """Return numbers as float64, anything else as text, "" where a value is missing."""
     dtype: Any = values.dtype
     if holds_numbers(dtype):
         return values.to_numpy(dtype=np.float64, na_value=np.nan)
     if _is_categorical(dtype) and holds_numbers(dtype.categories.dtype):
-        return as_text(values.to_numpy(dtype=np.float64, na_value=np.nan))
+        numbers = dtype.categories.to_numpy(dtype=np.float64)
+        names = [f"{int(number)}" if number.is_integer() else f"{number}" for number in numbers.tolist()]
+        return as_text([*names, ""])[values.cat.codes.to_numpy()]  # −1 for a missing value
     return as_text(["" if gone else str(value) for value, gone in zip(values, values.isna(), strict=True)])
