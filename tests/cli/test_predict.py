@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from s2gnn.cli import main
+from s2gnn.estimator import TableModel
 from tests.cli.interrupts import heed_interrupts
 from tests.cli.tables import IRIS, diabetes_table, iris_table
 
@@ -239,6 +240,23 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path, fitted):
     assert out == b""
     assert b"Traceback" not in err
     assert [path.name for path in tmp_path.iterdir()] == ["large.csv"]
+
+
+def test_codes_may_be_categories(s2gnn, tmp_path):
+    lines = [f"{i % 3 + 1},{i / 7},{'ab'[i % 3 == 1] if i % 2 else ''}" for i in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["site,x,kind", *lines]) + "\n")
+    fit = ("fit", tmp_path / "t.csv", "--label", "kind", "--folds", 0, "--out", tmp_path / "model", "--json")
+    code, out, err = s2gnn(*fit, "--categorical", "site")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["categorical"] == ["site"]
+    assert TableModel.load(tmp_path / "model").encoder.categories == {"site": ("1", "2", "3")}
+    (tmp_path / "new.csv").write_text("x,site\n1,1\n1,2.0\n")
+    code, out, _ = s2gnn("predict", tmp_path / "model", tmp_path / "new.csv")
+    assert [line.split(",")[2] for line in out.splitlines()[1:]] == ["a", "b"]
+    code, _, err = s2gnn(*fit, "--categorical", "sites")
+    assert (code, "t.csv has no column 'sites': did you mean 'site'?" in err) == (2, True)
+    code, out, err = s2gnn("label", tmp_path / "t.csv", "--label", "kind", "--categorical", "site", "--list", 2)
+    assert (code, err) == (0, "")
 
 
 def test_explanations_are_written(s2gnn, tmp_path, fitted):

@@ -12,7 +12,7 @@ import pandas as pd
 import typer
 
 from s2gnn.cli.memory import expected_text, measured_peak, size_text
-from s2gnn.cli.options import Device, Seed, integer
+from s2gnn.cli.options import Categorical, Device, Seed, integer
 from s2gnn.cli.output import (
     AsJson,
     Probabilities,
@@ -67,6 +67,7 @@ def fit(
             "all except constants and row identifiers."
         ),
     ] = None,
+    categorical: Categorical = None,
     task: Annotated[
         Task | None, typer.Option(help="Whether labels are classes or quantities. Default: inferred from the labels.")
     ] = None,
@@ -122,7 +123,14 @@ def fit(
     if edges is not None and (graph is not None or k is not None):
         raise InputError("--edges gives the graph: omit --graph and --k")
     data = read_table(table, progress=not as_json)
-    encoded = encode_table(data, label, features=names(features), task=task, identifier=identifier)
+    encoded = encode_table(
+        data,
+        label,
+        features=names(features),
+        task=task,
+        identifier=identifier,
+        categorical=names(categorical) or (),
+    )
     if probabilities:
         check_has_classes(label, encoded.task)
     if predictions is not None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from s2gnn.cli.options import Device, Seed, integer
+from s2gnn.cli.options import Categorical, Device, Seed, integer
 from s2gnn.cli.output import AsJson, names, print_table
 from s2gnn.devices import AUTO, checked_device
 from s2gnn.errors import InputError
@@ -38,6 +38,7 @@ def label(
         str | None,
         typer.Option(help="Columns to learn from, separated by commas. Default: all except constants and identifiers."),
     ] = None,
+    categorical: Categorical = None,
     classes: Annotated[
         str | None,
         typer.Option(help="Further classes to choose from, separated by commas."),
@@ -73,9 +74,18 @@ def label(
     if image is not None and text is not None:
         raise InputError("--image and --text cannot both be shown: choose one")
     checked_device(device)
-    columns = identifier, image, text, names(features)
-    trained = (("device", device),)
-    settings = Settings(*columns, names(classes) or (), strategy=strategy, batch=batch, seed=seed, parameters=trained)
+    settings = Settings(
+        identifier,
+        image,
+        text,
+        names(features),
+        names(categorical) or (),
+        names(classes) or (),
+        strategy=strategy,
+        batch=batch,
+        seed=seed,
+        parameters=(("device", device),),
+    )
     labels = LabelledCopy.open(table, column, new_column=classes is not None)
     if listed is not None:
         session = Session(labels, settings)

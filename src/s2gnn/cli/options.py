@@ -50,6 +50,14 @@ Changes = Annotated[
     ),
 ]
 
+Categorical = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMNS",
+        help="Columns of codes, such as 1, 2, 3, to treat as categories instead of numbers, separated by commas.",
+    ),
+]
+
 
 def assignment(text: str) -> tuple[str, int | float | str]:
     """Parse NAME=VALUE into a name and an integer, a number or a string."""

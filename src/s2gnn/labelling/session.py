@@ -157,8 +157,9 @@ class Session:
 def _features(copy: LabelledCopy, settings: Settings) -> NDArray[np.float64]:
     """Return the columns to learn from as numbers, (N, M)."""
     others = [name for name in (settings.identifier, settings.image, settings.text) if name is not None]
-    columns = choose_columns(copy.table, settings.features, label=copy.label, without=list(dict.fromkeys(others)))
-    return TableEncoder.fit(copy.table, columns).transform(copy.table)
+    table = copy.table.with_categorical(settings.categorical)
+    columns = choose_columns(table, settings.features, label=copy.label, without=list(dict.fromkeys(others)))
+    return TableEncoder.fit(table, columns).transform(table)
 
 
 @contextmanager

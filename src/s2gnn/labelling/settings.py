@@ -16,6 +16,7 @@ class Settings:
         image: the column with the path of an image for each row.
         text: the column with a text for each row.
         features: the columns to learn from; by default all that distinguish rows.
+        categorical: columns of categories even if they spell numbers.
         classes: further classes to choose from.
         strategy: which rows to show first.
         batch: number of answers after which the model is trained again.
@@ -27,6 +28,7 @@ class Settings:
     image: str | None = None
     text: str | None = None
     features: Sequence[str] | None = None
+    categorical: Sequence[str] = ()
     classes: Sequence[str] = ()
     strategy: Strategy = "auto"
     batch: int = 5

@@ -50,7 +50,7 @@ def choose_columns(
 ) -> Columns:
     """Choose the named columns, or all that distinguish rows, except the label, if any, and those in `without`.
 
-    A column is numeric if every value is a number or missing, unless a data frame calls it categorical. Constant
+    A column is numeric if every value is a number or missing, unless it is declared categorical. Constant
     columns are left out, and so are columns that number or name the rows, unless they are named.
 
     Raises:

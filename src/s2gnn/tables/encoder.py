@@ -187,6 +187,7 @@ def encode_table(
     features: Sequence[str] | None = None,
     task: Task | None = None,
     identifier: str | None = None,
+    categorical: Sequence[str] = (),
 ) -> EncodedTable:
     """Encode the features and labels of a table.
 
@@ -196,8 +197,9 @@ def encode_table(
         features: the columns to learn from; by default all that distinguish rows, see `choose_columns`.
         task: whether labels are classes or quantities; by default inferred from the labels.
         identifier: the column that names the rows, which is not a feature.
+        categorical: columns of categories even if they spell numbers, such as codes.
     """
-    table = data if isinstance(data, Table) else Table.from_frame(data)
+    table = (data if isinstance(data, Table) else Table.from_frame(data)).with_categorical(categorical)
     table.column(label)
     task = task or task_of(table, label)
     y: NDArray[Any] = (class_labels if task == "classify" else quantities)(table, label)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ class Table:
         source: where the table came from, for messages.
         columns: by name, in the order of the file.
         decimal: the decimal separator, "."; "," in files with semicolons, where "." is understood as well.
-        categorical: the columns that are categories even if they spell numbers: those that a data frame calls so.
+        categorical: columns that are categories even if they spell numbers, such as those of a data frame.
     """
 
     source: str
@@ -81,6 +81,12 @@ class Table:
             self.column(name)
             if name == ROW_NAMES:
                 raise InputError(f"a feature of {self.source} has an empty name: remove it from the list of features")
+
+    def with_categorical(self, names: Sequence[str]) -> Table:
+        """Return the table with these columns as categories, even if they spell numbers."""
+        for name in names:
+            self.column(name)
+        return replace(self, categorical=self.categorical | set(names))
 
     def missing(self, name: str) -> NDArray[np.bool_]:
         """Return the rows (N,) in which a column has no value."""
