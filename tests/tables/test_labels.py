@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -29,6 +31,20 @@ def test_minus_one_is_a_class_and_said_to_be_one_where_that_may_surprise():
     assert class_labels(labelled("1", "-1", "", "1"), "y").tolist() == ["1", "-1", None, "1"]
     assert class_labels(labelled("1", "-1.0", "-1", "x", ""), "y").tolist() == ["1", "-1.0", "-1", "x", None]
     assert class_labels(labelled("1", "-1.0", "-1", ""), "y").tolist() == ["1", "-1", "-1", None]
+
+
+def test_spellings_of_the_same_class_are_named():
+    message = r"in column 'y' differ only in upper case or spaces: 'Red Fox' \(1\), 'red  fox' \(2\): use one spelling"
+    with pytest.warns(LabelsWarning, match=message):
+        class_labels(labelled("red  fox", "Red Fox", "", "red  fox", "wolf"), "y")
+
+
+@pytest.mark.parametrize("name", ["unknown", "Unlabeled", "n/a", "Not available", "??"])
+def test_classes_that_seem_to_mark_unlabelled_rows_are_named(name):
+    with pytest.warns(
+        LabelsWarning, match=f"2 rows of t.csv are {re.escape(name)} in column 'y', which is treated as a class: leave"
+    ):
+        class_labels(labelled("wolf", name, "lynx", name), "y")
 
 
 def test_a_class_for_every_row_names_the_rows():

@@ -13,7 +13,7 @@ from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
 from s2gnn.tables import Table, read_table
 from s2gnn.tables.files import DELIMITERS
-from s2gnn.tables.labels import class_names
+from s2gnn.tables.labels import class_names, warn_of_suspicious_classes
 from s2gnn.tables.table import as_text
 
 
@@ -60,6 +60,7 @@ class LabelledCopy:
             labelled = read_table(copy)
             _check_same_rows(table, labelled, label)
             labels = class_names(labelled, label)
+        warn_of_suspicious_classes(table.source, label, labels[labels != ""])
         return cls(table, label, copy, labels)
 
     def set(self, row: int, label: str) -> None:

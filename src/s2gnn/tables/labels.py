@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from collections import Counter
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +23,9 @@ UNLABELLED = -1
 MOST_SCATTERED_CLASSES, MOST_CONSECUTIVE_CLASSES = 10, 50
 # More labels than this that are all different name their rows.
 MOST_CLASSES_OF_ONE = 50
+# What people write for a row without a label, besides the markers of a missing value; without spaces. Not "na", which
+# may be sodium, "none", which may be a finding, or "-", which may be the opposite of "+".
+UNKNOWN = ("unknown", "unlabelled", "unlabeled", "undetermined", "notavailable", "n/a", "n.a.", "tbd", "??", "???")
 NO_FRACTION = re.compile(r"(?<=\d)\.0*$")
 
 
@@ -80,14 +84,39 @@ def class_labels(table: Table, label: str) -> NDArray[Any]:
             f"column {label!r} of {table.source} is different in each of {n_labelled:,} labelled rows: row "
             "names and row numbers are not classes (--task regress predicts quantities)"
         )
-    if "-1" in classes and len(classes) > 2 and all(name.isdecimal() for name in classes - {"-1"}):
-        warnings.warn(
-            f"{np.sum(labels == '-1'):,} rows of {table.source} are -1 in column {label!r}, which is treated as a "
-            "class: leave the label of unlabelled rows blank",
-            LabelsWarning,
-            stacklevel=2,
-        )
+    warn_of_suspicious_classes(table.source, label, labels[present])
     return labels
+
+
+def warn_of_suspicious_classes(source: str, label: str, labels: NDArray[Any]) -> None:
+    """Warn of classes that seem to mark unlabelled rows, or to be another spelling of the same class.
+
+    Args:
+        source: where the table came from.
+        label: the column of the labels.
+        labels: the class of each labelled row, (n,).
+    """
+    counts = Counter(sorted(labels))
+    codes = len(counts) > 2 and all(name.isdecimal() for name in set(counts) - {"-1"})
+    spellings: dict[str, list[str]] = {}
+    for name, count in counts.items():
+        folded = "".join(name.split()).casefold()
+        spellings.setdefault(folded, []).append(f"{name!r} ({count:,})")
+        if folded in UNKNOWN or (name == "-1" and codes):
+            warnings.warn(
+                f"{count:,} row{'s' if count > 1 else ''} of {source} {'are' if count > 1 else 'is'} {name} in column "
+                f"{label!r}, which is treated as a class: leave the label of unlabelled rows blank",
+                LabelsWarning,
+                stacklevel=3,
+            )
+    for alike in spellings.values():
+        if len(alike) > 1:
+            warnings.warn(
+                f"classes of {source} in column {label!r} differ only in upper case or spaces: {', '.join(alike)}: use "
+                "one spelling if they are the same class",
+                LabelsWarning,
+                stacklevel=3,
+            )
 
 
 def quantities(table: Table, label: str) -> NDArray[np.float64]:
