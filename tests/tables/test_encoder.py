@@ -9,7 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from s2gnn import InputError
-from s2gnn.tables import Table, TableEncoder, choose_columns
+from s2gnn.errors import LabelsWarning
+from s2gnn.tables import Table, TableEncoder, choose_columns, encode_table
 from s2gnn.tables.table import as_text
 
 
@@ -99,6 +100,21 @@ def test_numbers_of_an_npz_may_be_read_as_categories():
         table_of(a=["1.0", "u"], y=[0, 1]), choose_columns(table_of(a=["1.0", "u"], y=[0, 1]), label="y")
     )
     np.testing.assert_array_equal(encoder.transform(Table("t.npz", {"a": np.array([1.0])})), [[1.0, 0.0]])
+
+
+def test_counts_that_are_treated_as_classes_and_classes_of_one_row_are_reported():
+    rings = [*range(5, 14), *range(5, 14), *range(14, 22)]
+    table = table_of(x=np.arange(26) % 4, rings=rings)
+    many = "column 'rings' of t.csv is treated as 17 classes: for a quantity use --task regress"
+    single = (
+        r"8 classes have a single labelled row in column 'rings' of t.csv \('14', '15', '16', '17', '18' and 3 more\)"
+    )
+    with pytest.warns(LabelsWarning, match=many), pytest.warns(LabelsWarning, match=single):
+        assert encode_table(table, "rings").task == "classify"
+    with pytest.warns(LabelsWarning, match=single):
+        encode_table(table, "rings", task="classify")
+    assert encode_table(table, "rings", task="regress").task == "regress"
+    assert encode_table(table_of(x=[1, 2, 4], rings=[7, 8, ""]), "rings").y.tolist() == ["7", "8", None]
 
 
 @pytest.mark.parametrize("stored", ["1", "1.0"])  # 1.0 in model folders of release 0.2

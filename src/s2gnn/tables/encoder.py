@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from s2gnn.errors import InputError
 from s2gnn.tables.columns import Columns, as_categories, categories, category, choose_columns
 from s2gnn.tables.identifiers import Identifiers
-from s2gnn.tables.labels import Task, class_labels, quantities, task_of
+from s2gnn.tables.labels import Task, class_labels, quantities, task_of, warn_of_class_sizes
 from s2gnn.tables.scaling import Scaling, filled, medians
 from s2gnn.tables.table import Table
 
@@ -201,8 +201,11 @@ def encode_table(
     """
     table = (data if isinstance(data, Table) else Table.from_frame(data)).with_categorical(categorical)
     table.column(label)
+    inferred = task is None
     task = task or task_of(table, label)
     y: NDArray[Any] = (class_labels if task == "classify" else quantities)(table, label)
+    if task == "classify":
+        warn_of_class_sizes(table.source, label, y, counts=inferred and table.is_numeric(label))
     columns = choose_columns(table, features, label=label, without=[] if identifier is None else [identifier])
     encoder = TableEncoder.fit(table, columns)
     missing = {name: int(table.missing(name).sum()) for name in (*columns.numeric, *columns.categorical)}

@@ -26,6 +26,7 @@ MOST_CLASSES_OF_ONE = 50
 # What people write for a row without a label, besides the markers of a missing value; without spaces. Not "na", which
 # may be sodium, "none", which may be a finding, or "-", which may be the opposite of "+".
 UNKNOWN = ("unknown", "unlabelled", "unlabeled", "undetermined", "notavailable", "n/a", "n.a.", "tbd", "??", "???")
+CLASSES_SHOWN = 5
 NO_FRACTION = re.compile(r"(?<=\d)\.0*$")
 
 
@@ -117,6 +118,36 @@ def warn_of_suspicious_classes(source: str, label: str, labels: NDArray[Any]) ->
                 LabelsWarning,
                 stacklevel=3,
             )
+
+
+def warn_of_class_sizes(source: str, label: str, labels: NDArray[Any], *, counts: bool) -> None:
+    """Warn of classes of one row among larger ones, and of many classes that may be `counts`.
+
+    Args:
+        source: where the table came from.
+        label: the column of the labels.
+        labels: the class of each row, `None` for rows without a label, (N,).
+        counts: whether the classes are whole numbers, and were inferred to be classes.
+    """
+    sizes = Counter(name for name in labels if name is not None)
+    if counts and len(sizes) > MOST_SCATTERED_CLASSES:
+        warnings.warn(
+            f"column {label!r} of {source} is treated as {len(sizes):,} classes: for a quantity use --task regress, to "
+            "confirm classes --task classify",
+            LabelsWarning,
+            stacklevel=3,
+        )
+    single = [repr(name) for name, size in sizes.items() if size == 1]
+    if single and len(single) < len(sizes):
+        which = "1 class has" if len(single) == 1 else f"{len(single):,} classes have"
+        more = f" and {len(single) - CLASSES_SHOWN:,} more" if len(single) > CLASSES_SHOWN else ""
+        warnings.warn(
+            f"{which} a single labelled row in column {label!r} of {source} "
+            f"({', '.join(single[:CLASSES_SHOWN])}{more}), too few to measure how well they are predicted: label more "
+            "rows, or leave these labels blank",
+            LabelsWarning,
+            stacklevel=3,
+        )
 
 
 def quantities(table: Table, label: str) -> NDArray[np.float64]:
