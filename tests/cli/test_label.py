@@ -6,6 +6,8 @@ import subprocess
 import sys
 import urllib.request
 
+import pytest
+
 from s2gnn.labelling.labels import LabelledCopy
 from tests.cli.tables import iris_table
 
@@ -52,6 +54,27 @@ def test_wrong_input_is_one_sentence(s2gnn, tmp_path):
         code, _, err = s2gnn("label", path, *arguments)
         assert (code, err.count("\n")) == (2, 1)
         assert problem in err
+
+
+@pytest.mark.parametrize(
+    ("labels", "problem"),
+    [
+        (
+            ["18.5", "21", ""],
+            "the labels in column 'mpg' of {path} are quantities, but s2gnn label is for classes: use ",
+        ),
+        (["", "0.5", ""], "are quantities"),
+        ([str(1000 + 37 * i) for i in range(12)], "may be quantities"),
+    ],
+)
+def test_quantities_are_refused_unless_they_are_named_as_classes(s2gnn, tmp_path, labels, problem):
+    path = tmp_path / "cars.csv"
+    path.write_text("x,mpg\n" + "".join(f"{row * row % 7},{label}\n" for row, label in enumerate([*labels, "", ""])))
+    code, out, err = s2gnn("label", path, "--label", "mpg")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert problem.format(path=path) in err
+    assert list(tmp_path.iterdir()) == [path]
+    assert s2gnn("label", path, "--label", "mpg", "--classes", "21", "--list", 1)[0] == 0
 
 
 def test_the_page_is_served_to_one_session_and_ends_with_ctrl_c(tmp_path):

@@ -13,7 +13,7 @@ from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
 from s2gnn.tables import Table, read_table
 from s2gnn.tables.files import DELIMITERS
-from s2gnn.tables.labels import class_names, warn_of_suspicious_classes
+from s2gnn.tables.labels import class_names, likely_task, warn_of_suspicious_classes
 from s2gnn.tables.table import as_text
 
 
@@ -56,10 +56,13 @@ class LabelledCopy:
         suffix = path.suffix if path.suffix.lower() in DELIMITERS else ".csv"
         copy = path.with_name(f"{path.stem}.labelled{suffix}")
         labels = class_names(table, label)
+        labelled = table
         if copy.exists():
             labelled = read_table(copy)
             _check_same_rows(table, labelled, label)
             labels = class_names(labelled, label)
+        if not new_column:
+            _check_classes(labelled, label)
         warn_of_suspicious_classes(table.source, label, labels[labels != ""])
         return cls(table, label, copy, labels)
 
@@ -85,6 +88,19 @@ class LabelledCopy:
         delimiter = ";" if self.table.decimal == "," else DELIMITERS[self.path.suffix.lower()]
         text = frame.to_csv(sep=delimiter, index=False, lineterminator="\n")
         write_atomically(self.path, text.encode())
+
+
+def _check_classes(table: Table, label: str) -> None:
+    """Raise if the labels so far are quantities, or may be; one fraction is enough to tell."""
+    if table.missing(label).all():
+        return
+    task = likely_task(table, label)
+    if task != "classify":
+        seem = "are" if task == "regress" else "may be"
+        raise InputError(
+            f"the labels in column {label!r} of {table.source} {seem} quantities, but s2gnn label is for classes: use "
+            "s2gnn fit, whose report lists rows to measure next, or name the classes with --classes"
+        )
 
 
 def _check_same_rows(table: Table, copy: Table, label: str) -> None:

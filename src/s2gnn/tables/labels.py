@@ -36,21 +36,30 @@ def task_of(table: Table, label: str) -> Task:
     Raises:
         InputError: if there is no label, or there are too many distinct whole numbers to tell.
     """
-    present = _present(table, label)
-    if not table.is_numeric(label):
-        warn_if_mostly_numbers(table, label)
-        return "classify"
-    numbers = table.numbers(label, "a label", "fix the value or leave the cell blank")[present]
-    if np.any(numbers != np.round(numbers)):
-        return "regress"
-    distinct = len(np.unique(numbers))
-    consecutive = np.ptp(numbers) == distinct - 1
-    if distinct > (MOST_CONSECUTIVE_CLASSES if consecutive else MOST_SCATTERED_CLASSES) and 2 * distinct > len(numbers):
+    _present(table, label)
+    task = likely_task(table, label)
+    if task is None:
+        distinct = len(np.unique(table.numbers(label, "a label", "")[~table.missing(label)]))
         raise InputError(
             f"column {label!r} of {table.source} has {distinct:,} distinct whole numbers, which may be classes or "
             "quantities: set --task classify or --task regress"
         )
-    return "classify"
+    return task
+
+
+def likely_task(table: Table, label: str) -> Task | None:
+    """Infer the task like `task_of`; `None` if the labels are too many distinct whole numbers to tell."""
+    if not table.is_numeric(label):
+        warn_if_mostly_numbers(table, label)
+        return "classify"
+    numbers = table.numbers(label, "a label", "fix the value or leave the cell blank")
+    numbers = numbers[~table.missing(label)]
+    if np.any(numbers != np.round(numbers)):
+        return "regress"
+    distinct = len(np.unique(numbers))
+    consecutive = np.ptp(numbers) == distinct - 1
+    most = MOST_CONSECUTIVE_CLASSES if consecutive else MOST_SCATTERED_CLASSES
+    return None if distinct > most and 2 * distinct > len(numbers) else "classify"
 
 
 def class_names(table: Table, label: str) -> NDArray[Any]:
