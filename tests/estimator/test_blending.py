@@ -166,3 +166,4 @@ def test_the_gain_of_errors():
     assert gain.value == -1
     assert gain.low < -1 < gain.high
     assert "worsens the mean absolute error by 1 compared" in gain.sentence
+    assert "95 % interval of the improvement -" in gain.sentence

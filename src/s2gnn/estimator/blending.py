@@ -279,14 +279,13 @@ class GraphGain:
     def sentence(self) -> str:
         """Describe the gain in a sentence."""
         points = self.measure == "accuracy"
-        value, low, high, verb = self.value, self.low, self.high, "improves"
-        if value < 0:
-            verb, value, low, high = "worsens", -value, -high, -low
+        verb, of = ("worsens", " of the improvement") if self.value < 0 else ("improves", "")
         unit = " points" if points else ""
-        by, least, most = (f"{100 * one:.1f}" if points else number_text(one, 3) for one in (value, low, high))
-        change = f"{verb} the {self.measure} by {by}{unit}" if value else f"does not change the {self.measure}"
-        doubt = "" if low > 0 or high < 0 or not value else "; the interval includes no effect"
+        numbers = (abs(self.value), self.low, self.high)
+        by, low, high = (f"{100 * one:.1f}" if points else number_text(one, 3) for one in numbers)
+        change = f"{verb} the {self.measure} by {by}{unit}" if self.value else f"does not change the {self.measure}"
+        doubt = "; the interval includes no effect" if self.low <= 0 <= self.high and self.value else ""
         return (
             f"On {self.rows:,} hidden labels, the graph {change} compared with predicting from the columns alone "
-            f"(95 % interval {least} to {most}{unit}{doubt})."
+            f"(95 % interval{of} {low} to {high}{unit}{doubt})."
         )
