@@ -10,6 +10,7 @@ from s2gnn.experiments.figures.active_learning import (
     ACTIVE_LEARNING,
     METHODS,
     Pool,
+    _together,
     area,
     draw_pool,
     labels_needed,
@@ -99,6 +100,16 @@ def test_strategies_are_compared_with_random_of_the_same_classifier():
     assert lines["tables more than a point below random"] == ["0", "0", "1", "0"]
     figure = ACTIVE_LEARNING.draw(content)
     assert [text.get_text() for text in figure.axes[1].get_yticklabels()] == ["vote"]
+
+
+def test_methods_measured_on_few_tables_are_left_out():
+    compared = {
+        "S2-GNN: auto": {"vote": 0, "wifi": 0, "yeast": 0},
+        "S2-GNN: random": {"vote": 0, "wifi": 0},
+        "S2-GNN: change": {"yeast": 0},
+    }
+    assert _together(compared) == (["S2-GNN: auto", "S2-GNN: random"], ["vote", "wifi"])
+    assert _together({}) == ([], [])
 
 
 def test_a_table_is_simulated_stored_and_shown(tmp_path, monkeypatch):

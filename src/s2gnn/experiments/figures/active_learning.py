@@ -176,11 +176,17 @@ def _compared(content: Content) -> dict[str, dict[str, tuple[float, float, float
     return found
 
 
+def _together(compared: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[str]]:
+    """Return the methods that are measured on most of the tables, and the tables that all of them have."""
+    most = max(map(len, compared.values()), default=0)
+    methods = [name for name in METHODS if 2 * len(compared.get(name, ())) > most]
+    return methods, [data for data in TABLES if methods and all(data in compared[name] for name in methods)]
+
+
 def _tabulate(content: Content) -> Table:
-    """Return a summary of the tables that all methods have; then the lead on every table, folded."""
+    """Return a summary of the tables that the methods have in common; then the lead on every table, folded."""
     compared = _compared(content)
-    methods = [name for name in METHODS if name in compared]
-    common = [data for data in TABLES if methods and all(data in compared[name] for name in methods)]
+    methods, common = _together(compared)
     blocks, findings = [], []
     if common:
         found = np.array([[compared[name][data] for data in common] for name in methods])  # (methods, tables, 3)
@@ -227,23 +233,21 @@ def _draw(content: Content) -> Figure:
     figure, (left, right), _ = panel_grid(2, 2, 3.4)
     curves = {(row["model"], row["data"]): _mean_curve(row) for row in content["rows"]}
     grid = np.arange(10, MOST + 1)
-    strategies = [name for name in METHODS if name.startswith("S2-GNN") and not name.endswith("random")]
+    compared = _compared(content)
+    methods, common = _together(compared)
+    strategies = [name for name in methods if name.startswith("S2-GNN") and not name.endswith("random")]
     for place, name in enumerate(strategies):
         leads = [
             np.interp(grid, *curves[name, data], np.nan, np.nan)
             - np.interp(grid, *curves["S2-GNN: random", data], np.nan, np.nan)
-            for data in TABLES
-            if {(name, data), ("S2-GNN: random", data)} <= curves.keys()
+            for data in common
         ]
-        if leads:
-            width = 2.2 if name == DEFAULT else 1.2
-            left.plot(
-                grid, 100 * np.ma.masked_invalid(leads).mean(axis=0), color=PALETTE[place], linewidth=width, label=name
-            )
+        mean, width = 100 * np.ma.masked_invalid(leads).mean(axis=0), 2.2 if name == DEFAULT else 1.2
+        left.plot(grid, mean, color=PALETTE[place], linewidth=width, label=name)
     left.axhline(0, color="0.6", linewidth=0.8, label="S2-GNN: random")
     left.set_xlabel("labels")
     left.set_ylabel("points of accuracy above random")
-    needed = sorted((share, data) for data, (_, _, share) in _compared(content).get(DEFAULT, {}).items())
+    needed = sorted((share, data) for data, (_, _, share) in compared.get(DEFAULT, {}).items())
     most = 1.5  # beyond, or never reached, dots are on the edge
     if needed:  # an empty line that is not clipped has no extent, so that nothing could be laid out
         right.plot([min(share, most) for share, _ in needed], range(len(needed)), "o", color=PALETTE[0], clip_on=False)
