@@ -37,16 +37,26 @@ class NetworkInput(Protocol):
         ...
 
 
-def layer_input(x: NetworkInput, weight: Tensor) -> LayerInput:
-    """Return `x` if a layer can multiply it with `weight`; raise an error for an unsupported form or dtype."""
+def layer_input(x: NetworkInput, weight: Tensor, *, batched: bool = False) -> LayerInput:
+    """Return `x` if a layer can multiply it with `weight`; raise an error for an unsupported form, dtype or device.
+
+    Args:
+        x: the input.
+        weight: a parameter of the layer.
+        batched: whether the layer accepts (B, N, in_channels) too.
+    """
     values = x.stacked if isinstance(x, PreparedInput) else x
     if not isinstance(values, SparseInput) and not is_dense(values):
         raise InputError(
             f"x is a {type(values).__name__} but must be a dense tensor, torch.tensor(x, dtype={weight.dtype}), "
             "or s2gnn.operators.SparseInput(x)"
         )
-    if not values.shape:
-        raise InputError("x has shape (), but it has one row per node and in_channels columns")
+    if len(x.shape) != 2 and not (batched and len(x.shape) == 3):
+        raise InputError(f"x has shape {tuple(x.shape)}, expected one row per node and in_channels columns")
+    if values.device != weight.device:
+        raise InputError(
+            f"x is on {values.device}, but the layer on {weight.device}: move one of them with .to(device)"
+        )
     if values.dtype != weight.dtype and not torch.is_autocast_enabled(values.device.type):
         remedy = f"SparseInput(x, {weight.dtype})" if isinstance(values, SparseInput) else f"x.to({weight.dtype})"
         raise InputError(f"x is {values.dtype}, but the layer's weights are {weight.dtype}: pass {remedy}")

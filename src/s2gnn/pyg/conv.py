@@ -95,7 +95,7 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
             )
         if isinstance(edge_index, list | tuple):
             edge_index = joined(edge_index)
-        self._fill(layer_input(x, self.weight).shape[-1])
+        self._fill(layer_input(x, self.weight, batched=True).shape[-1])
         if isinstance(x, Tensor) and x.ndim == 3:
             return self._forward_batch(x, edge_index, edge_weight)
         return super().forward(x, edge_index, edge_weight)
