@@ -204,15 +204,8 @@ def check_graphs(module: ModuleType, g: SimpleNamespace, alpha: int, real: type,
     """Graphs from lists of edges in any order, their factors, and the gradients of these."""
     order = rng.permutation(g.nnz)
     rows, columns = g.rows[order].astype(np.int64), g.indices[order].astype(np.int64)
-    weights = g.weights[order]
-    indptr, indices, values, pairs = (np.full(size, -7, np.int32) for size in (g.n + 1, g.nnz, g.nnz, g.nnz))
-    values = values.astype(float)
-    assert module.csr_of_edges(rows, columns, weights, 1e-12, indptr, indices, values, pairs) == g.nnz
-    for found, expected in ((indptr, g.indptr), (indices, g.indices), (values, g.weights)):
-        assert np.array_equal(found, expected)
     numbers = np.full(g.nnz, -7, np.int32)
     module.number_pairs(g.indptr, g.indices, numbers)
-    assert np.array_equal(numbers[order], pairs)
     assert np.array_equal(numbers, numbers[g.reverse])
     both, three, place = (np.full(size, -7, np.int32) for size in (2 * g.n + 2, 3 * g.nnz, g.nnz))
     assert module.pattern_of_edges(rows, columns, both, three, place) == g.nnz
@@ -307,8 +300,6 @@ def check_refusals(module: ModuleType) -> None:
     ends = np.array([0, 1], np.int64), np.array([1, 0], np.int64)
     for value in (-1, 2, 2**40):
         rows = np.array([0, value], np.int64)
-        out = [np.empty(3, np.int32), np.empty(2, np.int32), np.empty(2), np.empty(2, np.int32)]
-        assert module.csr_of_edges(rows, ends[1], None, 0.0, *out) == -1
         three, place = np.empty(6, np.int32), np.empty(2, np.int32)
         assert module.pattern_of_edges(rows, ends[1], np.empty(6, np.int32), three, place) == -1
 

@@ -1,4 +1,4 @@
-"""Operators of `edge_index` built in torch, as on a GPU, against those of the CPU's graph builder."""
+"""Operators of `edge_index`, against dense formulas."""
 
 import numpy as np
 import pytest
@@ -10,6 +10,8 @@ from s2gnn.errors import IdenticalBranchesWarning, InputError
 from s2gnn.nn import make_model
 from s2gnn.nn.calling import as_operator, edge_operator
 from s2gnn.operators import EdgeOperator, SobolevFamily, kernel
+from tests.operators.test_edges import KERNELS, SHIFTS, dense_operator
+from tests.operators.test_family import dense_products
 
 N = 12
 KINDS = ["plain", "repeated", "loops", "zeros", "rounding", "directed"]
@@ -37,34 +39,39 @@ def edges(kind, seed=0):
     return index[:, order], weight[order]
 
 
-@pytest.mark.parametrize("shift", ["adjacency", "laplacian", "normalized_adjacency", "normalized_laplacian"])
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("shift", SHIFTS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_torch_builds_the_operator_of_the_graph_builder(kind, shift):
+def test_operators_of_edges_are_the_dense_formula(kind, shift, name):
     for seed in range(5):
         index, weight = edges(kind, seed)
         x = torch.eye(N, dtype=torch.float64)
-        given = as_operator(x, index, weight, 3, 0.7, shift)
-        with kernel.use(kernel.PLAIN):
-            built = edge_operator(x, index, weight, 3, 0.7, shift)
-        assert isinstance(given, EdgeOperator) == built.powers.are_directed == (kind == "directed")
-        torch.testing.assert_close(built.propagate(x), given.propagate(x), rtol=0, atol=1e-12)
-        branches = torch.randn(N, 4, 2, dtype=torch.float64)
-        torch.testing.assert_close(built.propagate_branches(branches), given.propagate_branches(branches))
+        with kernel.use(name):
+            op = as_operator(x, index, weight, 3, 0.7, shift)
+            products = op.propagate(x)
+        for rho in (1, 2, 3):
+            expected = dense_operator(index, weight.double(), N, rho, 0.7, shift)
+            np.testing.assert_allclose(products[rho - 1].numpy(), expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_gradients_are_those_of_the_graph_builder(kind):
+def test_every_listed_edge_has_its_own_derivative(kind, name):
     index, weight = edges(kind)
+    x, target = torch.randn(N, 2, dtype=torch.float64), torch.randn(3, N, 2, dtype=torch.float64)
     found = []
-    for make in (as_operator, edge_operator):
-        leaves = [torch.linspace(-1, 1, 2 * N, dtype=torch.float64).view(N, 2), weight.double()]
-        if kind == "rounding":
-            leaves[1] = weight
-        leaves = [leaf.clone().requires_grad_() for leaf in leaves]
-        op = make(leaves[0], index, leaves[1], 3, 0.7, None)
-        found.append(torch.autograd.grad(op.propagate(leaves[0]).square().sum(), leaves))
-    for built, given in zip(*found, strict=True):
-        torch.testing.assert_close(built, given)
+    for way in ("sparse", "dense"):
+        h, w, e = (leaf.clone().requires_grad_() for leaf in (x, weight.double(), torch.tensor(0.7).double()))
+        if way == "sparse":
+            with kernel.use(name):
+                products = EdgeOperator(index, w, N, 3, e, dtype=torch.float64).propagate(h)
+                assert as_operator(h, index, w, 3, 0.7, None).powers.are_directed
+        else:
+            A = torch.zeros(N, N, dtype=torch.float64)
+            A = A.index_put((index[1], index[0]), w * (index[0] != index[1]), accumulate=True)
+            products = dense_products(A, e, 3, "adjacency", h)
+        found.append(torch.autograd.grad((products * target).sum(), (h, w, e)))
+    torch.testing.assert_close(*found)
 
 
 class NoCopies(TorchFunctionMode):

@@ -4,7 +4,7 @@ import scipy.sparse as sp
 import torch
 from torch_geometric.nn import GCNConv, Sequential
 
-from s2gnn import Graph, IdenticalBranchesWarning, InputError, S2Conv, SobolevOperator
+from s2gnn import S2GNN, Graph, IdenticalBranchesWarning, InputError, S2Conv, SobolevOperator
 from s2gnn.operators import SobolevFamily, SparseInput
 from tests import dense
 from tests.random_graphs import random_graph
@@ -185,13 +185,21 @@ def test_misuse_is_explained(op, x, graph):
         (lambda: conv(x[:, :2], op), r"x has shape \(12, 2\), expected \(12, 5\)"),
         (lambda: conv(twin.prepare(x), op), "prepared input was made by another operator"),
         (lambda: conv(op.prepare(x), data.edge_index), r"call conv\(op.prepare\(x\), op\)"),
-        (lambda: conv(x, graph), "the graph is a Graph, expected a SobolevOperator"),
+        (lambda: conv(x, graph), r"the graph is a Graph: pass SobolevOperator\(graph, alpha=3, epsilon=0.8\)"),
+        (lambda: learning(x, graph), r"the graph is a Graph: pass SobolevFamily\(graph, alpha=3\)"),
+        (lambda: conv(x, data), "the graph is a Data: pass data.edge_index, data.edge_weight"),
+        (lambda: conv(x, None), r"the graph is a NoneType: pass a SobolevOperator, or edge_index \(2, E\)"),
+        (lambda: conv(x.to("meta"), op), r"x is on meta, but the layer on cpu: move one of them with .to\(device\)"),
+        (
+            lambda: S2GNN(IN, 4, 3)(x[None].float(), data.edge_index),
+            r"x has shape \(1, 12, 5\), expected one row per node and in_",
+        ),
         (lambda: undirected(x, data.edge_index[:, :1]), r"not symmetric.*to_undirected\(edge_index, edge_weight"),
         (lambda: conv(x.float(), op), r"x is torch.float32, but the layer's weights are torch.float64: pass x.to"),
         (lambda: conv(x.numpy(), op), r"x is a ndarray but must be a dense tensor, torch.tensor\(x, dtype="),
         (lambda: conv(x.to_sparse(), op), "must be a dense tensor"),
         (lambda: double_conv("mlp", shift="laplacian")(x, op), "the layer has shift='laplacian', but the operator"),
-        (lambda: conv(x, SobolevFamily(graph, ALPHA + 1)), "alpha=3, but the family alpha=4: build both alike"),
+        (lambda: conv(x, SobolevFamily(graph, ALPHA + 1)), "alpha=3, but the family 4: use the same alpha"),
         (lambda: conv(op.prepare(x), SobolevFamily(graph, ALPHA)), "pass x as it is"),
         (
             lambda: learning(x, op),
@@ -323,8 +331,37 @@ def test_edge_weights_have_gradients_with_a_fixed_epsilon_too(graph, x):
     conv(x, data.edge_index, weight).sum().backward()
     pairs = torch.tensor(graph.to_edge_list()[1], requires_grad=True)
     conv(x, SobolevFamily(graph, ALPHA, dtype=torch.float64).with_weights(pairs)).sum().backward()
-    upper = data.edge_index[0] < data.edge_index[1]
-    torch.testing.assert_close(2 * weight.grad[upper], pairs.grad)
+    A = torch.zeros(N, N, dtype=torch.float64).index_put(tuple(data.edge_index), weight.grad)
+    low, high = torch.tensor(graph.to_edge_list()[0]).T
+    torch.testing.assert_close(A[low, high] + A[high, low], pairs.grad)  # a pair counts in both directions
+
+
+def test_gradients_of_symmetric_edge_weights_are_those_of_gcn(graph, x):
+    """Each direction has its own derivative, with no jump where both have the same weight."""
+    conv, theirs = S2Conv(IN, OUT, alpha=1, bias=False).double(), GCNConv(IN, OUT, bias=False).double()
+    with torch.no_grad():
+        conv.fusion.mu.copy_(torch.tensor([0.0, 1.0]))
+        theirs.lin.weight.copy_(conv.weight[1].T)
+    index, weight = graph.to_pyg().edge_index, graph.to_pyg().edge_weight
+    nudged = weight.clone()
+    nudged[0] += 1e-12
+    target = torch.randn(N, OUT, dtype=torch.float64)
+    for given in (weight, nudged, torch.ones_like(weight)):
+        w = given.clone().requires_grad_()
+        ours, expected = conv(x, index, w), theirs(x, index, w).relu()
+        torch.testing.assert_close(ours, expected)
+        found = [torch.autograd.grad((out * target).sum(), w)[0] for out in (ours, expected)]
+        torch.testing.assert_close(*found)
+        assert torch.autograd.gradcheck(lambda w: conv(x, index, w), w)
+    w = weight.clone().requires_grad_()
+    assert torch.autograd.gradgradcheck(lambda w: conv(x, index, w), w)
+
+
+def test_values_of_epsilon_that_differ_by_rounding_are_the_same(graph, x):
+    op = SobolevOperator(graph, ALPHA, 0.1 + 0.2, dtype=torch.float64)
+    assert double_conv("linear", epsilon=0.3)(x, op).shape == (N, OUT)
+    with pytest.raises(InputError, match=r"epsilon=0.30001, but the operator alpha=3, epsilon=0.30000000000000004"):
+        double_conv("linear", epsilon=0.30001)(x, op)
 
 
 def test_hooks_on_a_linear_fusion_get_the_branches():

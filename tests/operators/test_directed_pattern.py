@@ -42,14 +42,6 @@ def test_the_transposed_pattern_finds_each_entry(edges):
         np.testing.assert_array_equal(transposed, np.searchsorted(columns, range(n + 1)))
 
 
-@given(edges=edge_lists())
-def test_symmetry_of_the_native_pattern(edges):
-    (sources, targets), _, n = edges
-    listed = {*zip(sources.tolist(), targets.tolist(), strict=True)}
-    with kernel.use(NATIVE):
-        assert bool(directed_pattern(sources, targets, n).is_symmetric) == (listed == {(j, i) for i, j in listed})
-
-
 @pytest.mark.parametrize("index", [[[0], [3]], [[-1], [0]]])
 def test_an_index_out_of_range(index):
     with kernel.use(NATIVE), pytest.raises(InputError, match=r"edge_index has an index outside 0..2, for 3 nodes"):

@@ -157,24 +157,6 @@ def test_no_epsilon_however_small_or_large_gives_nan(shift, log, dtype):
     torch.testing.assert_close(products[:, 3:].detach(), isolated)
 
 
-def test_edges_as_pyg_has_them_give_each_pair_its_derivative():
-    graph = random_graph(8, 0.6)
-    pairs, values = graph.to_edge_list()
-    ends, h = torch.tensor(pairs.T), double(8, 2)
-    w = torch.tensor(values, requires_grad=True)
-    both = torch.cat([ends, ends.flip(0), torch.tensor([[3], [3]])], dim=1)
-    weight = torch.cat([w, w, torch.ones(1, dtype=torch.float64)])
-    mixed = torch.randperm(both.shape[1])
-    family = SobolevFamily.from_edge_index(both[:, mixed], weight[mixed], 8, 3, dtype=torch.float64)
-    family.at(0.7).propagate(h).square().sum().backward()
-    expected = torch.tensor(values, requires_grad=True)
-    of_graph = SobolevFamily(graph, 3, dtype=torch.float64).with_weights(expected).at(0.7)
-    of_graph.propagate(h).square().sum().backward()
-    torch.testing.assert_close(w.grad, expected.grad)
-    constant = SobolevFamily.from_edge_index(both[:, :-1], weight.detach()[:-1], 8, 3, dtype=torch.float64)
-    assert constant.graph == graph
-
-
 def test_memory_grows_with_the_edges_only():
     graph = random_graph(3000, 0.001)
     weights = torch.tensor(graph.to_edge_list()[1], requires_grad=True)

@@ -1,11 +1,13 @@
 """The two calling conventions of layers and networks: a prebuilt operator, or PyG's `edge_index` and `edge_weight`."""
 
+import math
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from s2gnn.errors import AsymmetricGraphError, InputError
+from s2gnn.graphs import Graph
 from s2gnn.nn.epsilon import LearnedEpsilon
 from s2gnn.nn.inputs import LayerInput
 from s2gnn.operators import (
@@ -15,12 +17,9 @@ from s2gnn.operators import (
     PreparedInput,
     Shift,
     SobolevFamily,
-    SobolevOperator,
     SparseInput,
 )
 from s2gnn.operators.autograd import transforming
-from s2gnn.operators.edge_index import graph_of_edge_index
-from s2gnn.operators.edges import EdgeFacts
 from s2gnn.operators.graph_operator import is_dense
 from s2gnn.operators.powers import product_dtype
 from s2gnn.operators.sobolev import warn_of_identical_branches
@@ -38,8 +37,7 @@ def as_operator(
 ) -> BranchOperator:
     """Return the operator of either calling convention: the validated argument, or an operator built from edges.
 
-    A `SobolevFamily` is evaluated at the layer's ε. Directed edges give an `EdgeOperator`, or an error if `directed` is
-    false.
+    A `SobolevFamily` is evaluated at the layer's ε.
     """
     if isinstance(graph, BranchOperator | SobolevFamily):
         if edge_weight is not None:
@@ -54,25 +52,8 @@ def as_operator(
     if isinstance(x, PreparedInput):
         raise InputError("a prepared input needs the operator that prepared it: call conv(op.prepare(x), op)")
     if not is_dense(graph):
-        raise InputError(
-            f"the graph is a {type(graph).__name__}, expected a SobolevOperator or a dense edge_index (2, E)"
-        )
-    if x.device.type != "cpu" or _traced(x, edge_weight):
-        return edge_operator(x, graph, edge_weight, alpha, epsilon, shift, directed=directed)
-    value, chosen, dtype = _value(epsilon), shift or "adjacency", product_dtype(x.dtype)
-    try:
-        undirected, pairs = graph_of_edge_index(graph, edge_weight, x.shape[0], details=not directed)
-    except AsymmetricGraphError:
-        if not directed:
-            raise
-        weights = None if edge_weight is None else torch.as_tensor(edge_weight)
-        op = EdgeOperator(graph, weights, x.shape[0], alpha, value, chosen, known_directed=True, dtype=dtype)
-        _check_facts(op, op.facts(), value)
-        return op
-    options: dict[str, Any] = {"dtype": dtype, "device": x.device}
-    if isinstance(epsilon, LearnedEpsilon) or getattr(edge_weight, "requires_grad", False):
-        return SobolevFamily.from_pairs(undirected, pairs, graph, edge_weight, alpha, chosen, **options).at(value)
-    return SobolevOperator(undirected, alpha, float(value), chosen, **options)
+        raise InputError(f"the graph is a {type(graph).__name__}: pass {_remedy(graph, alpha, epsilon)}")
+    return edge_operator(x, graph, edge_weight, alpha, epsilon, shift, directed=directed)
 
 
 def edge_operator(
@@ -93,7 +74,7 @@ def edge_operator(
     """
     n_nodes, value, chosen = x.shape[0], _value(epsilon), shift or "adjacency"
     options: dict[str, Any] = {"normalize": normalize, "dtype": product_dtype(x.dtype)}
-    if _traced(x, edge_weight) or n_nodes == 0:
+    if torch.compiler.is_compiling() or x.is_meta or (edge_weight is not None and transforming()):
         op = EdgeOperator(edge_index, edge_weight, n_nodes, alpha, value, chosen, **options)
         if not directed:
             op.require_symmetry()
@@ -111,30 +92,33 @@ def edge_operator(
     facts = op.facts(valid)
     if not facts.valid or not (facts.symmetric or directed):
         _check_values(edge_index, edge_weight, n_nodes, directed)
-    _check_facts(op, facts, value if normalize else None)
-    return (op.as_undirected() if facts.symmetric else op).to(x.device)  # with the chunks of its pattern
-
-
-def _check_facts(op: EdgeOperator, facts: EdgeFacts, epsilon: float | Tensor | None) -> None:
-    """Raise if degrees overflow, and warn if all branches have the same operator at a constant ε."""
     if not facts.valid:
         raise InputError("the weights of the edges to a node add up to infinity: scale the weights down")
-    if facts.identical and epsilon is not None and not isinstance(epsilon, Tensor):
-        warn_of_identical_branches(op.alpha, epsilon, op.shift)
+    if facts.identical and normalize and not isinstance(value, Tensor):
+        warn_of_identical_branches(alpha, value, chosen)
+    if facts.symmetric and (weights is None or not weights.requires_grad):  # otherwise S_ij and S_ji vary separately
+        op = op.as_undirected()
+    return op.to(x.device)  # with the chunks of its pattern
+
+
+def _remedy(graph: object, alpha: int, epsilon: float | LearnedEpsilon | None) -> str:
+    """Return what to pass instead of `graph`."""
+    if isinstance(graph, Graph) and isinstance(epsilon, LearnedEpsilon):
+        return f"SobolevFamily(graph, alpha={alpha})"
+    if isinstance(graph, Graph):
+        return f"SobolevOperator(graph, alpha={alpha}, epsilon={1.0 if epsilon is None else epsilon})"
+    if hasattr(graph, "edge_index"):
+        return "data.edge_index, data.edge_weight"
+    return "a SobolevOperator, or edge_index (2, E)"
 
 
 def _check_values(edge_index: Tensor, edge_weight: Tensor | None, n_nodes: int, directed: bool) -> None:
     """Raise an error that names an invalid edge."""
     try:
-        graph_of_edge_index(edge_index, edge_weight, n_nodes)
+        Graph.from_edge_index(edge_index, edge_weight, n_nodes, sum_duplicates=True, drop_self_loops=True)
     except AsymmetricGraphError:
         if not directed:
             raise
-
-
-def _traced(x: Tensor, edge_weight: Tensor | None) -> bool:
-    """Return whether edges have no concrete values: in `torch.compile`, `torch.func` transforms, on the meta device."""
-    return torch.compiler.is_compiling() or x.is_meta or (edge_weight is not None and transforming())
 
 
 def _value(epsilon: float | LearnedEpsilon | None) -> float | Tensor:
@@ -152,20 +136,22 @@ def _check_operator(
 ) -> None:
     """Raise if `op` or `x` is incompatible with a layer of these settings."""
     if shift not in (None, op.shift):
-        raise InputError(f"the layer has shift={shift!r}, but the operator {op.shift!r}: build both alike")
+        raise InputError(
+            f"the layer has shift={shift!r}, but the operator {op.shift!r}: build both with the same shift"
+        )
     if isinstance(op, SobolevFamily):
         if op.alpha != alpha:
-            raise InputError(f"the layer has alpha={alpha}, but the family alpha={op.alpha}: build both alike")
+            raise InputError(f"the layer has alpha={alpha}, but the family {op.alpha}: use the same alpha")
     elif isinstance(epsilon, LearnedEpsilon):
         raise InputError(
             f"the layer learns epsilon, but the {type(op).__name__} has one: pass "
             f"s2gnn.operators.SobolevFamily(graph, alpha={alpha})"
         )
-    elif op.alpha != alpha or epsilon not in (None, op.epsilon):
-        own = "" if epsilon is None else f", epsilon={epsilon:g}"
+    elif op.alpha != alpha or not (epsilon is None or math.isclose(epsilon, op.epsilon, rel_tol=1e-6)):
+        own = "" if epsilon is None else f", epsilon={epsilon!r}"
         raise InputError(
             f"the layer has alpha={alpha}{own}, but the operator "
-            f"alpha={op.alpha}, epsilon={op.epsilon:g}: build both with the same values"
+            f"alpha={op.alpha}, epsilon={op.epsilon!r}: build both with the same values"
         )
     if isinstance(x, PreparedInput):
         if isinstance(op, SobolevFamily) or not op.is_constant:

@@ -23,7 +23,6 @@ class DirectedPattern(NamedTuple):
         entries: the pattern, every entry with its own weight.
         reverse: where each entry of the transpose is stored, (E,).
         place: the entry that stores each listed edge.
-        is_symmetric: whether every entry has its reverse, a boolean tensor ().
         indptr: (2N + 2,) int32, see `HadamardPowers`; (N + 1,) without entries.
         indices: (3E,) int32, see `HadamardPowers`.
     """
@@ -31,7 +30,6 @@ class DirectedPattern(NamedTuple):
     entries: EdgePattern
     reverse: Tensor
     place: Tensor
-    is_symmetric: Tensor
     indptr: Tensor
     indices: Tensor
 
@@ -49,12 +47,10 @@ def directed_pattern(sources: Tensor, targets: Tensor, n_nodes: int) -> Directed
             if stored < 0:
                 raise InputError(f"edge_index has an index outside 0..{n_nodes - 1}, for {n_nodes} nodes")
             both, three = torch.from_numpy(indptr), torch.from_numpy(indices[: 3 * stored])
-            (own, other), (columns, transposed, reverse) = both.chunk(2), three.chunk(3)
-            is_symmetric = (own == other).all() & (columns == transposed).all()
+            own, (columns, _, reverse) = both[: n_nodes + 1], three.chunk(3)
             pointers = both if stored else own  # without entries, the two patterns are one
-            return DirectedPattern(
-                EdgePattern.directed(own, columns), reverse, torch.from_numpy(place), is_symmetric, pointers, three
-            )
+            entries = EdgePattern.directed(own, columns)
+            return DirectedPattern(entries, reverse, torch.from_numpy(place), pointers, three)
     pattern = _sorted_pattern(sources, targets, n_nodes)
     return pattern if traced or len(sources) else pattern._replace(indptr=pattern.indptr[: n_nodes + 1])
 
@@ -65,13 +61,12 @@ def _sorted_pattern(sources: Tensor, targets: Tensor, n_nodes: int) -> DirectedP
     listed = targets * n_nodes + sources
     key, order = torch.sort(listed, stable=True)
     rows, columns = targets.index_select(0, order), sources.index_select(0, order)
-    reverse_key, reverse = torch.sort(columns * n_nodes + rows, stable=True)
+    _, reverse = torch.sort(columns * n_nodes + rows, stable=True)
     own, other = _indptr(rows, n_nodes), _indptr(columns, n_nodes)
     return DirectedPattern(
         EdgePattern.directed(own, columns),
         reverse,
         torch.searchsorted(key, listed),
-        (key == reverse_key).all(),
         torch.cat([own, other]).int(),
         torch.cat([columns, rows.index_select(0, reverse), reverse]).int(),
     )

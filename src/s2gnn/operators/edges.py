@@ -19,15 +19,13 @@ from s2gnn.operators.powers import HadamardPowers
 from s2gnn.operators.shifts import ROUNDING, Shift, check_shift
 from s2gnn.operators.sobolev import check_alpha, check_dtype, epsilon_number
 
-_NUMPY = {torch.float16: np.float32, torch.bfloat16: np.float32, torch.float32: np.float32}
-
 
 class EdgeFacts(NamedTuple):
     """Properties of edge values, see `EdgeOperator.facts`.
 
     Attributes:
-        valid: whether the weights are non-negative, and their sums over incoming edges finite.
-        symmetric: whether every edge has a reverse of the same weight, up to rounding.
+        valid: whether the weights are non-negative, and no sum of them can overflow.
+        symmetric: whether every edge has a reverse of the same weight.
         identical: whether all S_ρ are the same, because every entry of A + εI is zero or the same number.
     """
 
@@ -71,7 +69,6 @@ class EdgeOperator(HadamardOperator):
         epsilon: weight of the identity, a number or a scalar tensor, which may require a gradient.
         shift: see `SobolevOperator`.
         normalize: whether to normalise by degrees; otherwise S_ρ = (A + εI)^(ρ).
-        known_directed: skip the search for reverse edges, because the graph is known to be directed.
         dtype: dtype of the products, torch.float32 or torch.float64; factors are computed in float64 if the device
             supports it.
 
@@ -89,7 +86,6 @@ class EdgeOperator(HadamardOperator):
         shift: Shift = "adjacency",
         *,
         normalize: bool = True,
-        known_directed: bool = False,
         dtype: torch.dtype = torch.float32,
     ) -> None:
         check_alpha(alpha)
@@ -105,14 +101,7 @@ class EdgeOperator(HadamardOperator):
             self._listed = self._listed * edge_weight.to(self.device)
         pattern = directed_pattern(sources, targets, n_nodes)
         self._place = pattern.place
-        summed = self._listed.new_zeros(pattern.reverse.shape[0]).index_add(0, pattern.place, self._listed)
-        if known_directed:
-            self._symmetric, self._weights = torch.tensor(False, device=self.device), summed
-        else:
-            other = summed.index_select(0, pattern.reverse)
-            self._symmetric = pattern.is_symmetric & _agree(summed, other, edge_weight)
-            # The mean of both directions, so that an undirected graph has a symmetric gradient, as a `SobolevFamily`.
-            self._weights = torch.where(self._symmetric, (summed + other) / 2, summed)
+        self._weights = self._listed.new_zeros(pattern.reverse.shape[0]).index_add(0, pattern.place, self._listed)
         self.powers = self._powers(pattern, epsilon, normalize)
 
     def _powers(self, pattern: DirectedPattern, epsilon: float | Tensor, normalize: bool) -> HadamardPowers:
@@ -138,22 +127,34 @@ class EdgeOperator(HadamardOperator):
         Args:
             valid: whether indices and weights are valid according to earlier checks, a boolean tensor ().
         """
-        weights, listed = self._weights.detach(), self._listed.detach()
+        weights = self._weights.detach()
         if not len(weights):
             return EdgeFacts(valid=True, symmetric=True, identical=False)
-        sums = weights.new_zeros(self.n_nodes).index_add(0, self.edge_index[1].long(), listed)
         extremes = weights.where(weights > 0, math.inf).amin(), weights.amax()
-        conditions = sums.isfinite().all() & valid, self._symmetric
+        conditions = torch.as_tensor(valid, device=self.device), self.are_symmetric()
         found = torch.stack([*extremes, *(condition.to(weights.dtype) for condition in conditions)])
         smallest, largest, are_valid, are_symmetric = found.tolist()
         alike = largest > 0 and largest - smallest <= ROUNDING * largest
         identical = alike and min(self.epsilon, abs(self.epsilon - largest)) <= ROUNDING
-        return EdgeFacts(bool(are_valid), bool(are_symmetric), identical and self.shift == "adjacency")
+        return EdgeFacts(
+            valid=bool(are_valid) and math.isfinite(largest * len(weights)),
+            symmetric=bool(are_symmetric),
+            identical=identical and self.shift == "adjacency",
+        )
+
+    def are_symmetric(self, rounding: float = 0.0) -> Tensor:
+        """Return whether every edge has a reverse whose weight differs by `rounding` of it at most; a tensor ()."""
+        pointers, indices = self.powers.indptr[: 2 * self.n_nodes + 2].view(2, -1), self.powers.indices.view(3, -1)
+        weights = self._weights.detach()
+        reverse = weights.index_select(0, indices[2])
+        agree = (weights - reverse).abs() <= rounding * torch.maximum(weights, reverse)
+        return (pointers[0] == pointers[1]).all() & (indices[0] == indices[1]).all() & agree.all()
 
     def require_symmetry(self) -> None:
-        """Raise a RuntimeError unless the edges are symmetric; in compiled code at run time."""
+        """Raise a RuntimeError unless the edges are symmetric up to rounding; in compiled code at run time."""
         remedy = "symmetrise it, or build the layer with directed=True"
-        torch._assert_async(self._symmetric, f"the graph is not symmetric, but the layer has directed=False: {remedy}")
+        symmetric = self.are_symmetric(relative_rounding(np.float32))
+        torch._assert_async(symmetric, f"the graph is not symmetric, but the layer has directed=False: {remedy}")
 
     def as_undirected(self) -> "EdgeOperator":
         """Return the same operator of symmetric edges without the separate pattern of the transposes."""
@@ -180,9 +181,3 @@ class EdgeOperator(HadamardOperator):
     def __repr__(self) -> str:
         edges = len(self.powers.b)
         return f"EdgeOperator({self.n_nodes} nodes, {edges} edges, alpha={self.alpha}, epsilon={self.epsilon:g})"
-
-
-def _agree(weights: Tensor, other: Tensor, given: Tensor | None) -> Tensor:
-    """Return whether the two directions (E,) of edges agree, up to rounding in the dtype of `given`; a tensor ()."""
-    rounding = relative_rounding(_NUMPY.get(given.dtype, np.float64)) if given is not None else 0.0
-    return ((weights - other).abs() <= rounding * torch.maximum(weights, other)).all()

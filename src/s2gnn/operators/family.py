@@ -2,11 +2,8 @@
 
 import copy
 import math
-from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from s2gnn.devices import widest_float
@@ -14,7 +11,6 @@ from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 from s2gnn.graphs.selection import Selection
 from s2gnn.operators.edge_factors import EdgeFactors, EdgePattern, edge_factors, scalings
-from s2gnn.operators.edge_index import graph_of_edge_index
 from s2gnn.operators.graph_operator import GraphOperator, HadamardOperator
 from s2gnn.operators.powers import HadamardPowers
 from s2gnn.operators.propagation import gather_cost
@@ -74,52 +70,6 @@ class SobolevFamily(GraphOperator):
         self.pattern = EdgePattern.of(graph, device)
         self.device = self.pattern.pairs.device
         self._use(torch.tensor(graph.to_edge_list()[1]) if weights is None else weights)
-
-    @classmethod
-    def from_edge_index(
-        cls,
-        edge_index: Tensor,
-        edge_weight: ArrayLike | Tensor | None,
-        n_nodes: int,
-        alpha: int = 4,
-        shift: Shift = "adjacency",
-        *,
-        dtype: torch.dtype = torch.float32,
-        device: torch.device | str = "cpu",
-    ) -> "SobolevFamily":
-        """Create a family from PyG's `edge_index` (2, E) and a differentiable `edge_weight` (E,).
-
-        The weight of a pair is the mean of its two directions, which must agree, summed over repeated edges; the
-        gradients of all its entries add up to the derivative with respect to the weight of the pair. Self-loops are
-        dropped. Edges of weight zero are kept if the weights require a gradient.
-        """
-        found = graph_of_edge_index(edge_index, edge_weight, n_nodes)
-        return cls.from_pairs(*found, edge_index, edge_weight, alpha, shift, dtype=dtype, device=device)
-
-    @classmethod
-    def from_pairs(
-        cls,
-        graph: Graph,
-        pairs: NDArray[np.integer],
-        edge_index: Tensor,
-        edge_weight: ArrayLike | Tensor | None,
-        alpha: int,
-        shift: Shift,
-        **options: Any,
-    ) -> "SobolevFamily":
-        """Create a family from the graph and pairs returned by `graph_of_edge_index`."""
-        if not isinstance(edge_weight, Tensor) or not edge_weight.requires_grad:
-            return cls(graph, alpha, shift, **options)
-        n_nodes, device = graph.n_nodes, options["device"]
-        halves = edge_weight.to(device, widest_float(torch.device(device))) / 2
-        dropped = pairs < 0
-        if dropped.any():
-            not_loops = (edge_index[0] != edge_index[1]).cpu().numpy()
-            if not_loops[dropped].any():
-                graph, pairs = graph_of_edge_index(edge_index, None, n_nodes)
-            halves, pairs = halves[torch.from_numpy(not_loops).to(device)], pairs[not_loops]
-        weights = halves.new_zeros(graph.n_edges).index_add(0, torch.from_numpy(pairs).to(device), halves)
-        return cls(graph, alpha, shift, weights=weights, **options)
 
     def with_weights(self, weights: Tensor) -> "SobolevFamily":
         """Return the family with other weights (n_edges,) ≥ 0 of the same edges, in the order of `Graph.to_edge_list`.

@@ -14,9 +14,9 @@ from s2gnn.errors import InputError
 from s2gnn.graphs import Graph, diffuse, weights
 from s2gnn.graphs.validation import as_array, check_choice
 from s2gnn.operators import Shift, SobolevOperator
-from s2gnn.operators.edge_index import graph_of_edge_index
 
 WeightName = Literal["jaccard", "adamic_adar", "cosine", "gaussian"]
+_UNTIDY = {"sum_duplicates": True, "drop_self_loops": True}
 
 
 class EdgeWeights(BaseTransform):  # type: ignore[misc]  # PyG has no types
@@ -42,11 +42,12 @@ class EdgeWeights(BaseTransform):  # type: ignore[misc]  # PyG has no types
     def forward(self, data: Data) -> Data:
         """Return `data` with `edge_weight`."""
         _check(data)
-        graph, pairs = graph_of_edge_index(data.edge_index, None, data.num_nodes)  # each weight counts listed edges
+        (i, j), n = as_array(data.edge_index).astype(np.int64), data.num_nodes
+        graph = Graph.from_edge_index(data.edge_index, None, n, **_UNTIDY)  # each weight counts listed edges
         of: Callable[..., Graph] = getattr(weights, self.kind)
         weighted = of(graph, _features(data)) if self.kind in ("cosine", "gaussian") else of(graph)
-        (_, counts), (_, values) = graph.to_edge_list(), weighted.to_edge_list()
-        shares = np.append(values / counts, 0.0)[pairs]  # self-loops have pair −1
+        stored = np.searchsorted(graph.rows().astype(np.int64) * n + graph.indices, i * n + j)
+        shares = np.append(weighted.weights / graph.weights, 0.0)[np.where(i == j, -1, stored)]
         data.edge_weight = torch.from_numpy(shares).to(data.edge_index.device, _real(data))
         return data
 
@@ -120,7 +121,7 @@ def _check(data: Data) -> None:
 
 def _graph(data: Data) -> Graph:
     _check(data)
-    return Graph.from_pyg(data, sum_duplicates=True, drop_self_loops=True)
+    return Graph.from_pyg(data, **_UNTIDY)
 
 
 def _features(data: Data) -> Any:

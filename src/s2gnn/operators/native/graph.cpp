@@ -36,23 +36,6 @@ bool sort_entries(const EdgeList &list, std::vector<std::int32_t> &order, std::v
   return true;
 }
 
-// Calls visit(e, reverse) for every entry e = (i, j) with i < j and its reverse (j, i), in the order of the entries;
-// false if an entry lies on the diagonal or has no reverse, or if visit returns false.
-template <typename Visit>
-bool for_pairs(const std::int32_t *indptr, const std::int32_t *indices, std::int64_t n, const Visit &visit) {
-  // Rows are visited in ascending order, so the entries (j, i) of a row j are met in the order in which they are stored.
-  std::vector<std::int32_t> next(indptr, indptr + n);
-  for (std::int64_t i = 0; i < n; ++i) {
-    std::int32_t e = next[i];
-    if (e < indptr[i + 1] && indices[e] <= i) return false;
-    for (; e < indptr[i + 1]; ++e) {
-      const std::int32_t j = indices[e], reverse = next[j]++;
-      if (reverse >= indptr[j + 1] || indices[reverse] != i || !visit(e, reverse)) return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 // The highest bit of x | (bound - 1 - x) is set exactly when x is negative or too large, whatever the other bits are:
@@ -70,50 +53,6 @@ bool is_pattern(const std::int32_t *indptr, const std::int32_t *indices, std::in
   for (std::int64_t i = 0; i < n; ++i)
     bits |= std::uint32_t(indptr[i]) | (std::uint32_t(indptr[i + 1]) - std::uint32_t(indptr[i]));
   return bits >> 31 == 0 && within(indices, nnz, n);
-}
-
-std::int64_t csr_of_edges(const EdgeList &list, const Csr &csr) {
-  const auto weight = [&](std::int64_t e) { return list.weights ? list.weights[e] : 1.0; };
-  std::vector<std::int32_t> order, start;
-  if (!sort_entries(list, order, start)) return -1;
-  std::int32_t stored = 0;
-  for (std::int64_t i = 0; i < list.n; ++i) {
-    csr.indptr[i] = stored;
-    double degree = 0;
-    for (std::int32_t k = start[i]; k < start[i + 1]; ++k) {
-      const std::int32_t e = order[k];
-      const std::int64_t j = list.columns[e];
-      const double w = weight(e);
-      if (!std::isfinite(w) || w < 0) return -1;
-      csr.pairs[e] = -1;
-      if (i == j || w == 0) continue;
-      if (stored > csr.indptr[i] && csr.indices[stored - 1] == j) {
-        csr.weights[stored - 1] += w;
-      } else {
-        csr.indices[stored] = std::int32_t(j);
-        csr.weights[stored++] = w;
-      }
-      csr.pairs[e] = stored - 1;  // where it is stored, for now
-      degree += w;
-    }
-    if (!std::isfinite(degree)) return -1;
-  }
-  csr.indptr[list.n] = stored;
-  std::vector<std::int32_t> pairs(stored);
-  std::int32_t count = 0;
-  const bool symmetric = for_pairs(csr.indptr, csr.indices, list.n, [&](std::int32_t e, std::int32_t reverse) {
-    double &a = csr.weights[e], &b = csr.weights[reverse];
-    if (a != b) {
-      if (std::abs(a - b) > list.rounding * std::max(a, b)) return false;
-      a = b = 0.5 * a + 0.5 * b;
-    }
-    pairs[e] = pairs[reverse] = count++;
-    return true;
-  });
-  if (!symmetric) return -2;
-  for (std::int64_t e = 0; e < list.count; ++e)
-    if (csr.pairs[e] >= 0) csr.pairs[e] = pairs[csr.pairs[e]];
-  return stored;
 }
 
 std::int64_t pattern_of_edges(const EdgeList &list, const Pattern &pattern) {
@@ -146,11 +85,19 @@ std::int64_t pattern_of_edges(const EdgeList &list, const Pattern &pattern) {
 }
 
 bool number_pairs(const std::int32_t *indptr, const std::int32_t *indices, std::int64_t n, std::int32_t *pairs) {
+  // Rows are visited in ascending order, so the entries (j, i) of a row j are met in the order in which they are stored.
+  std::vector<std::int32_t> next(indptr, indptr + n);
   std::int32_t count = 0;
-  return for_pairs(indptr, indices, n, [&](std::int32_t e, std::int32_t reverse) {
-    pairs[e] = pairs[reverse] = count++;
-    return true;
-  });
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::int32_t e = next[i];
+    if (e < indptr[i + 1] && indices[e] <= i) return false;
+    for (; e < indptr[i + 1]; ++e) {
+      const std::int32_t j = indices[e], reverse = next[j]++;
+      if (reverse >= indptr[j + 1] || indices[reverse] != i) return false;
+      pairs[e] = pairs[reverse] = count++;
+    }
+  }
+  return true;
 }
 
 namespace {
@@ -247,8 +194,8 @@ void edge_factors(const WeightedGraph &g, const EdgeFactors<Real> &out) {
   relative_powers(magnitude, out.largest, out.b, out.q);
 }
 
-// With M_ij = w_ij / (r_i r_j), where r = 1 or the square root of the degree, and g_ij the gradient by M_ij, that by a
-// degree d_i is -(sum_j g_ij M_ij + g_ji M_ji) / (2 d_i), and each w_ij is a term of d_i.
+// With M_ij = w_ij / (r_i r_j), where r = 1 or the square root of the degree, and g_ij the gradient with respect to M_ij, that with
+// respect to a degree d_i is -(sum_j g_ij M_ij + g_ji M_ji) / (2 d_i), and each w_ij is a term of d_i.
 template <typename Real>
 void edge_factors_backward(const WeightedGraph &g, const double *largest, const Real *grad_b, const double *grad_q,
                            const double *grad_diagonal, double *grad) {

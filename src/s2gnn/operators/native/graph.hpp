@@ -1,4 +1,4 @@
-// What is computed once per graph, or once per mini-batch: its CSR arrays from a list of edges, and the factors of its
+// What is computed once per graph, or once per mini-batch: the pattern of a list of edges, and the factors of its
 // normalised Hadamard powers.
 #pragma once
 
@@ -14,23 +14,8 @@ bool is_pattern(const std::int32_t *indptr, const std::int32_t *indices, std::in
 
 struct EdgeList {
   const std::int64_t *rows, *columns;  // (count)
-  const double *weights;               // (count), or null for ones
   std::int64_t count, n;
-  double rounding;  // by which the two directions of an edge may differ, relative to the larger
 };
-
-struct Csr {
-  std::int32_t *indptr;    // (n + 1)
-  std::int32_t *indices;   // (count), the first nnz filled, sorted within a row
-  double *weights;         // likewise
-  std::int32_t *pairs;     // (count): the undirected pair of an entry of the list; -1 for a self-loop or a zero
-};
-
-// The undirected graph of a list with both directions of every edge; repeated edges are added up, self-loops and zeros
-// dropped. Returns nnz, or -1 if the list is not a valid graph: an index out of range, a weight that is negative or not
-// finite; or -2 if it is directed: an edge without its reverse. Pairs are numbered in the order of their entries above
-// the diagonal.
-std::int64_t csr_of_edges(const EdgeList &list, const Csr &csr);
 
 struct Pattern {
   std::int32_t *indptr;   // (2 n + 2), that of the transpose second
@@ -43,7 +28,8 @@ struct Pattern {
 // nnz, or -1 if an index is out of range.
 std::int64_t pattern_of_edges(const EdgeList &list, const Pattern &pattern);
 
-// The undirected pair of every stored direction of a symmetric pattern, (nnz); false if it is not symmetric.
+// The undirected pair of every stored direction of a symmetric pattern, (nnz); false if it is not symmetric, or has
+// a diagonal. Pairs are numbered in the order of their entries above the diagonal.
 bool number_pairs(const std::int32_t *indptr, const std::int32_t *indices, std::int64_t n, std::int32_t *pairs);
 
 enum class Shift { adjacency, laplacian, normalized_adjacency, normalized_laplacian };
@@ -84,7 +70,8 @@ struct EdgeFactors {
 template <typename Real>
 void edge_factors(const WeightedGraph &g, const EdgeFactors<Real> &out);
 
-// grad: the gradient by the weights, (nnz / 2) of pairs or (nnz) of directed entries, of gradients by b, q and the diagonal.
+// grad: the gradient with respect to the weights, (nnz / 2) of pairs or (nnz) of directed entries, given those with
+// respect to b, q and the diagonal.
 template <typename Real>
 void edge_factors_backward(const WeightedGraph &g, const double *largest, const Real *grad_b, const double *grad_q,
                            const double *grad_diagonal, double *grad);

@@ -63,7 +63,7 @@ struct Variant {
   void (*activate_backward)(Activation, const float *, const float *, float *);
   // x, bias, mu (branches) -> out (rows, columns): the sum over the branches of mu times the activated branch
   void (*combine)(Activation, const float *x, const float *bias, const float *mu, float *out);
-  // grad (rows, columns) -> gradients by x (rows, branches, columns), bias and mu
+  // grad (rows, columns) -> gradients with respect to x (rows, branches, columns), bias and mu
   void (*combine_backward)(Activation, const float *x, const float *bias, const float *mu, const float *grad,
                            float *grad_x, float *grad_bias, float *grad_mu);
   PairKernels<float> pairs32;

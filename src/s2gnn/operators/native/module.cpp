@@ -2,13 +2,11 @@
 // Indices are checked at every call: the arrays belong to the caller, who may have changed them.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <numeric>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -323,26 +321,13 @@ void hadamard_gradient(const std::string &variant, int threads, In<std::int32_t,
   kernel.hadamard_gradient(p, h.shape(2), sign, b.data(), c.data(), g.data(), h.data(), out.data());
 }
 
-std::int64_t csr_of_edges(In<std::int64_t, 1> rows, In<std::int64_t, 1> columns, std::optional<In<double, 1>> weights,
-                          double rounding, Out<std::int32_t, 1> indptr, Out<std::int32_t, 1> indices,
-                          Out<double, 1> values, Out<std::int32_t, 1> pairs) {
-  const std::size_t count = rows.shape(0);
-  require(columns.shape(0) == count && (!weights || weights->shape(0) == count) && indices.shape(0) == count &&
-              values.shape(0) == count && pairs.shape(0) == count && indptr.shape(0) >= 1 && count < (1u << 31) && indptr.shape(0) <= (1u << 31),
-          "csr_of_edges wants rows, columns, weights, indices, values and pairs of one length");
-  const s2gnn::EdgeList list = {rows.data(), columns.data(), weights ? weights->data() : nullptr, std::int64_t(count),
-                                std::int64_t(indptr.shape(0)) - 1, rounding};
-  nb::gil_scoped_release unlocked;
-  return s2gnn::csr_of_edges(list, {indptr.data(), indices.data(), values.data(), pairs.data()});
-}
-
 std::int64_t pattern_of_edges(In<std::int64_t, 1> rows, In<std::int64_t, 1> columns, Out<std::int32_t, 1> indptr,
                               Out<std::int32_t, 1> indices, Out<std::int32_t, 1> place) {
   const std::size_t count = rows.shape(0), n = indptr.shape(0) / 2 - 1;
   require(columns.shape(0) == count && place.shape(0) == count && indices.shape(0) == 3 * count && count < (1u << 31) &&
               indptr.shape(0) >= 2 && indptr.shape(0) % 2 == 0 && n < (1u << 31),
           "pattern_of_edges wants rows, columns and place (count), indptr (2 n + 2), indices (3 count)");
-  const s2gnn::EdgeList list = {rows.data(), columns.data(), nullptr, std::int64_t(count), std::int64_t(n), 0};
+  const s2gnn::EdgeList list = {rows.data(), columns.data(), std::int64_t(count), std::int64_t(n)};
   nb::gil_scoped_release unlocked;
   return s2gnn::pattern_of_edges(list, {indptr.data(), indices.data(), place.data()});
 }
@@ -460,9 +445,6 @@ NB_MODULE(_native, module) {
   define(module, "activate_backward", &activate_backward);
   define(module, "combine", &combine);
   define(module, "combine_backward", &combine_backward);
-  module.def("csr_of_edges", &csr_of_edges, nb::arg().noconvert(), nb::arg().noconvert(),
-             nb::arg().noconvert().none(), nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(),
-             nb::arg().noconvert(), nb::arg().noconvert());
   define(module, "hadamard_factors", &hadamard_factors<float>);
   define(module, "hadamard_factors", &hadamard_factors<double>);
   define(module, "pattern_of_edges", &pattern_of_edges);

@@ -213,8 +213,8 @@ void additive(const Pairs &p, std::int64_t channels, Real slope, const Real *x, 
   });
 }
 
-// With s = 1 where x_i + y_j > 0, the slope elsewhere: the gradient by x_i is a sum over the pairs (i, j) of g_ij s a,
-// that by y_j the same sum over their reverse, and that by a the sum of g_ij s (x_i + y_j).
+// With s = 1 where x_i + y_j > 0, the slope elsewhere: the gradient with respect to x_i is a sum over the pairs (i, j)
+// of g_ij s a, with respect to y_j the same sum over their reverse, and to a the sum of g_ij s (x_i + y_j).
 template <typename Real>
 void additive_backward(const Pairs &p, std::int64_t channels, Real slope, const Real *x, const Real *y, const Real *a,
                        const Real *grad, Real *grad_x, Real *grad_y, Real *grad_a) {
