@@ -15,6 +15,7 @@ from s2gnn.bench.timing import Way, race
 from s2gnn.graphs import DisjointUnion, Graph
 from s2gnn.nn import S2Conv, make_model
 from s2gnn.operators import SobolevFamily, SobolevOperator
+from s2gnn.operators.csr import csr_tensor
 
 WIDTH, ALPHA = 64, 3
 # A graph whose weights are learned, and graphs as small as those of MUTAG.
@@ -118,7 +119,7 @@ def normalised_csr(graph: Graph) -> Tensor:
     """Return the normalised adjacency matrix with self-loops of GCNConv, as a torch CSR matrix."""
     S = SobolevOperator(graph, 1, 1.0).matrix(1)
     indptr, indices, values = (torch.from_numpy(part) for part in (S.indptr, S.indices, S.data))
-    return torch.sparse_csr_tensor(indptr, indices, values.float(), size=S.shape, check_invariants=False)
+    return csr_tensor(indptr, indices, values.float(), S.shape)
 
 
 def small_batch() -> tuple[Graph, Tensor, Tensor, Tensor]:

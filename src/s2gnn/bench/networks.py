@@ -16,6 +16,7 @@ from s2gnn.bench.tasks import Task, Workload
 from s2gnn.nn import S2GNN, make_model
 from s2gnn.nn.inputs import Features
 from s2gnn.operators import SobolevOperator
+from s2gnn.operators.csr import csr_tensor
 from s2gnn.operators.matrix import ConstantMatrix
 
 DROPOUT = 0.5
@@ -29,7 +30,7 @@ def csr_product(S: sp.csr_array, device: torch.device) -> Product:
     """Return H → S h by a torch CSR matrix with int32 indices, differentiable; S is symmetric."""
     indptr, indices = (torch.from_numpy(a.astype("int32")) for a in (S.indptr, S.indices))
     values = torch.from_numpy(S.data).float()
-    matrix = torch.sparse_csr_tensor(indptr, indices, values, size=S.shape, check_invariants=False).to(device)
+    matrix = csr_tensor(indptr, indices, values, S.shape).to(device)
     return ConstantMatrix((matrix,), (matrix,)).__matmul__
 
 

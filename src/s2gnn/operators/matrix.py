@@ -10,6 +10,7 @@ from torch import Tensor
 
 from s2gnn.graphs.selection import Selection
 from s2gnn.operators.autograd import apply
+from s2gnn.operators.csr import csr_tensor
 from s2gnn.operators.graph_operator import BranchOperator
 from s2gnn.operators.kernel import FLOPS_PER_GATHERED_BYTE_OF_CSR
 from s2gnn.operators.shifts import Shift
@@ -34,7 +35,7 @@ class _Product(torch.autograd.Function):
 
 @dataclass(frozen=True, eq=False)
 class ConstantMatrix:
-    """A constant M = F_1 ⋯ F_n, mostly of one factor, multiplied as `M @ h` factor by factor; differentiated by h only.
+    """A constant M = F_1 ⋯ F_n, mostly of one factor. `M @ h` multiplies factor by factor and is differentiable.
 
     Attributes:
         factors: F_1, …, F_n, each a torch CSR tensor, or a dense one where most entries are nonzero.
@@ -46,7 +47,7 @@ class ConstantMatrix:
 
     @classmethod
     def from_scipy(cls, matrix: Any, like: Tensor, *, symmetric: bool = False) -> "ConstantMatrix":
-        """Return `matrix`, a SciPy sparse matrix, in the type and on the device of `like`."""
+        """Return `matrix`, a SciPy sparse matrix, in the dtype and on the device of `like`."""
         forward = as_tensor(matrix, like)
         return cls((forward,), (forward if symmetric else as_tensor(matrix.T, like),))
 
@@ -142,7 +143,7 @@ def as_tensor(matrix: Any, like: Tensor) -> Tensor:
     csr.sum_duplicates()
     indptr, indices = (torch.from_numpy(a).to(like.device) for a in (csr.indptr, csr.indices))
     values = torch.from_numpy(csr.data).to(like)
-    return torch.sparse_csr_tensor(indptr, indices, values, size=csr.shape, check_invariants=False)
+    return csr_tensor(indptr, indices, values, csr.shape)
 
 
 def _submatrix(matrix: Tensor, selection: Selection) -> Tensor:
@@ -152,10 +153,9 @@ def _submatrix(matrix: Tensor, selection: Selection) -> Tensor:
         return matrix.index_select(0, nodes).index_select(1, nodes)
     stored = selection.stored(matrix.crow_indices().cpu().numpy(), matrix.col_indices().cpu().numpy())
     small, device, n = matrix.crow_indices().dtype, matrix.device, len(selection.nodes)
-    return torch.sparse_csr_tensor(
+    return csr_tensor(
         torch.from_numpy(stored.indptr).to(device, small),
         torch.from_numpy(stored.columns).to(device, small),
         matrix.values().index_select(0, torch.from_numpy(stored.entries).to(device)),
-        size=(n, n),
-        check_invariants=False,
+        (n, n),
     )

@@ -1,10 +1,11 @@
-"""The products with all S_ρ on plain torch."""
+"""The products with all S_ρ in plain PyTorch."""
 
 from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
+from s2gnn.operators.csr import csr_tensor
 from s2gnn.operators.powers import HadamardPowers
 
 
@@ -21,7 +22,7 @@ def products(powers: HadamardPowers, inputs: Tensor) -> Iterator[Tensor]:
         power = power * b
         scale = powers.c[:, rho - 1, None]  # (N, 1)
         with torch.autocast(h.device.type, enabled=False):  # torch has no sparse product in bfloat16
-            hadamard = torch.sparse_csr_tensor(*csr, power, size=(n, n), check_invariants=False)
+            hadamard = csr_tensor(*csr, power, (n, n))
             neighbours = scale * (hadamard @ (scale * h))  # (N, F)
         yield powers.sign**rho * neighbours + _diagonal(powers, rho) * h
 

@@ -4,10 +4,9 @@ Three linear maps: `fan_out` takes one signal to α + 1, `fan_in` is its adjoint
 to α + 1 signals; S_0 is the identity. The α + 1 signals of a node are contiguous, (N, α + 1, F): a neighbour's branches
 are one block of memory, and dense products treat them as one matrix.
 A backward pass uses these maps again, with the transposes of S_ρ, which on an undirected graph are S_ρ themselves.
-Each map is a custom operator of torch; the function of that name here computes it on plain torch, see `dispatch`.
+Each map is a custom operator of torch; the function of that name here computes it in plain PyTorch, see `dispatch`.
 """
 
-import warnings
 from typing import Any
 
 import torch
@@ -20,14 +19,6 @@ from s2gnn.operators.dispatch import custom_operator
 from s2gnn.operators.gradients import by_entries, row_products
 from s2gnn.operators.plain import branchwise_by_edges, products
 from s2gnn.operators.powers import HadamardPowers
-
-with warnings.catch_warnings():
-    # torch warns once per process that CSR tensors are in beta; trigger the warning here, where it is ignored.
-    warnings.simplefilter("ignore")
-    torch.sparse_csr_tensor(
-        torch.tensor([0, 0]), torch.tensor([], dtype=torch.int64), torch.tensor([]), size=(1, 1),
-        check_invariants=False,
-    )  # fmt: skip
 
 
 def fan_out(powers: HadamardPowers, h: Tensor) -> Tensor:
@@ -47,7 +38,7 @@ def branchwise(powers: HadamardPowers, h: Tensor) -> Tensor:
 
     Only this map is differentiable with respect to b, c and the diagonals t (N, α); `fan_out` uses it where needed.
     """
-    if powers.are_learned and h.dtype != powers.b.dtype:  # gradients by c are differences of rounded products
+    if powers.are_learned and h.dtype != powers.b.dtype:  # the gradient of c is a difference of rounded products
         return branchwise(powers, h.to(powers.b.dtype)).to(h.dtype)
     if transforming() and powers.are_learned:
         return branchwise_by_edges(powers, h)
@@ -227,8 +218,8 @@ def _keep_all(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 def _branchwise_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     """Return the gradients of Y_ρ = S_ρ H_ρ, given G_ρ, with S_ρ(i, j) = ±b_ij^ρ c_ρ(i) c_ρ(j) and S_ρ(i, i) = t_ρ(i).
 
-    By H it is S_ρᵀ G_ρ, by t_ρ(i) it is ⟨G_ρ(i), H_ρ(i)⟩. c_ρ(i) scales what node i receives from its neighbours and
-    sends to them: ⟨G, Y⟩ + ⟨H, Sᵀ G⟩ without the diagonals.
+    With respect to H it is S_ρᵀ G_ρ, to t_ρ(i) it is ⟨G_ρ(i), H_ρ(i)⟩. c_ρ(i) scales what node i receives from its
+    neighbours and sends to them: ⟨G, Y⟩ + ⟨H, Sᵀ G⟩ without the diagonals.
     """
     powers, signals = _kept(ctx)
     grad_h = branchwise(powers.transposed(), grad)
