@@ -47,7 +47,7 @@ class IdenticalBranchesWarning(UserWarning):
 
 
 class SlowPathWarning(UserWarning):
-    """The native kernel is not available, so products are computed on plain torch."""
+    """The native kernel is not available, so products are computed in plain PyTorch."""
 
 
 class IdleProcessesWarning(UserWarning):

@@ -166,8 +166,9 @@ def test_branch_strengths_are_the_size_of_each_block():
 
 def test_unweighted_edge_index_with_epsilon_one_warns():
     conv = S2Conv(2, 2, alpha=3, epsilon=1.0)
-    with pytest.warns(IdenticalBranchesWarning, match="all the same operator"):
+    with pytest.warns(IdenticalBranchesWarning, match="all the same operator") as caught:
         conv(torch.ones(2, 2), torch.tensor([[0, 1], [1, 0]]))
+    assert caught[0].filename == __file__
     with pytest.warns(IdenticalBranchesWarning, match="all the same operator"):
         conv(torch.ones(3, 2), torch.tensor([[0, 1], [1, 2]]))  # directed
 

@@ -211,7 +211,7 @@ print(len(caught), caught[0].category.__name__, caught[0].message)
 """
     result = run(code)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith("1 SlowPathWarning s2gnn runs on plain torch")
+    assert result.stdout.startswith("1 SlowPathWarning s2gnn runs in plain PyTorch")
 
 
 def test_the_environment_forces_a_kernel():

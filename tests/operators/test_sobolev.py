@@ -135,8 +135,10 @@ TWO_PARTS = Graph.from_edge_list([(0, 1), (2, 3)], [0.5, 2.0])
     ],
 )
 def test_warns_when_all_branches_coincide(graph, epsilon, shift):
-    with pytest.warns(IdenticalBranchesWarning, match="all the same operator: .*s2gnn.graphs.weights.*laplacian"):
+    text = "all the same operator: .*s2gnn.graphs.weights.*laplacian"
+    with pytest.warns(IdenticalBranchesWarning, match=text) as caught:
         op = SobolevOperator(graph, 3, epsilon, shift)
+    assert [warning.filename for warning in caught] == [__file__]
     np.testing.assert_allclose(op.matrix(3).toarray(), op.matrix(1).toarray())
     SobolevOperator(graph, 1, epsilon, shift)
     SobolevOperator(graph, 3, 1.5, shift)

@@ -117,7 +117,7 @@ def n_nonzero(features: Any) -> int:
 
 
 def dense(features: Any, like: Tensor, *, shared: bool = False) -> Tensor:
-    """Return features (N, M) as a dense tensor in the type and on the device of `like`.
+    """Return features (N, M) as a dense tensor in the dtype and on the device of `like`.
 
     Args:
         features: array or CSR matrix (N, M).

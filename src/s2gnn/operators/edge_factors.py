@@ -1,4 +1,4 @@
-"""The factors of Hadamard powers in torch, differentiable by ε and by the edge weights."""
+"""The factors of Hadamard powers in torch, differentiable with respect to ε and the edge weights."""
 
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -84,7 +84,7 @@ class EdgeFactors:
     is treated as a constant in derivatives.
 
     Attributes:
-        b: (E,), in the type of products; the rest is float64.
+        b: (E,), in the dtype of products; the rest is float64.
         q: (N, α).
         largest: ℓ, (N,).
         diagonal: M_ii of the shift itself, ε not added, (N,).
@@ -202,7 +202,7 @@ def _edges(pattern: EdgePattern, weights: Tensor, shift: Shift) -> tuple[Any, ..
 
 
 def scalings(factors: EdgeFactors, epsilon: Tensor) -> tuple[Tensor, Tensor]:
-    r"""Compute the factors c and p (N, α) of S_ρ at ε, a float64 scalar, differentiable by ε and factors, in O(N α).
+    r"""Compute the factors c and p (N, α) of S_ρ at ε, a float64 scalar, differentiable in O(N α).
 
     :math:`S_\rho(i, j) = \pm b_{ij}^\rho\, c_\rho(i)\, c_\rho(j)` and :math:`S_\rho(i, i) = p_\rho(i)`: ε decides how
     much of its own signal a node keeps, and how much it takes from and gives to all its neighbours alike. Row and

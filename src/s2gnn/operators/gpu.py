@@ -86,7 +86,7 @@ def activate(x: Tensor, bias: Tensor, key: int, drop: float, out: Tensor) -> Non
 
 
 def activate_backward(grad: Tensor, y: Tensor, drop: float, out: Tensor) -> None:
-    """Fill `out` with the gradient by the input of `activate`, whose result was `y`."""
+    """Fill `out` with the gradient with respect to the input of `activate`, whose result was `y`."""
     if out.numel() == 0:
         return
     kernels.activate_backward[(triton.cdiv(out.numel(), BLOCK),)](

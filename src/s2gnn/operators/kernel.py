@@ -1,4 +1,4 @@
-"""Selection of the kernel: a native variant for this processor, Triton on a GPU, or plain torch."""
+"""Selection of the kernel: a native variant for this processor, Triton on a GPU, or plain PyTorch."""
 
 import importlib
 import importlib.util
@@ -34,7 +34,7 @@ def native_module() -> ModuleType | None:
         return importlib.import_module("s2gnn.operators._native")
     except ImportError as error:
         warnings.warn(
-            f"s2gnn runs on plain torch, several times slower: its native kernel is not available ({error}). "
+            f"s2gnn runs in plain PyTorch, several times slower: its native kernel is not available ({error}). "
             "Install it again with a C++17 compiler available",
             SlowPathWarning,
             stacklevel=2,
@@ -91,7 +91,7 @@ chosen._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def native_variant(device: str) -> tuple[ModuleType, str] | None:
-    """Return the compiled module and the variant to call for tensors on a kind of device; `None` for plain torch."""
+    """Return the compiled module and the variant to call for tensors on a kind of device; `None` for plain PyTorch."""
     variant, module = chosen(device), native_module()
     return None if module is None or variant in (PLAIN, TRITON) else (module, variant)
 

@@ -46,7 +46,7 @@ class HadamardPowers(NamedTuple):
 
     @property
     def are_learned(self) -> bool:
-        """Whether derivatives by b, c or t may be required; a constant operator has one t for all powers."""
+        """Whether b, c or t may require derivatives; a constant operator has one t for all powers."""
         if self.t.dim() == 1:
             return False
         if transforming():  # a tensor does not expose all the transforms that apply to it
@@ -110,5 +110,5 @@ class HadamardPowers(NamedTuple):
 
 
 def product_dtype(dtype: torch.dtype) -> torch.dtype:
-    """Return the type in which products with signals of `dtype` are computed: float32 for half precision."""
+    """Return the dtype in which products with signals of `dtype` are computed: float32 for half precision."""
     return torch.float32 if dtype in HALF_PRECISION else dtype

@@ -2,6 +2,7 @@
 
 import copy
 import math
+import sys
 import warnings
 from collections.abc import Sequence
 
@@ -159,8 +160,16 @@ def warn_of_identical_branches(alpha: int, epsilon: float, shift: Shift) -> None
             "same operator: give the edges weights with s2gnn.graphs.weights, or choose another epsilon, or "
             'shift="laplacian" or "normalized_laplacian"',
             IdenticalBranchesWarning,
-            stacklevel=3,
+            stacklevel=_stacklevel(),
         )
+
+
+def _stacklevel() -> int:
+    """Return the level of the code that called this package, directly or through PyTorch."""
+    frame, level, passed = sys._getframe(1), 1, ("s2gnn", "torch", "torch_geometric")
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in passed:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def check_graph(graph: object) -> None:
