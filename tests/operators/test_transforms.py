@@ -145,15 +145,11 @@ def test_epsilon_and_edge_weights_have_derivatives_in_forward_and_in_reverse_mod
     torch.testing.assert_close(
         by_log, (run(log + step, weight) - run(log - step, weight)) / (2 * step), rtol=1e-6, atol=1e-8
     )
-    reverse = (index[:, :, None] == index.flip(0)[:, None]).all(dim=0)  # of an undirected graph both directions move
     for edge in (0, 5):
         moved = torch.zeros_like(weight)
         moved[edge] = step
-        if not directed:
-            moved[reverse[edge]] = step
         difference = (run(log, weight + moved) - run(log, weight - moved)) / (2 * step)
-        gradient = by_weight[..., edge] * (1 if directed else 2)
-        torch.testing.assert_close(gradient, difference, rtol=1e-6, atol=1e-8)
+        torch.testing.assert_close(by_weight[..., edge], difference, rtol=1e-6, atol=1e-8)
     torch.testing.assert_close(by_weight, torch.autograd.functional.jacobian(lambda w: run(log, w), weight))
 
 
