@@ -297,3 +297,29 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
     assert err.endswith(b"\ns2gnn: interrupted\n")
     assert b"Traceback" not in err
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_the_rows_of_a_group_are_hidden_together(s2gnn, tmp_path):
+    iris_table(tmp_path / "iris.csv", every=2, rows=slice(60))
+    lines = (tmp_path / "iris.csv").read_text().splitlines()
+    patients = ["patient", *(f"P{row // 4}" for row in range(60))]
+    table = tmp_path / "patients.csv"
+    table.write_text("\n".join(f"{line},{patient}" for line, patient in zip(lines, patients, strict=True)))
+    arguments = ("fit", table, "--label", "species", "--out", tmp_path / "model", "--group", "patient")
+    code, out, err = s2gnn(*arguments, "--id", "patient")
+    assert code == 0, err
+    assert "15 groups kept together" in " ".join(out.split())
+    assert "has duplicate values" not in err
+    model = TableModel.load(tmp_path / "model")
+    assert "patient" not in model.encoder.columns
+    np.testing.assert_array_equal(model.estimator.groups_, np.arange(60)[::2] // 4)
+    _, out, _ = s2gnn(*arguments)
+    assert "patient" not in out
+    code, _, err = s2gnn(*arguments, "--features", "size,patient")
+    assert code == 2
+    assert "--group and --features both name 'patient'" in err
+    table.write_text(table.read_text().replace(",P3\n", ",\n"))
+    code, _, err = s2gnn(*arguments)
+    assert code == 2
+    assert "column 'patient' of " in err
+    assert "is empty in row 13, but every labelled row needs a group" in err

@@ -3,13 +3,15 @@
 import json
 import sys
 import time
-from dataclasses import asdict
+import warnings
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
 import typer
+from numpy.typing import NDArray
 
 from s2gnn.cli.memory import expected_text, measured_peak, size_text
 from s2gnn.cli.options import Categorical, Device, Seed, integer
@@ -28,7 +30,7 @@ from s2gnn.cli.output import (
     write_frame,
 )
 from s2gnn.devices import AUTO, checked_device
-from s2gnn.errors import InputError
+from s2gnn.errors import IdentifiersWarning, InputError
 from s2gnn.estimator import CardScore, S2GNNClassifier, S2GNNRegressor, TableModel
 from s2gnn.estimator.blending import GraphGain
 from s2gnn.estimator.card import reasons
@@ -40,9 +42,11 @@ from s2gnn.estimator.transductive import FOLDS
 from s2gnn.progress import duration
 from s2gnn.ranges import COUNT, FOLD_COUNT
 from s2gnn.report import write_report
-from s2gnn.tables import EncodedTable, Task, encode_table, read_edges, read_table
+from s2gnn.tables import EncodedTable, Table, Task, encode_table, read_edges, read_table
+from s2gnn.tables.columns import as_categories
 from s2gnn.tables.identifiers import ROW
 from s2gnn.tables.numbers import number_text
+from s2gnn.tables.table import Column
 
 app = typer.Typer()
 
@@ -87,6 +91,13 @@ def fit(
         str | None,
         typer.Option("--id", help="Column that identifies the rows, in predictions and report; not used as a feature."),
     ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the subject of each row, such as the patient of a sample; not used as a feature. "
+            "Cross-validation keeps the rows of one subject together."
+        ),
+    ] = None,
     seed: Seed = 0,
     device: Device = AUTO,
     folds: Annotated[
@@ -123,14 +134,18 @@ def fit(
     if edges is not None and (graph is not None or k is not None):
         raise InputError("--edges gives the graph: omit --graph and --k")
     data = read_table(table, progress=not as_json)
-    encoded = encode_table(
-        data,
-        label,
-        features=names(features),
-        task=task,
-        identifier=identifier,
-        categorical=names(categorical) or (),
-    )
+    with warnings.catch_warnings():
+        if group is not None:
+            warnings.simplefilter("ignore", IdentifiersWarning)  # it recommends --group
+        encoded = encode_table(
+            _without_group(data, group, {label, identifier}, names(features)),
+            label,
+            features=names(features),
+            task=task,
+            identifier=identifier,
+            categorical=names(categorical) or (),
+        )
+    groups = None if group is None else _groups(data, group, encoded.y)
     if probabilities:
         check_has_classes(label, encoded.task)
     if predictions is not None:
@@ -148,7 +163,7 @@ def fit(
         if folds >= 2 and (folds, seed) != (FOLDS, 0):  # not the folds that training predicts anyway
             passes += number_of_folds(folds, data.n_rows)
         print(_announcement(encoded, parameters, passes, searched=given is None), file=sys.stderr, flush=True)
-    model = TableModel.fit(encoded, given, random_state=seed, verbose=not as_json, device=device, **parameters)
+    model = TableModel.fit(encoded, given, groups, random_state=seed, verbose=not as_json, device=device, **parameters)
     evaluation = model.evaluate(folds, seed=seed) if folds >= 2 else model.estimator.evaluation_
     model.estimator.set_params(verbose=False)
     model.save(out, command_line())
@@ -165,6 +180,7 @@ def fit(
     summary = {
         "rows": data.n_rows,
         "identifier": identifier,
+        "group": group,
         "labelled_rows": model.estimator.n_labelled_,
         "task": model.task,
         "labels": model.label_counts(),
@@ -186,6 +202,24 @@ def fit(
         print(json.dumps(summary, indent=2, allow_nan=False))
     else:
         _print(summary)
+
+
+def _without_group(data: Table, group: str | None, kept: set[str | None], features: list[str] | None) -> Table:
+    """Return the table without the column of the groups, unless it is also one of the columns `kept`."""
+    if group is None:
+        return data
+    data.column(group)
+    if group in (features or []):
+        raise InputError(f"--group and --features both name {group!r}: a group is not a feature, omit one of them")
+    return data if group in kept else replace(data, columns={n: c for n, c in data.columns.items() if n != group})
+
+
+def _groups(data: Table, group: str, y: NDArray[Any]) -> Column:
+    """Return the group of each row, (N,); each labelled row needs one."""
+    gaps = np.flatnonzero(data.missing(group) & pd.notna(y))
+    if len(gaps):
+        raise data.value_error(group, int(gaps[0]), "empty", "but every labelled row needs a group: fill the cell")
+    return as_categories(data.column(group)).astype(object)
 
 
 def _announcement(table: EncodedTable, parameters: dict[str, Any], passes: int, *, searched: bool) -> str:

@@ -27,7 +27,7 @@ class BasePredictor:
     """A blend of a linear model, a kernel model, a random forest and extra trees.
 
     Each learner is calibrated and weighted by its predictions for labelled rows that it did not see: out-of-bag for the
-    forests, five folds for the others.
+    forests, five folds for the others, and for the forests too if rows have groups.
 
     Attributes:
         learners: the learners by name; empty if there is a single class.

@@ -74,6 +74,7 @@ class S2GNNClassifier(ClassifierMixin, TransductiveEstimator):  # type: ignore[m
         labelled_: the labelled training rows, ascending, (n,).
         targets_: their labels as indices of `classes_`, (n,).
         label_weights_: their weights from `sample_weight`, with mean 1, (n,); `None` if all are equal.
+        groups_: the group of each labelled row, as numbers, (n,); `None` if `fit` got no groups.
         n_labelled_: n, the number of labelled rows.
         features_: the scaled columns of the training rows, dense or CSR, (N, M).
         encoder_: the `TableEncoder` of a data frame with non-numeric columns, or of a table read by the command line.

@@ -39,7 +39,7 @@ ARRAYS = (
 BLENDED = "blended."  # prefix of the arrays of base predictor, smoothing and blend
 EVIDENCE_ARRAYS = (
     "description", "labelled", "targets", "hidden", "folds", "answers", "identifiers",
-    "members", "member_rows", "member_folds", "label_weights",
+    "members", "member_rows", "member_folds", "label_weights", "label_groups",
 )  # fmt: skip
 EVIDENCE_VERSION = 1
 LARGEST = 1e150  # limit of numbers in a folder, and 1 / LARGEST of widths: products of two stay finite
@@ -149,7 +149,7 @@ def estimator_of(content: Content) -> tuple[Estimator, ModelCard | None]:
     estimator.n_labelled_ = description.n_labelled
     outputs, n_classes = _outputs(estimator, arrays, config)
     estimator.labelled_ = estimator.targets_ = estimator.evaluation_ = None
-    estimator.label_weights_ = None
+    estimator.label_weights_ = estimator.groups_ = None
     estimator.blend_ = estimator.normal_scores_ = estimator.hidden_ = None
     joined = (graph, _attachment(description.attachment))
     if estimator.network == "blended":
@@ -239,6 +239,8 @@ def _stored_evidence(estimator: Estimator, card: ModelCard) -> bytes | None:
     arrays["targets"] = np.asarray(estimator.targets_)
     if estimator.label_weights_ is not None:
         arrays["label_weights"] = estimator.label_weights_
+    if estimator.groups_ is not None:
+        arrays["label_groups"] = estimator.groups_
     hidden = estimator.evaluation_
     if hidden is not None:
         arrays |= {"hidden": hidden.rows, "folds": hidden.folds, "answers": hidden.answers}
@@ -269,13 +271,16 @@ def _restore_evidence(estimator: Estimator, content: bytes) -> ModelCard:
         weights = arrays["label_weights"].astype(np.float64).reshape(len(labelled))
         _require(bool((np.isfinite(weights) & (weights > 0)).all()), "weights of labels that are not positive")
         estimator.label_weights_ = weights
+    if "label_groups" in arrays:
+        estimator.groups_ = arrays["label_groups"].astype(np.int64).reshape(len(labelled))
     if "hidden" in arrays:
         rows, folds = _rows(arrays["hidden"], n), arrays["folds"].astype(np.int64)
         answers = arrays["answers"].astype(np.float64)
         shapes = folds.shape == rows.shape and answers.shape == (len(rows), estimator.answers_.shape[1])
         fits = shapes and bool(np.isin(rows, labelled).all() and np.isfinite(answers).all())
         _require(fits, "an evaluation of another model")
-        estimator.evaluation_ = Evaluation(rows, folds, answers, targets[np.searchsorted(labelled, rows)])
+        hidden = targets[np.searchsorted(labelled, rows)]
+        estimator.evaluation_ = Evaluation(rows, folds, answers, hidden, estimator._number_of_groups(rows))
     if "members" in arrays:
         rows, folds = _rows(arrays["member_rows"], n), arrays["member_folds"].astype(np.int64)
         members = arrays["members"].astype(np.float64)

@@ -48,12 +48,14 @@ class Evaluation:
         answers: the probabilities of the estimator's classes (n, C), zero for a class without remaining labels; or
             the quantities (n, 1).
         targets: the labels, as indices of the estimator's classes or as quantities, (n,).
+        n_groups: the number of groups that were each hidden as a whole; `None` if every row was on its own.
     """
 
     rows: NDArray[np.int64]
     folds: NDArray[np.int64]
     answers: NDArray[np.float64]
     targets: NDArray[Any]
+    n_groups: int | None = None
 
     @property
     def predicted(self) -> NDArray[Any]:
@@ -64,7 +66,8 @@ class Evaluation:
     def scores(self) -> tuple[CardScore, ...]:
         """Return the accuracy, or the mean absolute error and R²."""
         measure = classification_scores if self.answers.shape[1] > 1 else regression_scores
-        return measure(self.targets, self.predicted, HIDDEN)
+        how = HIDDEN if self.n_groups is None else f"{HIDDEN}, {self.n_groups:,} groups kept together"
+        return measure(self.targets, self.predicted, how)
 
 
 @dataclass(frozen=True)
@@ -98,12 +101,19 @@ def number_of_folds(n_folds: int, n_rows: int) -> int:
 
 
 def hidden_folds(
-    rows: NDArray[np.int64], strata: NDArray[np.int64] | None, n_folds: int, seed: int
+    rows: NDArray[np.int64],
+    strata: NDArray[np.int64] | None,
+    n_folds: int,
+    seed: int,
+    groups: NDArray[np.int64] | None = None,
 ) -> list[NDArray[np.int64]]:
     """Return the positions in the labelled `rows` (n,) that each fold hides; none if too few labels would remain.
 
-    Each class of `strata` (n,), which is `None` for quantities, is spread evenly over the folds.
+    Each class of `strata` (n,), which is `None` for quantities, is spread evenly over the folds. Rows of one group of
+    `groups` (n,) are in the same fold.
     """
+    if groups is not None:
+        return _group_folds(strata, n_folds, seed, np.unique(groups, return_inverse=True)[1])
     if len(rows) < 4 if strata is None else np.sum(np.bincount(strata) >= 2) < 2:
         return []
     order = np.searchsorted(rows, np.random.default_rng(seed).permutation(rows))
@@ -111,6 +121,20 @@ def hidden_folds(
         order = order[np.argsort(strata[order], kind="stable")]
     n_folds = min(n_folds, len(order))
     return [order[fold::n_folds] for fold in range(n_folds)]
+
+
+def _group_folds(
+    strata: NDArray[np.int64] | None, n_folds: int, seed: int, groups: NDArray[np.int64]
+) -> list[NDArray[np.int64]]:
+    """Deal whole groups 0..G−1 (n,) out to the folds, those with similar numbers of labels of each class in turn."""
+    counts = np.zeros((groups.max() + 1, 1 if strata is None else strata.max() + 1), dtype=np.int64)  # (G, C)
+    np.add.at(counts, (groups, np.zeros_like(groups) if strata is None else strata), 1)
+    if len(counts) < 4 if strata is None else np.sum((counts > 0).sum(axis=0) >= 2) < 2:
+        return []
+    order = np.random.default_rng(seed).permutation(len(counts))
+    order = order[np.lexsort(counts[order].T)]
+    n_folds = min(n_folds, len(order))
+    return [np.flatnonzero(np.isin(groups, order[fold::n_folds])) for fold in range(n_folds)]
 
 
 def wilson_interval(correct: int, n: int) -> tuple[float, float]:

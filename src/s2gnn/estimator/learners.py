@@ -37,11 +37,13 @@ class KnownTargets:
         values: classes 0..C−1, each of them present, or quantities, (n,).
         n_classes: C; `None` for quantities.
         weights: weights of the rows, with mean 1, (n,); `None` if all are equal.
+        groups: groups of rows that are hidden together, (n,); `None` if each row is on its own.
     """
 
     values: NDArray[Any]
     n_classes: int | None
     weights: NDArray[np.float64] | None = None
+    groups: NDArray[np.int64] | None = None
 
     @property
     def n_outputs(self) -> int:
@@ -169,7 +171,7 @@ def held_out(
     """
     strata = None if targets.n_classes is None else targets.values
     predicted = np.zeros((len(targets.values), targets.n_outputs))
-    folds = hidden_folds(np.arange(len(targets.values)), strata, FOLDS, seed)
+    folds = hidden_folds(np.arange(len(targets.values)), strata, FOLDS, seed, targets.groups)
     for hidden in folds:
         shown = np.delete(np.arange(len(targets.values)), hidden)
         known, present = targets.at(shown)
@@ -189,12 +191,17 @@ FORESTS: Mapping[str, Mapping[bool, Callable[..., Any]]] = {
 def fit_forest(
     kind: str, X: Any, targets: KnownTargets, seed: int
 ) -> tuple[Forest, NDArray[np.float64], NDArray[np.float64]]:
-    """Return a forest, its out-of-bag predictions (n, outputs) for the rows X (n, M), and column importances (M,)."""
+    """Return a forest, its out-of-bag predictions (n, outputs) for the rows X (n, M), and column importances (M,).
+
+    Most trees see some row of a group, so that groups are predicted by five folds instead.
+    """
     make = FORESTS[kind][targets.n_classes is not None]
     fitted = make(N_TREES, bootstrap=True, random_state=seed)
     fitted.fit(X, targets.values, targets.weights)
+    forest, importance = Forest.of(fitted), np.asarray(fitted.feature_importances_)
+    if targets.groups is not None:
+        return forest, held_out(lambda X, known: fit_forest(kind, X, known, seed)[0], X, targets, seed), importance
     drawn = np.zeros((N_TREES, X.shape[0]), dtype=np.bool_)
     for tree, rows in enumerate(fitted.estimators_samples_):
         drawn[tree, rows] = True
-    forest = Forest.of(fitted)
-    return forest, forest.predict_out_of_bag(X, drawn), np.asarray(fitted.feature_importances_)
+    return forest, forest.predict_out_of_bag(X, drawn), importance

@@ -29,7 +29,9 @@ class ClassOutputs:
 
     def known(self, labels: KnownLabels) -> KnownTargets:
         """Return the classes as the base predictor learns them."""
-        return KnownTargets(np.searchsorted(self.present, labels.targets), len(self.present), labels.weights)
+        return KnownTargets(
+            np.searchsorted(self.present, labels.targets), len(self.present), labels.weights, labels.groups
+        )
 
     def objective(self, labels: KnownLabels, n_rows: int) -> Objective:
         """Return what the networks learn from the classes in a table of `n_rows`."""
@@ -90,7 +92,7 @@ class ValueOutputs:
 
     def known(self, labels: KnownLabels) -> KnownTargets:
         """Return the values as the base predictor learns them."""
-        return KnownTargets(labels.targets, None, labels.weights)
+        return KnownTargets(labels.targets, None, labels.weights, labels.groups)
 
     def objective(self, labels: KnownLabels, n_rows: int) -> Objective:
         """Return what the networks learn from the values in a table of `n_rows`."""

@@ -61,18 +61,21 @@ class TableModel:
     identifiers: Identifiers | None = None
 
     @classmethod
-    def fit(cls, table: EncodedTable, adjacency: Graph | None = None, **parameters: Any) -> TableModel:
+    def fit(
+        cls, table: EncodedTable, adjacency: Graph | None = None, groups: Any = None, **parameters: Any
+    ) -> TableModel:
         """Fit an estimator on a table.
 
         Args:
             table: a table from `encode_table`.
             adjacency: the graph of the rows, if it is known.
+            groups: groups of rows that are hidden together, (N,), see the `fit` of the estimators.
             parameters: parameters of `S2GNNClassifier` or `S2GNNRegressor`.
         """
         if adjacency is not None:
             parameters["graph"] = adjacency
         kind = S2GNNClassifier if table.task == "classify" else S2GNNRegressor
-        estimator = kind(**parameters).fit_table(table)
+        estimator = kind(**parameters).fit_table(table, groups)
         source, left_out = Path(table.source).name, table.columns.left_out
         return cls(estimator, table.label, table.task, source, table.missing, left_out, table.identifiers)
 

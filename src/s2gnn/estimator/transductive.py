@@ -24,7 +24,7 @@ from s2gnn.estimator.blending import Blend, GraphGain, cross_blended
 from s2gnn.estimator.evaluation import Evaluation, HiddenPredictions, hidden_folds, number_of_folds
 from s2gnn.estimator.features import NormalScores, SeenRows, varies
 from s2gnn.estimator.identical_branches import no_warning, warn_if_identical
-from s2gnn.estimator.known_labels import KnownLabels, checked_weights
+from s2gnn.estimator.known_labels import KnownLabels, checked_groups, checked_weights
 from s2gnn.estimator.members import BaseMember, Members
 from s2gnn.estimator.outputs import Outputs
 from s2gnn.estimator.row_answers import RowAnswers
@@ -116,7 +116,7 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
         tags.target_tags.required = True
         return tags
 
-    def fit(self, X: Any, y: Any, adjacency: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, adjacency: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn from the labelled rows, on the graph of all rows.
 
         Args:
@@ -127,22 +127,25 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
             adjacency: with graph="precomputed", the `Graph` or SciPy sparse matrix (N, N).
             sample_weight: how much the label of each row counts relative to the others, (N,); equal by default.
                 A row of weight 0 is unlabelled. Weights of rows without a label are ignored.
+            groups: the group of each row, such as the patient of a sample, numbers or text, (N,). The labels of a group
+                are hidden together, so that scores hold for rows of other groups. By default each row is on its own.
         """
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         with _unchanged_on_failure(self):
-            return self._fit(self._numbers(X, reset=True), y, adjacency, sample_weight)
+            return self._fit(self._numbers(X, reset=True), y, adjacency, sample_weight, groups)
 
-    def fit_table(self, table: EncodedTable) -> Self:
+    def fit_table(self, table: EncodedTable, groups: Any = None) -> Self:
         """Fit on a table that was read from a file; `predict` takes data frames with the columns of its encoder."""
         with _unchanged_on_failure(self):
             self._use_encoder(table.encoder)
-            return self._fit(table.X, table.y)
+            return self._fit(table.X, table.y, groups=groups)
 
-    def _fit(self, X: Any, y: Any, adjacency: Any = None, sample_weight: Any = None) -> Self:
+    def _fit(self, X: Any, y: Any, adjacency: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         check_consistent_length(X, y)
         weights = checked_weights(sample_weight, X.shape[0])
-        labels = KnownLabels.of(*self._known_targets(y, None if weights is None else weights != 0), weights)
+        rows, targets = self._known_targets(y, None if weights is None else weights != 0)
+        labels = KnownLabels.of(rows, targets, weights, checked_groups(groups, X.shape[0]))
         self._check_parameters(X, len(labels.rows), adjacency)
         self.seen_rows_ = SeenRows.of(X)
         self.scaling_ = Scaling.of(X, standardise=bool(self.scale) and self.encoder_ is None)
@@ -158,6 +161,7 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
         self.labelled_: NDArray[np.int64] | None = labels.rows
         self.targets_: NDArray[Any] | None = labels.targets
         self.label_weights_ = labels.weights
+        self.groups_ = labels.groups
         self.n_labelled_ = len(labels.rows)
         self.members_ = self._learn(labels, joined)
         self.blend_ = self._blend_for(self.hidden_)
@@ -297,7 +301,8 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
         result is kept as `evaluation_`, which `save_estimator` stores for the report.
 
         Args:
-            folds: number of folds, at least 2; each class is spread evenly over them.
+            folds: number of folds, at least 2; each class is spread evenly over them, and the `groups` of `fit` are
+                kept together.
             evaluated: number of folds to predict; by default all, or one for more than 20,000 rows.
             seed: random seed of the folds.
 
@@ -313,7 +318,7 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
         hidden = self.hidden_ if (folds, evaluated, seed) == (FOLDS, None, 0) else None
         if hidden is None:
             joined = None if self._graph_depends_on_labels else (self.graph_, self.attachment_)
-            labels = KnownLabels(self.labelled_, self.targets_, self.label_weights_)
+            labels = KnownLabels(self.labelled_, self.targets_, self.label_weights_, self.groups_)
             hidden = self._predict_hidden(labels, joined, folds, evaluated=evaluated, seed=seed)
         if hidden is None:
             return None
@@ -331,7 +336,7 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
     ) -> HiddenPredictions | None:
         """Predict labelled rows by copies of this estimator that do not see their labels."""
         rows, targets = labels.rows, labels.targets
-        parts = hidden_folds(rows, targets if is_classifier(self) else None, folds, seed)
+        parts = hidden_folds(rows, targets if is_classifier(self) else None, folds, seed, labels.groups)
         if not parts:
             return None
         parts = parts[: evaluated or number_of_folds(len(parts), self.features_.shape[0])]
@@ -344,14 +349,19 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
                 show((fold + 1) / len(parts))
         return HiddenPredictions.of_folds(rows, targets, parts, predicted)
 
+    def _number_of_groups(self, rows: NDArray[np.int64]) -> int | None:
+        """Return the number of groups among labelled rows; `None` without groups."""
+        return None if self.groups_ is None else len(np.unique(self.groups_[np.isin(np.asarray(self.labelled_), rows)]))
+
     def _evaluated(self, hidden: HiddenPredictions) -> tuple[Evaluation, GraphGain | None]:
         """Evaluate the predictions of hidden labels, and what the graph added to them."""
+        n_groups = self._number_of_groups(hidden.rows)
         if self.blend_ is None:
-            return Evaluation(hidden.rows, hidden.folds, hidden.members[0], hidden.targets), None
+            return Evaluation(hidden.rows, hidden.folds, hidden.members[0], hidden.targets, n_groups), None
         answers = cross_blended(type(self.blend_), hidden.members, hidden.targets, MEMBER_PRIOR, seed=0)
         answers, base = self._weighted_classes(answers), self._weighted_classes(hidden.members[0])
         if is_classifier(self):
             gain = GraphGain.of_hits(*(found.argmax(axis=1) == hidden.targets for found in (answers, base)))
         else:
             gain = GraphGain.of_errors(*(np.abs(found[:, 0] - hidden.targets) for found in (answers, base)))
-        return Evaluation(hidden.rows, hidden.folds, answers, hidden.targets), gain
+        return Evaluation(hidden.rows, hidden.folds, answers, hidden.targets, n_groups), gain

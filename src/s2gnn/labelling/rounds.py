@@ -48,11 +48,12 @@ class RoundClassifier(S2GNNClassifier):
         """The labels that it learned from."""
         assert self.labelled_ is not None
         assert self.targets_ is not None
-        return KnownLabels(self.labelled_, self.targets_, self.label_weights_)
+        return KnownLabels(self.labelled_, self.targets_, self.label_weights_, self.groups_)
 
     def parts_to_hide(self) -> list[NDArray[np.int64]]:
         """Return the places in the labels that each fold hides; none if they are too few, or for networks alone."""
-        parts = hidden_folds(self.labels.rows, self.labels.targets, FOLDS, seed=0) if self.network == "blended" else []
+        labels = self.labels
+        parts = hidden_folds(labels.rows, labels.targets, FOLDS, 0, labels.groups) if self.network == "blended" else []
         return parts[: number_of_folds(len(parts), self.graph_.n_nodes)]
 
     def predict_hidden(self, part: NDArray[np.int64]) -> NDArray[np.float64]:

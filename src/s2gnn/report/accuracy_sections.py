@@ -1,6 +1,7 @@
 """The section on the accuracy on hidden labels: per class and by pairs of classes, or the errors of values."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +32,14 @@ def accuracy_section(model: ReportedModel) -> Section:
         )
         return Section(*ACCURACY, "not measured", _why_not_measured(model), reading)
     if model.classes is None:
-        return residuals_section(hidden.targets, hidden.predicted)
-    labels = range(len(model.classes))
-    return confusion_section(model.classes, confusion_matrix(hidden.targets, hidden.predicted, labels=labels))
+        section = residuals_section(hidden.targets, hidden.predicted)
+    else:
+        labels = range(len(model.classes))
+        section = confusion_section(model.classes, confusion_matrix(hidden.targets, hidden.predicted, labels=labels))
+    if hidden.n_groups is not None:
+        grouped = f" The rows of each of {counted(hidden.n_groups, 'group')} were hidden together."
+        section = replace(section, finding=section.finding + grouped)
+    return section
 
 
 def _why_not_measured(model: ReportedModel) -> str:
