@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.metrics import balanced_accuracy_score
 
 from s2gnn import InputError, S2GNNClassifier, S2GNNRegressor
 from s2gnn.estimator import evaluation, load_estimator, save_estimator
-from s2gnn.estimator.evaluation import classification_scores, hidden_folds, regression_scores
+from s2gnn.estimator.evaluation import CardScore, classification_scores, hidden_folds, regression_scores, score_text
 
 QUICK = {"network": "s2gnn", "max_epochs": 20, "n_networks": 1, "random_state": 0}
 X, SPECIES = load_iris(return_X_y=True)
@@ -30,7 +31,7 @@ def test_every_label_is_predicted_while_it_is_hidden(classes):
         again = S2GNNClassifier(**QUICK).fit(X, rest)
         np.testing.assert_array_equal(found.answers[found.folds == fold], again.label_distributions_[hidden])
     np.testing.assert_array_equal(estimator.label_distributions_, before)
-    (score,) = found.scores
+    score, *_ = found.scores
     assert score.value == np.mean(estimator.classes_[found.predicted] == classes[::5]) > 0.8
 
 
@@ -98,20 +99,52 @@ def test_accuracy_has_wilsons_interval():
     (score,) = classification_scores(truth, truth, "hidden")
     assert (score.name, score.value, score.rows, score.how) == ("accuracy", 1.0, 9, "hidden")
     z = 1.959963984540054
-    assert score.half_width == pytest.approx(1 - 1 / (1 + z**2 / 9))
+    assert (score.low, score.high) == (pytest.approx(1 / (1 + z**2 / 9)), 1)
+    assert score_text(score) == "100.0 % (95 % interval 70.1 to 100.0)"
     predicted = truth.copy()
     predicted[:4] = "b"
     (score,) = classification_scores(truth, predicted, "hidden")
     centre = (5 + z**2 / 2) / (9 + z**2)
     reach = z / (9 + z**2) * np.sqrt(5 * 4 / 9 + z**2 / 4)
     assert score.value == pytest.approx(5 / 9)
-    assert score.half_width == pytest.approx(max(5 / 9 - centre + reach, centre + reach - 5 / 9))
+    assert (score.low, score.high) == (pytest.approx(centre - reach), pytest.approx(centre + reach))
+    assert score.to_json()["half_width"] == pytest.approx(max(5 / 9 - centre + reach, centre + reach - 5 / 9))
 
 
 def test_errors_of_quantities():
     truth = np.array([1.0, 2.0, 3.0, 4.0])
     error, r2 = regression_scores(truth, truth + np.array([0.5, -0.5, 0.5, -0.5]), "hidden")
-    assert (error.name, error.value, error.half_width) == ("mean absolute error", 0.5, 0.0)
-    assert (r2.name, r2.half_width, r2.rows) == ("R²", None, 4)
+    assert (error.name, error.value, error.low, error.high) == ("mean absolute error", 0.5, 0.5, 0.5)
+    assert (r2.name, r2.low, r2.high, r2.rows) == ("R²", None, None, 4)
     assert r2.value == pytest.approx(1 - 1 / 5)
     assert [score.name for score in regression_scores(truth[:1], truth[:1], "")] == ["mean absolute error"]
+
+
+def test_an_interval_of_errors_is_of_percentiles():
+    errors = np.array([0.1] * 28 + [9.0] * 2)
+    score, _ = regression_scores(np.zeros(30), errors, "hidden")
+    assert score.low == pytest.approx(0.1)  # many draws have neither of the large errors
+    assert score.high - score.value > score.value - score.low > 0
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "text"),
+    [
+        (2.8371, 2.2, 3.56, "2.84 (95 % interval 2.20 to 3.56)"),
+        (1234.5, 1100.0, 1400.0, "1234 (95 % interval 1100 to 1400)"),
+        (0.5, 0.5, 0.5, "0.5 (95 % interval 0.5 to 0.5)"),
+        (0.51234, None, None, "0.5123"),
+    ],
+)
+def test_the_digits_of_a_score_follow_its_interval(value, low, high, text):
+    assert score_text(CardScore("mean absolute error", value, low, high, 30, "")) == text
+
+
+def test_an_accuracy_is_compared_with_the_most_frequent_class():
+    truth, predicted = np.array(["live"] * 8 + ["die"] * 2), np.array(["live"] * 10)
+    accuracy, balanced, constant = classification_scores(truth, predicted, "hidden")
+    assert accuracy.value == constant.value == 0.8
+    assert balanced.value == 0.5 == balanced_accuracy_score(truth, predicted)
+    assert [score.name for score in classification_scores(truth[6:], predicted[6:], "")] == [
+        "accuracy", "most frequent class",
+    ]  # fmt: skip

@@ -130,14 +130,14 @@ def test_the_old_model_stays_if_the_new_one_cannot_take_its_place(classifier, fo
 
 
 def test_the_card_names_data_graph_scores_and_command(classifier, tmp_path):
-    score = CardScore("accuracy", 0.9312, 0.02, 30, "5-fold cross-validation")
+    score = CardScore("accuracy", 0.9312, 0.9, 0.95, 30, "5-fold cross-validation")
     card = ModelCard("Iris", "150 flowers | from a table.", "species", ("a", "b|c"), (score,), "s2gnn fit iris.csv")
     save_estimator(classifier, tmp_path / "model", card=card)
     page = (tmp_path / "model" / "README.md").read_text()
     assert page.startswith("# Iris\n")
     for part in (
         "b\\|c",
-        "| accuracy | 93.1 ± 2.0 % | 30 |",
+        "| accuracy | 93.1 % (95 % interval 90.0 to 95.0) | 30 |",
         "s2gnn fit iris.csv",
         "150 rows are the nodes of a graph with",
         "setosa",

@@ -56,7 +56,7 @@ def test_quantities_have_no_probabilities(patients):
 def test_scores_are_of_the_rows_that_have_a_label(flowers, patients):
     model, table, truth = flowers
     known = ~table.missing("species")
-    (accuracy,) = model.scores(table, model.predict(table), "again")
+    accuracy, *_ = model.scores(table, model.predict(table), "again")
     right = model.predict(table)["predicted_species"][known] == truth[known]
     assert (accuracy.name, accuracy.rows, accuracy.how) == ("accuracy", 15, "again")
     assert accuracy.value == pytest.approx(right.mean())

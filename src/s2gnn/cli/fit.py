@@ -4,6 +4,7 @@ import json
 import sys
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -190,7 +191,7 @@ def fit(
         "features": model.encoder.n_features,
         "graph": model.graph_kind if edges is None else f"given by {edges}",
         "edges": model.estimator.graph_.n_edges,
-        "scores": [] if evaluation is None else [asdict(score) for score in evaluation.scores],
+        "scores": [] if evaluation is None else [score.to_json() for score in evaluation.scores],
         "graph_gain": None if model.estimator.graph_gain_ is None else asdict(model.estimator.graph_gain_),
         "seconds": round(time.perf_counter() - start, 2),
         "peak_bytes": measured_peak(),
@@ -201,7 +202,7 @@ def fit(
     if as_json:
         print(json.dumps(summary, indent=2, allow_nan=False))
     else:
-        _print(summary)
+        _print(summary, () if evaluation is None else evaluation.scores)
 
 
 def _without_group(data: Table, group: str | None, kept: set[str | None], features: list[str] | None) -> Table:
@@ -236,7 +237,7 @@ def _announcement(table: EncodedTable, parameters: dict[str, Any], passes: int, 
     return f"training on {n_labelled:,} labelled of {n:,} rows with {features}; {cost}"
 
 
-def _print(summary: dict[str, Any]) -> None:
+def _print(summary: dict[str, Any], scores: Sequence[CardScore]) -> None:
     short = {"least": "min", "greatest": "max"} if summary["task"] == "regress" else {}
     labels = list(summary["labels"].items())
     if all(name.isdecimal() for name, _ in labels):
@@ -245,7 +246,6 @@ def _print(summary: dict[str, Any]) -> None:
     counts = ", ".join(f"{short.get(name, name)}: {written(count)}" for name, count in labels[:CLASSES_SHOWN])
     if len(labels) > CLASSES_SHOWN:
         counts += f", … {len(labels):,} classes"
-    scores = [CardScore(**score) for score in summary["scores"]]
     print_facts(
         {
             "rows": f"{summary['rows']:,}",

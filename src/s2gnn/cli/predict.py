@@ -4,7 +4,6 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -95,9 +94,9 @@ def predict(
             "rows": data.n_rows,
             "predictions": str(out),
             "explanations": None if explain is None else str(explain),
-            "scores": [asdict(score) for score in scores],
+            "scores": [score.to_json() for score in scores],
             "learned_rows": n_seen,
-            "other_scores": [asdict(score) for score in others],
+            "other_scores": [score.to_json() for score in others],
             "seconds": round(seconds, 2),
             "peak_bytes": peak,
         }

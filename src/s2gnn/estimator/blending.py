@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
-from s2gnn.learning.metrics import bootstrap_confidence
+from s2gnn.learning.metrics import bootstrap_interval
 from s2gnn.tables.numbers import number_text
 
 Measure = Literal["accuracy", "mean absolute error"]
@@ -271,9 +271,8 @@ class GraphGain:
     @classmethod
     def of_errors(cls, blended: NDArray[np.float64], base: NDArray[np.float64]) -> GraphGain:
         """Compute the gain from the absolute errors of both, (n,), with a bootstrap interval."""
-        gains = bootstrap_confidence(base - blended)
-        low, high = gains.mean - gains.half_width, gains.mean + gains.half_width
-        return cls(gains.mean, low, high, len(base), "mean absolute error")
+        gains = base - blended
+        return cls(float(gains.mean()), *bootstrap_interval(gains), len(base), "mean absolute error")
 
     @property
     def sentence(self) -> str:

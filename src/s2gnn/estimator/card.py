@@ -144,8 +144,8 @@ def _scores(scores: Sequence[CardScore]) -> str:
     rows = [(_cell(score.name), score_text(score), f"{score.rows:,}", _cell(score.how)) for score in scores]
     return (
         markdown_table(("score", "value", "rows", "how"), rows)
-        + "\n± is the half-width of the 95 % interval. It holds for rows drawn like the labelled ones; where the "
-        "labelled rows are not typical of the others, neither is the score."
+        + "\nThe intervals hold for rows drawn like the labelled ones; where the labelled rows are not typical of the "
+        "others, neither is the score."
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 from sklearn.metrics import r2_score
 
-from s2gnn.learning.metrics import bootstrap_confidence
+from s2gnn.learning.metrics import bootstrap_interval
 from s2gnn.tables.numbers import number_text
 
 # With more rows, only one fold is hidden, because each takes as long as training itself.
 ROWS_FOR_EVERY_FOLD = 20_000
+SHARES = ("accuracy", "balanced accuracy", "most frequent class")  # names of scores in percent
 HIDDEN = "cross-validated on hidden labels"
 
 
@@ -26,16 +27,23 @@ class CardScore:
     Attributes:
         name: name of the score, such as "accuracy".
         value: the score, 0.93 for an accuracy of 93 %.
-        half_width: half-width of its 95 % interval; `None` if there is none.
+        low: lower end of its 95 % interval; `None` if there is none.
+        high: upper end of the interval.
         rows: number of rows it was measured on.
         how: how and on which rows it was measured, such as "5-fold cross-validation on the labelled rows".
     """
 
     name: str
     value: float
-    half_width: float | None
+    low: float | None
+    high: float | None
     rows: int
     how: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the attributes by name, with the distance to the farther end of the interval as `half_width`."""
+        ends = [abs(end - self.value) for end in (self.low, self.high) if end is not None]
+        return {**asdict(self), "half_width": max(ends, default=None)}
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ class Evaluation:
 
     @property
     def scores(self) -> tuple[CardScore, ...]:
-        """Return the accuracy, or the mean absolute error and R²."""
+        """Return the accuracy and what to compare it with, or the mean absolute error and R²."""
         measure = classification_scores if self.answers.shape[1] > 1 else regression_scores
         how = HIDDEN if self.n_groups is None else f"{HIDDEN}, {self.n_groups:,} groups kept together"
         return measure(self.targets, self.predicted, how)
@@ -144,26 +152,46 @@ def wilson_interval(correct: int, n: int) -> tuple[float, float]:
 
 
 def classification_scores(truth: NDArray[Any], predicted: NDArray[Any], how: str) -> tuple[CardScore, ...]:
-    """Compute the accuracy on rows with labels (n,)."""
-    correct = int(np.sum(truth == predicted))
-    accuracy = correct / len(truth)
-    low, high = wilson_interval(correct, len(truth))
-    return (CardScore("accuracy", accuracy, max(accuracy - low, high - accuracy), len(truth), how),)
+    """Compute the accuracy on rows with labels (n,).
+
+    The mean recall of the classes follows unless the classes are of equal size, then the accuracy of always predicting
+    the most frequent class.
+    """
+    n, hits = len(truth), truth == predicted
+    accuracy = CardScore("accuracy", float(hits.mean()), *wilson_interval(int(hits.sum()), n), n, how)
+    _, codes, counts = np.unique(truth.astype(str), return_inverse=True, return_counts=True)
+    if len(counts) == 1:
+        return (accuracy,)
+    recalls = np.bincount(codes, hits) / counts
+    balanced = CardScore("balanced accuracy", float(recalls.mean()), None, None, n, "mean recall of the classes")
+    share = float(counts.max()) / n
+    constant = CardScore("most frequent class", share, None, None, n, "the accuracy of always predicting it")
+    return (accuracy, constant) if counts.min() == counts.max() else (accuracy, balanced, constant)
 
 
 def regression_scores(truth: NDArray[Any], predicted: NDArray[Any], how: str) -> tuple[CardScore, ...]:
     """Compute the mean absolute error on rows with known values (n,), and R² for two rows or more."""
-    error = bootstrap_confidence(np.abs(truth - predicted))
-    scores = (CardScore("mean absolute error", error.mean, error.half_width, len(truth), how),)
+    errors = np.abs(truth - predicted)
+    scores = (CardScore("mean absolute error", float(errors.mean()), *bootstrap_interval(errors), len(truth), how),)
     if len(truth) < 2:
         return scores
-    return (*scores, CardScore("R²", float(r2_score(truth, predicted)), None, len(truth), how))
+    return (*scores, CardScore("R²", float(r2_score(truth, predicted)), None, None, len(truth), how))
 
 
 def score_text(score: CardScore) -> str:
-    """Format a score; an accuracy in percent."""
-    if score.name == "accuracy":
-        margin = "" if score.half_width is None else f" ± {100 * score.half_width:.1f}"
-        return f"{100 * score.value:.1f}{margin} %"
-    margin = "" if score.half_width is None else f" ± {number_text(score.half_width, 2)}"
-    return f"{number_text(score.value)}{margin}"
+    """Format a score with its interval; a share of rows in percent, other scores with the digits of the interval."""
+    ends = [end for end in (score.low, score.high) if end is not None]
+    if score.name in SHARES:
+        value, unit, interval = f"{100 * score.value:.1f}", " %", [f"{100 * end:.1f}" for end in ends]
+    else:
+        (value, *interval), unit = numbers_text(score.value, *ends), ""
+    return f"{value}{unit}" + (f" (95 % interval {' to '.join(interval)})" if ends else "")
+
+
+def numbers_text(value: float, *ends: float) -> list[str]:
+    """Format a value and the ends of its interval with the decimals of two significant digits of the half-width."""
+    width = max((abs(end - value) for end in ends), default=0.0)
+    if not 1e-6 < width < 1e6:
+        return [number_text(number) for number in (value, *ends)]
+    decimals = max(0, 1 - int(np.floor(np.log10(width))))
+    return [f"{number:.{decimals}f}" for number in (value, *ends)]

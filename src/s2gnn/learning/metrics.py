@@ -66,19 +66,26 @@ class Confidence:
     n: int
 
 
-def bootstrap_confidence(scores: ArrayLike, seed: int = 0) -> Confidence:
-    """Return the mean of `scores` (n,) and the distance to the farther end of a 95 % bootstrap interval (1,000 times).
-
-    The order of the scores has no effect.
-    """
+def bootstrap_interval(scores: ArrayLike, seed: int = 0) -> tuple[float, float]:
+    """Return the 95 % bootstrap interval (percentiles of 1,000 draws) of the mean of `scores` (n,), in any order."""
     values = np.sort(np.asarray(scores, dtype=np.float64))
     if values.ndim != 1 or len(values) == 0 or not np.isfinite(values).all():
         raise InputError(f"the scores have shape {values.shape}, expected at least one finite number")
     draws = np.random.default_rng(seed).integers(len(values), size=(RESAMPLES, len(values)))
     tail = 100 * (1 - LEVEL) / 2
-    interval = np.percentile(values[draws].mean(axis=1), [tail, 100 - tail])
+    low, high = np.percentile(values[draws].mean(axis=1), [tail, 100 - tail])
+    return float(low), float(high)
+
+
+def bootstrap_confidence(scores: ArrayLike, seed: int = 0) -> Confidence:
+    """Return the mean of `scores` (n,) and the distance to the farther end of a 95 % bootstrap interval (1,000 times).
+
+    The order of the scores has no effect.
+    """
+    interval = bootstrap_interval(scores, seed)
+    values = np.sort(np.asarray(scores, dtype=np.float64))
     mean = values.mean()
-    return Confidence(float(mean), float(np.abs(interval - mean).max()), len(values))
+    return Confidence(float(mean), float(np.abs(np.subtract(interval, mean)).max()), len(values))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from s2gnn.estimator.evaluation import wilson_interval
 from s2gnn.learning.classical import LabelSpreading
-from s2gnn.learning.metrics import bootstrap_confidence
+from s2gnn.learning.metrics import bootstrap_interval
 from s2gnn.report.model import ReportedModel
 
 OURS, SPREADING, CONSTANT = "S2-GNN", "label spreading", "constant prediction"
@@ -123,7 +123,5 @@ def _accuracy(truth: NDArray[Any], predicted: NDArray[Any], ours: NDArray[Any]) 
 def _mean_error(truth: NDArray[Any], predicted: NDArray[Any], ours: NDArray[Any]) -> Score:
     """Return mean absolute error with its bootstrapped interval, and Wilcoxon's signed-rank test."""
     errors, reference = np.abs(predicted - truth), np.abs(ours - truth)
-    found = bootstrap_confidence(errors)
-    low, high = max(found.mean - found.half_width, 0.0), found.mean + found.half_width
     p = 1.0 if np.array_equal(errors, reference) else float(wilcoxon(reference, errors).pvalue)
-    return found.mean, low, high, None if predicted is ours else p
+    return float(errors.mean()), *bootstrap_interval(errors), None if predicted is ours else p
