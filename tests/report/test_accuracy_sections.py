@@ -16,8 +16,9 @@ def test_accuracy_with_its_interval_and_the_most_frequent_error():
     assert plain(confusion_section(SPECIES, counts).finding) == (
         "Accuracy on 30 hidden labels: 93 % (28 correct). On similar rows, expect 79 % to 98 % (95 % interval), or "
         "slightly more, because the saved model was trained on all labels. Most frequent error: “versicolor” predicted "
-        "as “virginica”, twice."
+        "as “virginica”, 2 of 10."
     )
+    assert plain(confusion_section(SPECIES, counts).key) == "93 % correct (79 % to 98 %)"
     few = confusion_section(SPECIES, counts // 2)
     assert "With so few labels the 95 % interval is wide: 70 % to 99 %. No error occurs twice." in plain(few.finding)
     assert few.key == "14 of 15 correct"

@@ -63,7 +63,7 @@ def confusion_section(classes: Sequence[str], confusion: NDArray[np.int64]) -> S
         key = f"{correct:,} of {n:,} correct"
         finding += f"With so few labels the 95 % interval is wide: {interval}."
     else:
-        key = f"{accuracy} correct"
+        key = f"{accuracy} correct ({interval})"
         finding += (
             f"On similar rows, expect {interval} (95 % interval), or slightly more, because the saved model was "
             "trained on all labels."
@@ -76,8 +76,8 @@ def confusion_section(classes: Sequence[str], confusion: NDArray[np.int64]) -> S
     ]
     if errors:
         true_class, predicted_class, count = errors[0]
-        times = "twice" if count == 2 else f"{count:,} times"
-        most = f"Most frequent error: “{true_class}” predicted as “{predicted_class}”, {times}."
+        of = int(confusion[classes.index(true_class)].sum())
+        most = f"Most frequent error: “{true_class}” predicted as “{predicted_class}”, {count:,} of {of:,}."
         finding += " No error occurs twice." if count == 1 else f" {most}"
     if len(classes) > MAX_IN_MATRIX:
         reading = "Each row is an error: labels of one class predicted as another, most frequent first."
