@@ -97,6 +97,25 @@ def test_many_rows_at_once_are_explained_as_one_by_one(classifier, regressor, mo
         pd.testing.assert_frame_equal(pd.concat(numbered), pd.concat([found.frame() for found in together[:2]]))
 
 
+def test_the_values_of_columns_are_those_of_the_row(tmp_path):
+    frame = pd.DataFrame({"size": X[:, 0], "kind": np.where(X[:, 1] > 2, "a", "b"), "hue": X[:, 10]})
+    frame.loc[5, "size"] = np.nan
+    classifier = S2GNNClassifier(**QUICK).fit(frame, np.where(np.arange(178) % 4 == 0, Y, -1))
+    save_estimator(classifier, tmp_path / "model")
+    for estimator in (classifier, load_estimator(tmp_path / "model")[0]):
+        for row in (5, frame.loc[[5]]):
+            assert estimator.explain(row).values == {"size": None, "kind": frame["kind"][5], "hue": X[5, 10]}
+        lines = estimator.explain(frame.loc[5]).frame().set_index(["kind", "name"])["value"]
+        assert lines["column", "size"] == "missing"
+        assert lines["column", "hue"] == X[5, 10]
+        assert estimator.explain(frame.loc[[6]] * 1).values["size"] == X[6, 0]
+    gaps = np.where(np.eye(178, 13, dtype=bool), np.nan, X)
+    numbers = S2GNNClassifier(**QUICK).fit(gaps, np.where(np.arange(178) % 4 == 0, Y, -1))
+    assert numbers.explain(2).values["column 2"] is None
+    assert numbers.explain(gaps[3] * 1.1).values["column 3"] is None
+    assert numbers.explain(gaps[3] * 1.1).values["column 2"] == pytest.approx(1.1 * X[3, 2])
+
+
 def test_columns_of_wide_tables_are_explained_in_blocks(monkeypatch):
     """All changed rows at once would be the square of the number of columns."""
     wide = np.random.default_rng(0).normal(size=(40, 150))

@@ -4,7 +4,8 @@ import scipy.sparse as sp
 from sklearn.datasets import load_iris
 from sklearn.feature_selection import f_classif
 
-from s2gnn.report.columns import Column, quantile_groups, variance_explained
+from s2gnn.estimator.table_columns import Column
+from s2gnn.report.columns import quantile_groups, variance_explained
 
 X, Y = load_iris(return_X_y=True)
 NUMERIC = tuple(Column(f"x{index}", index) for index in range(4))

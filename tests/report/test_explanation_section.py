@@ -43,7 +43,7 @@ def test_explanations_in_words(classifier):
     assert [part.split(":")[0] for part in why.parts] == ["columns alone", "similar rows", "networks"]
     place, effect = max(found.columns.items(), key=lambda item: abs(item[1]))
     column = model.columns[int(place)]
-    value = column.texts(model.estimator.features_[[row]])[0]
+    value = model.texts(column, np.array([row]))[0]
     assert why.columns[0].startswith(f"{column.name} = {value}: odds {'×' if effect > 0 else '÷'} ")
     assert float(why.columns[0].split()[-1]) == pytest.approx(np.exp(abs(effect)), rel=0.05)
     most = np.abs(found.influence).argmax()

@@ -22,6 +22,8 @@ def test_the_values_of_the_table_come_back(classifier, table):
     columns = {column.name: column for column in model.columns}
     assert list(columns) == [*IRIS, "size"]
     assert columns["size"].texts(model.estimator.features_) == [row["size"] for row in table]
+    widths = model.texts(columns["sepal width"], np.arange(150))
+    assert [row for row, text in enumerate(widths) if text == "missing"] == list(range(4, 150, 9))
     known = [float(row["sepal width"]) for row in table if row["sepal width"]]
     expected = [float(row["sepal width"] or np.median(known)) for row in table]
     np.testing.assert_allclose(columns["sepal width"].values(model.estimator.features_), expected, atol=1e-12)

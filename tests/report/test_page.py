@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from s2gnn import Graph, S2GNNClassifier
 from s2gnn.estimator import Evaluation, ModelCard
-from s2gnn.report.columns import Column
+from s2gnn.estimator.table_columns import Column
 from s2gnn.report.explanation_section import explain_rows
 from s2gnn.report.model import ReportedModel
 from s2gnn.report.page import model_layout, report_page, report_sections

@@ -39,7 +39,7 @@ ARRAYS = (
 BLENDED = "blended."  # prefix of the arrays of base predictor, smoothing and blend
 EVIDENCE_ARRAYS = (
     "description", "labelled", "targets", "hidden", "folds", "answers", "identifiers",
-    "members", "member_rows", "member_folds", "label_weights", "label_groups",
+    "members", "member_rows", "member_folds", "label_weights", "label_groups", "missing",
 )  # fmt: skip
 EVIDENCE_VERSION = 1
 LARGEST = 1e150  # limit of numbers in a folder, and 1 / LARGEST of widths: products of two stay finite
@@ -184,6 +184,7 @@ def _restore_columns(
     medians = arrays["medians"].astype(np.float64).reshape(n_features) if "medians" in arrays else None
     _require(medians is None or bool(np.isfinite(medians).all()), "medians that are not finite")
     estimator.encoder_, estimator.medians_ = encoder, medians
+    estimator.missing_ = np.array([], dtype=np.int64)
     estimator.n_features_in_ = n_features if description.n_columns is None else description.n_columns
     _require(encoder is not None or estimator.n_features_in_ == n_features, f"{estimator.n_features_in_} columns")
     if "feature_names" in arrays:
@@ -239,6 +240,8 @@ def _stored_evidence(estimator: Estimator, card: ModelCard) -> bytes | None:
     arrays["targets"] = np.asarray(estimator.targets_)
     if estimator.label_weights_ is not None:
         arrays["label_weights"] = estimator.label_weights_
+    if len(estimator.missing_):
+        arrays["missing"] = estimator.missing_
     if estimator.groups_ is not None:
         arrays["label_groups"] = estimator.groups_
     hidden = estimator.evaluation_
@@ -273,6 +276,8 @@ def _restore_evidence(estimator: Estimator, content: bytes) -> ModelCard:
         estimator.label_weights_ = weights
     if "label_groups" in arrays:
         estimator.groups_ = arrays["label_groups"].astype(np.int64).reshape(len(labelled))
+    if "missing" in arrays:
+        estimator.missing_ = _rows(arrays["missing"], n * estimator.features_.shape[1])
     if "hidden" in arrays:
         rows, folds = _rows(arrays["hidden"], n), arrays["folds"].astype(np.int64)
         answers = arrays["answers"].astype(np.float64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from s2gnn.estimator.features import in_form_of
 from s2gnn.estimator.forest import Forest
 from s2gnn.estimator.outputs import ClassOutputs
 from s2gnn.estimator.smoothing import new_row_weights, smoothing_operator, smoothing_weights
+from s2gnn.estimator.table_columns import named_values
 from s2gnn.operators import SobolevOperator
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 MEMBERS = ("columns alone", "similar rows", "networks")  # base predictor, smoothing, networks
 UNITS = ("probability", "probability before calibration", "log-odds")  # of members, labelled rows and columns
 SMALLEST_WEIGHT = 1e-6  # of a row relative to the largest, to be followed through the forests
+MISSING = "missing"  # instead of the value of a column
 VALUES_AT_ONCE = 2**24  # of intermediate results
 
 
@@ -46,6 +48,7 @@ class Explanation:
         columns: for each column, the log-odds of the class minus those with the column replaced by its mean; for a
             value, the difference of values. The row is predicted as a new row with and without. None if new rows cannot
             be joined to the graph.
+        values: the values of these columns in the row; `None` for missing numbers.
     """
 
     row: int | None
@@ -56,6 +59,7 @@ class Explanation:
     labels: NDArray[Any]
     influence: NDArray[np.float64]
     columns: Mapping[str, float]
+    values: Mapping[str, Any] = field(default_factory=dict)
 
     def frame(
         self, most: int = 10, names: Sequence[Any] | None = None, values: Mapping[str, Any] | None = None
@@ -68,7 +72,7 @@ class Explanation:
         Args:
             most: number of labelled rows and of columns.
             names: of the training rows, (N,), by default their numbers.
-            values: of the columns in the explained row, if they are to be listed.
+            values: of the columns in the explained row, by default those of the explanation.
         """
         rows = np.argsort(-np.abs(self.influence), kind="stable")[:most]
         labels = self.labelled if names is None else np.asarray(names, dtype=object)[self.labelled]
@@ -80,7 +84,8 @@ class Explanation:
             ("labelled row", str(labels[place]), self.labels[place], float(self.influence[place]), before)
             for place in rows
         ]
-        lines += [("column", name, (values or {}).get(name), effect, odds) for name, effect in columns]
+        values = {name: MISSING if value is None else value for name, value in (values or self.values).items()}
+        lines += [("column", name, values.get(name), effect, odds) for name, effect in columns]
         return pd.DataFrame(lines, columns=["kind", "name", "value", "effect", "unit"])
 
 
@@ -88,6 +93,7 @@ def explain(
     estimator: RowAnswers,
     rows: NDArray[np.int64],
     features: Any,
+    missing: NDArray[np.bool_],
     columns: Mapping[str, Sequence[int]],
 ) -> Iterator[Explanation]:
     """Explain the predictions for training rows and new rows, many in one pass.
@@ -96,17 +102,22 @@ def explain(
         estimator: a fitted estimator.
         rows: numbers of training rows, −1 for a new row, (Q,).
         features: the scaled columns of the rows, (Q, M).
+        missing: which features are missing numbers, (Q, M).
         columns: the features of each column to explain, by name.
     """
     if estimator.members_.base is None or estimator.blend_ is None:
         raise InputError('the networks alone (network="s2gnn") cannot be explained: fit with network="blended"')
     if estimator.targets_ is None:
         raise InputError("this model was saved by a release that did not store the labels: fit it again to explain it")
-    return _in_parts(estimator, rows, features, columns)
+    return _in_parts(estimator, rows, features, missing, columns)
 
 
 def _in_parts(
-    estimator: RowAnswers, rows: NDArray[np.int64], features: Any, columns: Mapping[str, Sequence[int]]
+    estimator: RowAnswers,
+    rows: NDArray[np.int64],
+    features: Any,
+    missing: NDArray[np.bool_],
+    columns: Mapping[str, Sequence[int]],
 ) -> Iterator[Explanation]:
     """Explain rows in blocks that fit into memory."""
     alpha = estimator.networks_[0].config.alpha
@@ -115,7 +126,8 @@ def _in_parts(
     at_once = max(1, VALUES_AT_ONCE // values)
     for start in range(0, len(rows), at_once):
         part = slice(start, start + at_once)
-        yield from _explained(estimator, operator, rows[part], features[part], columns)
+        values_of = named_values(estimator, features[part], missing[part], columns)
+        yield from _explained(estimator, operator, rows[part], features[part], values_of, columns)
 
 
 def _explained(
@@ -123,6 +135,7 @@ def _explained(
     operator: SobolevOperator,
     rows: NDArray[np.int64],
     features: Any,
+    values: Sequence[Mapping[str, Any]],
     columns: Mapping[str, Sequence[int]],
 ) -> Iterator[Explanation]:
     members, blend, targets = estimator.members_, estimator.blend_, estimator.targets_
@@ -157,6 +170,7 @@ def _explained(
             estimator._named_targets,
             influence[line],
             effects[line],
+            values[line],
         )
 
 

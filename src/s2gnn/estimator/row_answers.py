@@ -109,15 +109,13 @@ class RowAnswers(MemberAttributes, ColumnEncoding, ABC):
         if np.ndim(rows) == 1:
             n = self.graph_.n_nodes
             numbers = np.array([Range(0, n - 1).checked(row, "the number of a training row") for row in rows], np.int64)
-            return explain(self, numbers, self.features_[numbers], columns)
-        return self._explained(self._numbers(rows, reset=False), columns)
-
-    def _explained(self, X: Any, columns: Mapping[str, Sequence[int]]) -> Iterator[Explanation]:
-        """Explain the rows of `X` (Q, M), encoded but not scaled."""
+            return explain(self, numbers, self.features_[numbers], self.missing_numbers(numbers), columns)
+        X = self._numbers(rows, reset=False)
         numbers = self.seen_rows_.first(self.seen_rows_.find(X))
         if (numbers < 0).any():
             self._check_joinable(int(np.flatnonzero(numbers < 0)[0]))
-        return explain(self, numbers, in_form_of(self.scaling_.apply(X), self.features_), columns)
+        features = in_form_of(self.scaling_.apply(X), self.features_)
+        return explain(self, numbers, features, self._missing_in(rows), columns)
 
     def _check_joinable(self, row: int) -> None:
         """Raise if new rows, of which `row` is the first, cannot be joined to the graph."""

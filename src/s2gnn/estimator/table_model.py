@@ -116,8 +116,11 @@ class TableModel:
         trained = [
             row_value(self.identifiers, row) or str(row + 1) for row in range(len(self.estimator.seen_rows_.groups))
         ]
-        values = {name: table.column(name).tolist() for name in self.encoder.columns}
-        explained = self.estimator._explained(self.encoder.transform(table), self.encoder.features_of)
+        values = {
+            name: [None if gone else cell for gone, cell in zip(table.missing(name), table.column(name), strict=True)]
+            for name in self.encoder.columns
+        }
+        explained = self.estimator.explain_rows(table)
         for place, found in enumerate(explained):
             frame = found.frame(most, trained, {name: column[place] for name, column in values.items()})
             first = {IDENTIFIER if name in frame else name: own[place] for name, own in columns.items()}

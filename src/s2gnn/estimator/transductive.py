@@ -139,6 +139,7 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
         """Fit on a table that was read from a file; `predict` takes data frames with the columns of its encoder."""
         with _unchanged_on_failure(self):
             self._use_encoder(table.encoder)
+            self.missing_ = np.flatnonzero(table.missing_numbers)
             return self._fit(table.X, table.y, groups=groups)
 
     def _fit(self, X: Any, y: Any, adjacency: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:

@@ -1,76 +1,13 @@
-"""The columns of a model's table, read back from the features that the networks see."""
+"""How much the columns of a model's table differ between the predictions."""
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from s2gnn.estimator.card import Estimator
-from s2gnn.tables.numbers import number_text
-
-HISTOGRAM_BINS = 16
-CATEGORIES_NAMED = 3
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of the table and the features it was encoded as."""
-
-    name: str
-    first: int  # index of its first feature
-    categories: tuple[str, ...] | None = None  # of each of its features; `None` for numbers, which are one feature
-    mean: float = 0.0  # subtracted from numbers
-    scale: float = 1.0  # numbers were divided by it
-
-    @property
-    def features(self) -> slice:
-        """Its features."""
-        return slice(self.first, self.first + len(self.categories or (self.name,)))
-
-    def values(self, features: Any) -> NDArray[Any]:
-        """Return numbers or categories (n,) of rows of features (n, M), dense or CSR; missing numbers: the median."""
-        encoded = features[:, self.features]
-        encoded = encoded.toarray() if sp.issparse(encoded) else encoded
-        if self.categories is None:
-            return np.asarray(encoded[:, 0] * self.scale + self.mean, dtype=np.float64)
-        names = np.array([*(name or "(missing)" for name in self.categories), "(other)"], dtype=object)
-        return np.asarray(names[np.where(encoded.any(axis=1), encoded.argmax(axis=1), -1)])
-
-    def texts(self, features: Any) -> list[str]:
-        """Return the values in rows of features (n, M) as text."""
-        return [value if isinstance(value, str) else number_text(value) for value in self.values(features)]
-
-    def summary(self, features: Any) -> tuple[str, list[int]]:
-        """Return the values of the column in a few words, and a histogram; most frequent categories first."""
-        values = self.values(features)
-        if self.categories is None:
-            low, median, high = map(number_text, np.quantile(values, [0, 0.5, 1]))
-            return f"{low} to {high}, median {median}", np.histogram(values, HISTOGRAM_BINS)[0].tolist()
-        counts = Counter(values.tolist()).most_common()
-        text = ", ".join(f"{name} {count:,}" for name, count in counts[:CATEGORIES_NAMED])
-        more = len(counts) - CATEGORIES_NAMED
-        return text + (f" and {more:,} more" if more > 0 else ""), [count for _, count in counts[:HISTOGRAM_BINS]]
-
-
-def columns_of(estimator: Estimator) -> tuple[Column, ...]:
-    """Return the columns that the estimator encodes; a column for every feature if it was fitted on numbers."""
-    encoder = estimator.encoder_
-    if encoder is None:
-        scaling = estimator.scaling_
-        names = getattr(estimator, "feature_names_in_", [f"x{index}" for index in range(estimator.n_features_in_)])
-    else:
-        scaling, names = encoder.scaling, encoder.numeric
-    scales = zip(names, scaling.centre.tolist(), scaling.width.tolist(), strict=True)
-    columns = [Column(str(name), index, None, mean, scale) for index, (name, mean, scale) in enumerate(scales)]
-    first = len(columns)
-    for name, categories in ({} if encoder is None else encoder.categories).items():
-        columns.append(Column(name, first, categories))
-        first += len(categories)
-    return tuple(columns)
+from s2gnn.estimator.table_columns import Column
 
 
 def variance_explained(columns: Sequence[Column], features: Any, groups: NDArray[np.int64]) -> NDArray[np.float64]:

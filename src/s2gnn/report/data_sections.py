@@ -177,7 +177,7 @@ def _graph_drawing(model: ReportedModel, layout: GraphLayout) -> str:
 def row_values(model: ReportedModel, rows: NDArray[np.int64]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the names of the six most informative columns and their values in `rows` (n,)."""
     columns = [model.columns[index] for index in model.informative_columns[:COLUMNS_PER_ROW]]
-    values = [map(shortened, column.texts(model.estimator.features_[rows])) for column in columns]
+    values = [map(shortened, model.texts(column, rows)) for column in columns]
     return tuple(shortened(column.name) for column in columns), list(zip(*values, strict=True))
 
 

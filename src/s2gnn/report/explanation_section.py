@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from s2gnn.estimator.explanation import Explanation
+from s2gnn.estimator.explanation import MISSING, Explanation
 from s2gnn.report.data_sections import prediction_text
 from s2gnn.report.elements import Html, Section, counted, escaped, percent, shortened, table
 from s2gnn.report.model import ReportedModel
@@ -72,16 +72,15 @@ def explain_rows(model: ReportedModel, on_progress: Callable[[float], None] = la
 
 def in_words(model: ReportedModel, explained: Mapping[int, Explanation]) -> dict[int, Why]:
     """Return explanations in words, by row."""
-    return {row: _words(model, row, found) for row, found in explained.items()}
+    return {row: _words(model, found) for row, found in explained.items()}
 
 
-def _words(model: ReportedModel, row: int, found: Explanation) -> Why:
-    values = model.estimator.features_[[row]]
+def _words(model: ReportedModel, found: Explanation) -> Why:
     best = sorted(found.columns.items(), key=lambda item: -abs(item[1]))[:NAMED]
     columns = []
     for place, effect in best:
         column = model.columns[int(place)]
-        columns.append(f"{shortened(column.name)} = {shortened(column.texts(values)[0])}: {_effect(model, effect)}")
+        columns.append(f"{shortened(column.name)} = {_value_text(found.values.get(place))}: {_effect(model, effect)}")
     targets = model.estimator.targets_
     assert targets is not None
     labelled = []
@@ -95,6 +94,10 @@ def _words(model: ReportedModel, row: int, found: Explanation) -> Why:
         for part, share in found.members.items()
     ]
     return Why(parts, columns, labelled)
+
+
+def _value_text(value: str | float | None) -> str:
+    return MISSING if value is None else shortened(value) if isinstance(value, str) else number_text(value)
 
 
 def _effect(model: ReportedModel, effect: float) -> str:

@@ -11,9 +11,10 @@ from s2gnn.estimator import ModelCard, S2GNNClassifier, TableModel
 from s2gnn.estimator.card import Estimator
 from s2gnn.estimator.folder import read_folder
 from s2gnn.estimator.forest import Forest
+from s2gnn.estimator.table_columns import Column, columns_of
 from s2gnn.estimator.table_model import EXTRA
 from s2gnn.labelling.strategies import Known, suggest_rows
-from s2gnn.report.columns import Column, columns_of, quantile_groups, variance_explained
+from s2gnn.report.columns import quantile_groups, variance_explained
 from s2gnn.report.elements import shortened
 from s2gnn.tables import Identifiers, row_name
 from s2gnn.tables.identifiers import row_value
@@ -61,6 +62,10 @@ class ReportedModel:
         """Names of the classes; `None` for a regressor."""
         found = getattr(self.estimator, "classes_", None)
         return None if found is None else tuple(map(str, found.tolist()))
+
+    def texts(self, column: Column, rows: NDArray[np.int64]) -> list[str]:
+        """Return the values of a column in `rows` (n,) as text."""
+        return column.texts(self.estimator.features_[rows], self.estimator.missing_numbers(rows))
 
     @property
     def predictions(self) -> NDArray[np.float64]:

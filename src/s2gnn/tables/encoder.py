@@ -67,6 +67,13 @@ class TableEncoder:
             first += len(known)
         return features
 
+    def missing_numbers(self, table: Table) -> NDArray[np.bool_]:
+        """Return the features (N, M) that are missing numbers of a table."""
+        found = np.zeros((table.n_rows, self.n_features), dtype=np.bool_)
+        for place, name in enumerate(self.numeric):
+            found[:, place] = table.missing(name)
+        return found
+
     @property
     def categorical(self) -> tuple[str, ...]:
         """The names of the columns of categories."""
@@ -166,6 +173,7 @@ class EncodedTable:
         X: features (N, M).
         y: classes (N,) as text with `None`, or numbers with NaN, for unlabelled rows.
         missing: the number of missing values of each column used, by name.
+        missing_numbers: which features are missing numbers, (N, M).
         identifiers: names of the rows; `None` if no column identifies them.
     """
 
@@ -177,6 +185,7 @@ class EncodedTable:
     X: NDArray[np.float64]
     y: NDArray[Any]
     missing: dict[str, int]
+    missing_numbers: NDArray[np.bool_]
     identifiers: Identifiers | None = None
 
 
@@ -210,4 +219,5 @@ def encode_table(
     encoder = TableEncoder.fit(table, columns)
     missing = {name: int(table.missing(name).sum()) for name in (*columns.numeric, *columns.categorical)}
     named = None if identifier is None else Identifiers.of(table, identifier)
-    return EncodedTable(table.source, label, task, columns, encoder, encoder.transform(table), y, missing, named)
+    X, gaps = encoder.transform(table), encoder.missing_numbers(table)
+    return EncodedTable(table.source, label, task, columns, encoder, X, y, missing, gaps, named)
