@@ -45,7 +45,7 @@ def test_new_rows_and_their_scores(s2gnn, tmp_path, fitted):
     right = np.mean([line["predicted_species"] for line in lines] == truth)
     assert right > 0.85
     assert "50 rows predicted" in out
-    assert f"accuracy: {100 * right:.1f} ± " in out
+    assert f"accuracy: {100 * right:.1f} % (95 % interval" in out
     given = list(csv.DictReader(io.StringIO((folder / "new.csv").read_text())))
     assert [{name: line[name] for name in given[0]} for line in lines] == given
 
@@ -61,9 +61,8 @@ def test_rows_equal_to_training_rows_are_scored_separately(s2gnn, tmp_path, fitt
     taught = {features[row] for row in range(0, 100, 5)}
     learned = np.array([row in taught for row in features])
     assert learned.sum() >= 20
-    assert f"accuracy: {100 * right.mean():.1f} ± " in out
-    assert f"{learned.sum()} of these rows equal a labelled training row: scores on new rows may be lower" in out
-    assert f"without them, accuracy: {100 * right[~learned].mean():.1f} ± " in out
+    assert f"\naccuracy: {100 * right[~learned].mean():.1f} % (95 % interval" in out
+    assert f"not scored: {learned.sum()} of 150 labelled rows, which equal a labelled training row\n" in out
     assert f"on {150 - learned.sum()} labelled rows" in out
     code, out, _ = s2gnn("predict", folder / "model", tmp_path / "all.csv", "--out", tmp_path / "p.csv", "--json")
     summary = json.loads(out)
@@ -75,13 +74,13 @@ def test_rows_equal_to_training_rows_are_scored_separately(s2gnn, tmp_path, fitt
 def test_a_table_of_training_rows_only_and_a_folder_that_keeps_no_labels(s2gnn, tmp_path, fitted):
     folder, _ = fitted
     known = s2gnn("predict", folder / "model", folder / "iris.csv")
-    assert "on 20 labelled rows\n20 of these rows equal a labelled training row" in known[2]
-    assert "without them" not in known[2]
+    assert "not scored: 20 of 20 labelled rows, which equal a labelled training row; the README.md" in known[2]
+    assert "accuracy" not in known[2]
     shutil.copytree(folder / "model", tmp_path / "older")
     (tmp_path / "older" / "evidence.npz").unlink()
     iris_table(tmp_path / "taught.csv", every=1, rows=slice(100))
     older = s2gnn("predict", tmp_path / "older", tmp_path / "taught.csv")
-    assert "100 of these rows equal a training row" in older[2]
+    assert "not scored: 100 of 100 labelled rows, which equal a training row" in older[2]
 
 
 def test_one_row_equal_to_a_training_row(s2gnn, tmp_path, fitted):
@@ -89,7 +88,7 @@ def test_one_row_equal_to_a_training_row(s2gnn, tmp_path, fitted):
     lines = (folder / "iris.csv").read_text().splitlines()
     (tmp_path / "one.csv").write_text("\n".join(lines[:2]))
     err = s2gnn("predict", folder / "model", tmp_path / "one.csv")[2]
-    assert "on 1 labelled row\n1 of these rows equals a labelled training row" in err
+    assert "not scored: 1 of 1 labelled rows, which equals a labelled training row" in err
 
 
 def test_other_order_missing_columns_and_unseen_categories(s2gnn, tmp_path, fitted):

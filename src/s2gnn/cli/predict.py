@@ -51,8 +51,8 @@ def predict(
     """Predict the label of every row of a table.
 
     Writes the columns of the table, the predicted label and its probability; for regression, the predicted value. The
-    columns may be in any order, and extra columns are allowed. If the table has the label column, scores are printed,
-    with and without the rows that equal a labelled training row.
+    columns may be in any order, and extra columns are allowed. If the table has the label column, scores are printed;
+    rows that equal a labelled training row are not scored.
 
     With --explain, a second file lists for every row how much of the prediction comes from the columns alone, from
     similar rows and from the networks, and the ten most influential labelled rows and columns.
@@ -102,15 +102,15 @@ def predict(
         }
         print(json.dumps(summary, indent=2, allow_nan=False))
         return
-    lines = _score_lines(scores)
+    lines = _score_lines(others if n_seen else scores)
     if out is not None:
         cost = duration(seconds) if peak is None else f"{duration(seconds)}, {size_text(peak)} of memory"
         lines.insert(0, f"{data.n_rows:,} rows predicted: {out} ({cost})")
     if n_seen:
-        equal, them = ("equals", "it") if n_seen == 1 else ("equal", "them")
         kind = "training row" if loaded.estimator.labelled_ is None else "labelled training row"
-        lines.append(f"{n_seen:,} of these rows {equal} a {kind}: scores on new rows may be lower")
-        lines += [f"without {them}, {line}" for line in _score_lines(others)]
+        equal = "equals" if n_seen == 1 else "equal"
+        hint = "" if others else "; the README.md of the model has scores on hidden labels"
+        lines.append(f"not scored: {n_seen:,} of {scores[0].rows:,} labelled rows, which {equal} a {kind}{hint}")
     for line in lines:
         print(line, file=sys.stderr if out is None else sys.stdout)
 
