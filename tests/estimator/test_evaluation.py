@@ -45,6 +45,7 @@ def test_values_are_predicted_while_they_are_hidden():
     np.testing.assert_array_equal(found.answers[found.folds == 1, 0], again.transduction_[hidden])
     np.testing.assert_array_equal(found.targets, y[found.rows])
     error, r2 = found.scores
+    assert repr(found) == f"Evaluation(mean_absolute_error={error.value:.3g}, n=50)"
     assert error.value == pytest.approx(np.abs(found.predicted - found.targets).mean())
     assert r2.value > 0.5
 

@@ -35,7 +35,7 @@ def calibrated(confidence, accuracy, n):
 @pytest.mark.parametrize(
     ("confidence", "accuracy", "n", "key"),
     [
-        (0.9, 0.92, 200, "no error found"),
+        (0.9, 0.92, 200, "no miscalibration detected"),
         (0.9, 0.6, 200, "overconfident"),
         (0.6, 0.9, 200, "underconfident"),
         (0.99, 0.95, 200, "slightly overconfident"),
@@ -52,14 +52,14 @@ def test_calibrated_on_average_only():
     correct = np.concatenate([np.arange(100) < 95, np.arange(100) < 85])
     section = calibration_section(calibration_bins(confidence, correct))
     assert section.key == "on average, yes"
-    assert "Where its confidence is over 99.9 %, its accuracy is 85 %; chance does not" in plain(section.finding)
+    assert "Where the probability is over 99.9 %, the accuracy is 85 %; chance does not" in plain(section.finding)
 
 
 def test_bins_that_read_alike_are_merged():
     confidence = np.repeat([0.8, 0.9995, 0.99999], 20)
     correct = np.concatenate([np.arange(20) < 16, np.arange(20) < 19, np.arange(20) < 20])
     section = calibration_section(calibration_bins(confidence, correct))
-    assert "Where its confidence is over 99.9 %, its accuracy is 98 %" in plain(section.finding)
+    assert "Where the probability is over 99.9 %, the accuracy is 98 %" in plain(section.finding)
 
 
 def test_before_and_after_calibration():

@@ -63,13 +63,13 @@ def test_uncertain_rows_are_counted_among_the_unlabelled(classifier):
     assert section.key == f"row {row + 1}"
     best, second = (f"“{name}” with {round(100 * share)} %" for name, share in uncertain.likely_classes(row))
     assert plain(section.finding) == (
-        f"Begin with row {row + 1}: {best} or {second}. Of the 120 unlabelled rows, 2 (2 %) are predicted with less "
-        "than 60 % confidence."
+        f"Begin with row {row + 1}: {best} or {second}. Of the 120 unlabelled rows, 2 (2 %) are predicted with a "
+        "probability of less than 60 %."
     )
     older = labelling_section(as_of_an_early_release(uncertain), np.arange(150))
-    assert plain(older.finding).endswith("Of the 150 rows, 4 (3 %) are predicted with less than 60 % confidence.")
+    assert plain(older.finding).endswith("Of the 150 rows, 4 (3 %) are predicted with a probability of less than 60 %.")
     sure = labelling_section(with_confidence(model, np.full(150, 0.9)), np.arange(150))
-    assert plain(sure.finding).endswith("All 120 unlabelled rows are predicted with at least 60 % confidence.")
+    assert plain(sure.finding).endswith("All 120 unlabelled rows are predicted with a probability of at least 60 %.")
 
 
 def test_nothing_to_label(classifier):

@@ -44,11 +44,17 @@ def test_explanations_in_words(classifier):
     place, effect = max(found.columns.items(), key=lambda item: abs(item[1]))
     column = model.columns[int(place)]
     value = model.texts(column, np.array([row]))[0]
-    assert why.columns[0].startswith(f"{column.name} = {value}: odds {'×' if effect > 0 else '÷'} ")
-    assert float(why.columns[0].split()[-1]) == pytest.approx(np.exp(abs(effect)), rel=0.05)
+    assert why.columns[0].startswith(f"{column.name} = {value}: odds × ")
+    assert float(why.columns[0].split()[-1]) == pytest.approx(np.exp(effect), rel=0.05)
     most = np.abs(found.influence).argmax()
     label = model.classes[model.estimator.targets_[most]]
     assert why.labelled[0].startswith(f"row {found.labelled[most] + 1} ({label}): ")
+
+
+def test_no_double_spaces_in_the_finding(classifier, regressor):
+    for reported in (classifier, regressor):
+        words = in_words(reported.model, reported.explained)
+        assert "  " not in explanation_section(reported.model, reported.explained, words).finding
 
 
 def test_values_change_by_amounts(regressor):

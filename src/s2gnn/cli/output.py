@@ -32,7 +32,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON."
 
 _NAME_WIDTH = 22
 _NUMBER = re.compile(r"[−–-]?[\d.,]*( ± [\d.,]+)?( [^\W\d]+)?")  # with an optional unit
-_DIGITS = 7  # significant ones of a predicted quantity; the networks compute in float32
+_DIGITS = 6  # significant ones of a number that is not a probability
 
 
 def check_writable(path: Path, suffix: str) -> None:
@@ -94,16 +94,18 @@ def with_predictions(table: Table, prediction: pd.DataFrame, identifiers: Identi
 
     If several rows share an identifier, row numbers, from 1, are added after it.
     """
-    if PROBABILITY in prediction:
-        prediction = prediction.round(6)
-    else:
-        prediction = prediction.map(lambda quantity: float(f"{quantity:.{_DIGITS}g}"))
+    prediction = prediction.round(6) if PROBABILITY in prediction else prediction.map(rounded)
     columns = table.to_frame()
     if identifiers is not None:
         columns.insert(0, identifiers.column, columns.pop(identifiers.column))
         if identifiers.repeated and ROW not in columns:
             columns.insert(1, ROW, range(1, len(columns) + 1))
     return columns.join(prediction)
+
+
+def rounded(number: float) -> float:
+    """Round a number to the significant digits that files have."""
+    return float(f"{number:.{_DIGITS}g}")
 
 
 def write_frame(frame: pd.DataFrame, path: Path | None) -> None:

@@ -18,6 +18,7 @@ from s2gnn.cli.output import (
     check_has_classes,
     check_names_free,
     check_predictions_file,
+    rounded,
     with_predictions,
     write_frame,
 )
@@ -87,7 +88,8 @@ def predict(
     n_seen = sum(score.rows for score in scores[:1]) - sum(score.rows for score in others[:1])
     write_frame(with_predictions(data, prediction, loaded.identifiers_of(data)), out)
     if explain is not None:
-        write_frame(pd.concat(loaded.explain(data)), explain)
+        explained = pd.concat(loaded.explain(data))
+        write_frame(explained.assign(effect=explained["effect"].map(rounded)), explain)
     seconds, peak = time.perf_counter() - start, measured_peak()
     if as_json:
         summary = {

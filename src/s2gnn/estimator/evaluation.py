@@ -46,7 +46,7 @@ class CardScore:
         return {**asdict(self), "half_width": max(ends, default=None)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """Predictions for labels that were hidden from the estimator.
 
@@ -64,6 +64,10 @@ class Evaluation:
     answers: NDArray[np.float64]
     targets: NDArray[Any]
     n_groups: int | None = None
+
+    def __repr__(self) -> str:
+        score = self.scores[0]
+        return f"Evaluation({score.name.replace(' ', '_')}={number_text(score.value, 3)}, n={score.rows})"
 
     @property
     def predicted(self) -> NDArray[Any]:

@@ -208,7 +208,7 @@ class TableModel:
         columns = "; ".join(f"{kind}: {listed_names(columns)}" for kind, columns in names.items() if columns)
         if self.task == "classify":
             labels = listed_names([f"{name} {count:,.0f}" for name, count in counts.items()])
-            what = f"the column {self.label} ({listed_names(list(counts))}), each answer with its probability"
+            what = f"the column {self.label} ({listed_names(list(counts))}), each with its probability"
             limit = "A row of an unknown class is assigned one of these classes."
         else:
             least, mean, greatest = map(number_text, counts.values())

@@ -75,27 +75,27 @@ def calibration_section(bins: Sequence[Bin], before: Sequence[Bin] | None = None
         key, verdict = "on average, yes", "Its probabilities are well calibrated on average."
     elif by_chance:
         low, high = wilson_interval(round(accuracy * n), n)
-        key = "no error found"
+        key = "no miscalibration detected"
         shown = counted(round(50 * (high - low)), "point")
         verdict = f"No miscalibration is found, but {n:,} labels do not show one of less than about {shown}."
     else:
         key = ("slightly " if small else "") + ("overconfident" if confidence > accuracy else "underconfident")
-        verdict = f"It is {key}, by {gap}."
+        verdict = f"The model is {key}, by {gap}."
     finding = (
-        f"On the {counted(n, 'hidden label')}, the model’s mean confidence is {percent(confidence)} and its accuracy "
-        f"{percent(accuracy)}. {verdict}{worst}"
+        f"On the {counted(n, 'hidden label')}, the mean probability of the predictions is {percent(confidence)} and "
+        f"their accuracy {percent(accuracy)}. {verdict}{worst}"
     )
     if before:
         then, now = (f"{100 * expected_error(each):.1f}" for each in (before, bins))
-        finding += f" Confidence and accuracy differ by {now} points on average; before calibration, by {then}."
+        finding += f" Probability and accuracy differ by {now} points on average; before calibration, by {then}."
     reading = (
-        "Each point is a group of hidden labels with similar confidence; the vertical line is the 95 % interval of "
-        "their accuracy. On the dashed line confidence equals accuracy; below it the model is overconfident, above it "
+        "Each point is a group of hidden labels with similar probability; the vertical line is the 95 % interval of "
+        "their accuracy. On the dashed line probability equals accuracy; below it the model is overconfident, above it "
         "underconfident."
     )
     if before:
         reading += " Hollow points are the same predictions before they were calibrated."
-    header = ("calibrated", "confidence", "accuracy", "95 % interval", "hidden labels")
+    header = ("calibrated", "probability", "accuracy", "95 % interval", "hidden labels")
     rows = [
         (
             when,
@@ -108,7 +108,7 @@ def calibration_section(bins: Sequence[Bin], before: Sequence[Bin] | None = None
         for bin in each
     ]
     drawing = calibration_figure(*np.array(bins).T[:4], before=None if not before else np.array(before).T[:2])
-    figure = chart(drawing, "calibration", "Chart of accuracy over confidence", header, rows)
+    figure = chart(drawing, "calibration", "Chart of accuracy over probability", header, rows)
     return Section("calibration", "Are its probabilities reliable?", key, finding, reading, figure)
 
 
@@ -133,5 +133,5 @@ def _worst_confidence(bins: Sequence[Bin]) -> str:
     if len(merged) < 2 or p_values[worst] >= SIGNIFICANT / len(merged):
         return ""
     return (
-        f" Where its confidence is {worst}, its accuracy is {percent(merged[worst][1])}; chance does not explain this."
+        f" Where the probability is {worst}, the accuracy is {percent(merged[worst][1])}; chance does not explain this."
     )

@@ -252,11 +252,12 @@ def _uncertain_share(model: ReportedModel) -> str:
     uncertain = int(np.sum(model.predictions[rows].max(axis=1).round(2) < UNCERTAIN))
     if len(rows) == 1:
         least = "less than" if uncertain else "at least"
-        return f"It is the only unlabelled row, predicted with {least} {percent(UNCERTAIN)} confidence."
+        return f"It is the only unlabelled row, predicted with a probability of {least} {percent(UNCERTAIN)}."
     if not uncertain:
-        return f"All {which} are predicted with at least {percent(UNCERTAIN)} confidence."
+        return f"All {which} are predicted with a probability of at least {percent(UNCERTAIN)}."
     share, verb = percent(uncertain / len(rows)), "is" if uncertain == 1 else "are"
-    return f"Of the {which}, {uncertain:,} ({share}) {verb} predicted with less than {percent(UNCERTAIN)} confidence."
+    below = f"predicted with a probability of less than {percent(UNCERTAIN)}"
+    return f"Of the {which}, {uncertain:,} ({share}) {verb} {below}."
 
 
 def _rows_to_label_table(model: ReportedModel, drawn: NDArray[np.int64]) -> str:
@@ -271,7 +272,7 @@ def _rows_to_label_table(model: ReportedModel, drawn: NDArray[np.int64]) -> str:
         else:
             (best, probability), (second, other) = model.likely_classes(row)
             rows.append((link, best, share_bar(probability), f"{second} ({percent(other)})", *line))
-    header = ("standard deviation",) if model.classes is None else ("confidence", "second choice")
+    header = ("standard deviation",) if model.classes is None else ("probability", "second choice")
     kind = "uncertain" if model.classes is None else "uncertain classes"
     names = (model.row_header, "prediction", *header, *columns)
     return table("The rows to label next", names, rows, kind=kind, stacked=True)

@@ -104,9 +104,8 @@ def _effect(model: ReportedModel, effect: float) -> str:
     """Describe the effect of a column: a factor of the odds of the class, or a change of the value."""
     if model.classes is None:
         return _signed(effect)
-    factor = np.exp(min(abs(effect), np.log(1000)))
-    digits = f"{factor:.1f}" if factor < 10 else f"{factor:.0f}"
-    return f"odds {'×' if effect > 0 else '÷'} {digits}"
+    factor = np.exp(np.clip(effect, -np.log(1000), np.log(1000)))
+    return f"odds × {factor:.2g}" if factor < 1 else f"odds × {factor:.1f}" if factor < 10 else f"odds × {factor:.0f}"
 
 
 def _signed(value: float) -> str:
@@ -123,7 +122,7 @@ def explanation_section(
     if len(explained) < model.n_rows:
         wrong = "" if model.classes is None else " hidden labels that were predicted wrongly,"
         finding += f": those to label next,{wrong} and the least certain ones"
-    finding += f". {_average_parts(model, explained)}"
+    finding += f".{_average_parts(model, explained)}"
     key = f"{len(explained):,} rows explained"
     effects = np.array([list(found.columns.values()) for found in explained.values()])
     if effects.size:
@@ -158,9 +157,9 @@ def _average_parts(model: ReportedModel, explained: Mapping[int, Explanation]) -
     shares = (parts / parts.sum(axis=1, keepdims=True)).mean(axis=0)
     columns, similar, networks = map(percent, shares)
     return (
-        f"On average, {columns} of a probability comes from the columns alone, {similar} from smoothing over similar "
-        f"rows and {networks} from the networks. These are mostly the weights of the blend, and smoothing starts from "
-        "the columns: what the graph adds is measured on hidden labels."
+        f" On average, {columns} of a probability comes from the columns alone, {similar} from smoothing over similar "
+        f"rows and {networks} from the networks. These shares mostly reflect the weights of the blend; they do not "
+        "measure how much the graph helps: see graph gain."
     )
 
 

@@ -79,7 +79,7 @@ def calibration_figure(
 
     `before` has confidence and accuracy before calibration, (2, bins).
     """
-    figure, axes = _chart("confidence (%)", "accuracy (%)", 3.7)
+    figure, axes = _chart("probability (%)", "accuracy (%)", 3.7)
     axes.plot([0, 100], [0, 100], color=QUIET, linewidth=1, linestyle="--", label="perfectly calibrated")
     reach = np.maximum([accuracy - low, high - accuracy], 0.0)
     axes.errorbar(
