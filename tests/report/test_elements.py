@@ -33,3 +33,10 @@ def test_cells_are_escaped_unless_they_are_html():
     stacked = table("a", ('"i"', "k"), [("1", "2")], kind="why", stacked=True)
     assert '<tr><th scope="row" data-heading="&quot;i&quot;">1</th><td data-heading="k">2</td></tr>' in stacked
     assert '<table class="why stacked">' in stacked
+
+
+def test_many_stacked_rows_are_folded_on_narrow_pages():
+    rows = [(str(row), "a") for row in range(5)]
+    assert "show all 5 rows" in table("Rows", ("row", "value"), rows, stacked=True)
+    assert "show all" not in table("Rows", ("row", "value"), rows[:3], stacked=True)
+    assert "show all" not in table("Rows", ("row", "value"), rows)

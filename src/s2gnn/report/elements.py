@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from s2gnn.render import html_table
 
 SPACE = "\N{NO-BREAK SPACE}"  # between a number and its unit
+ROWS_STACKED = 3  # as in report.css
 LONGEST_TEXT = 40
 
 
@@ -69,8 +70,10 @@ def table(
 ) -> Html:
     """Return a table, whose first cell of each row is its heading.
 
-    `kind` is a CSS class. On a narrow page, the cells of a row are `stacked`, each next to its heading.
+    `kind` is a CSS class. On a narrow page, the cells of a row are `stacked`, each next to its heading, and rows beyond
+    the first three are folded away.
     """
+    rows = list(rows)
     headings = [f' data-heading="{escaped(name)}"' if stacked else "" for name in header]
     body = "\n".join(
         f'<tr><th scope="row"{headings[0]}>{escaped(first)}</th>'
@@ -79,7 +82,10 @@ def table(
         for first, *rest in rows
     )
     kind = f"{kind} stacked".strip() if stacked else kind
-    return Html(html_table(caption, header, f"<tbody>\n{body}\n</tbody>", kind=kind))
+    found = html_table(caption, header, f"<tbody>\n{body}\n</tbody>", kind=kind)
+    if stacked and len(rows) > ROWS_STACKED:
+        found = f'<label class="fold"><input type="checkbox"> show all {len(rows):,} rows</label>{found}'
+    return Html(found)
 
 
 def details(summary: str, content: Html) -> Html:
