@@ -136,6 +136,12 @@ def test_quantities(s2gnn, tmp_path):
     assert list(lines[0])[-2:] == ["progression", "predicted_progression"]
     assert np.corrcoef([float(line["predicted_progression"]) for line in lines], truth)[0, 1] > 0.4
     assert "not scored: 100 of 100 labelled rows" in err
+    code, out, err = s2gnn("predict", tmp_path / "m", tmp_path / "d.csv", "--interval", 0.9)
+    assert code == 0, err
+    lines = list(csv.DictReader(io.StringIO(out)))
+    assert list(lines[0])[-2:] == ["predicted_progression_low", "predicted_progression_high"]
+    low, high = (np.array([float(line[f"predicted_progression_{end}"]) for line in lines]) for end in ("low", "high"))
+    assert np.mean((low <= truth) & (truth <= high)) > 0.85
     assert max(len(line["predicted_progression"]) for line in lines) <= len("-0.1234567")
 
 
@@ -145,6 +151,12 @@ def test_a_row_of_empty_cells_is_predicted_too(s2gnn, tmp_path, fitted):
     (tmp_path / "gaps.csv").write_text("\n".join([header, first, "," * header.count(","), "", second]))
     code, out, _ = s2gnn("predict", folder / "model", tmp_path / "gaps.csv")
     assert (code, len(list(csv.DictReader(io.StringIO(out))))) == (0, 3)
+
+
+def test_classes_have_no_intervals(s2gnn, fitted):
+    code, _, err = s2gnn("predict", fitted[0] / "model", fitted[0] / "new.csv", "--interval", 0.9)
+    assert code == 2
+    assert "intervals are for quantities, but 'species' has classes with probabilities" in err
 
 
 def test_quantities_may_have_a_column_called_probability(s2gnn, tmp_path):

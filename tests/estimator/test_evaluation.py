@@ -149,3 +149,21 @@ def test_an_accuracy_is_compared_with_the_most_frequent_class():
     assert [score.name for score in classification_scores(truth[6:], predicted[6:], "")] == [
         "accuracy", "most frequent class",
     ]  # fmt: skip
+
+
+def test_intervals_of_values_cover_new_rows():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(700, 3))
+    y = rows[:, 0] + 0.5 * rng.normal(size=700)
+    regressor = S2GNNRegressor(max_epochs=20, random_state=0).fit(rows[:200], y[:200])
+    widths = []
+    for level in (0.5, 0.9):
+        low, high = regressor.predict_interval(rows[200:], level).T
+        np.testing.assert_allclose((low + high) / 2, regressor.predict(rows[200:]))
+        assert np.mean((low <= y[200:]) & (y[200:] <= high)) == pytest.approx(level, abs=0.08)
+        widths.append(high[0] - low[0])
+    assert widths[0] < widths[1] < 2.5
+    with pytest.raises(InputError, match=r"level is 0.999, but 200 hidden labels allow at most 0.995"):
+        regressor.predict_interval(rows, 0.999)
+    with pytest.raises(InputError, match="level is 90, but it must be a number between 0 and 1"):
+        regressor.predict_interval(rows, 90)

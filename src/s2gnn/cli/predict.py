@@ -46,6 +46,10 @@ def predict(
         Path | None, typer.Option(help="Where to write an explanation of each prediction (.csv or .tsv).")
     ] = None,
     probabilities: Probabilities = False,
+    interval: Annotated[
+        float | None,
+        typer.Option(help="For quantities: add the ends of intervals for this share of new values, such as 0.9."),
+    ] = None,
     device: Device = AUTO,
     as_json: AsJson = False,
 ) -> None:
@@ -74,13 +78,14 @@ def predict(
     if probabilities:
         check_has_classes(loaded.label, loaded.task)
     classes = loaded.estimator.classes_ if probabilities else ()
-    check_names_free(data, prediction_columns(loaded.label, loaded.task, classes))
+    ends = () if interval is None else [f"predicted_{loaded.label}_{end}" for end in ("low", "high")]
+    check_names_free(data, [*prediction_columns(loaded.label, loaded.task, classes), *ends])
     verbose = data.n_rows >= ROWS_ANNOUNCED and not as_json
     if verbose:
         memory = expected_text(prediction_bytes(data.n_rows, loaded))
         print(f"predicting {data.n_rows:,} rows; {memory}", file=sys.stderr, flush=True)
     loaded.estimator.set_params(verbose=verbose)
-    prediction = loaded.predict(data, all_classes=probabilities)
+    prediction = loaded.predict(data, all_classes=probabilities, level=interval)
     scores = loaded.scores(data, prediction, f"the labelled rows of {table}")
     others = scores and loaded.scores(
         data, prediction, f"the labelled rows of {table} that equal no training row", ~loaded.equal_to_training(data)

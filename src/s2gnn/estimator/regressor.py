@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
+from s2gnn.errors import InputError
 from s2gnn.estimator.blending import ValueBlend
 from s2gnn.estimator.evaluation import HiddenPredictions
 from s2gnn.estimator.known_labels import KnownLabels
@@ -63,6 +64,34 @@ class S2GNNRegressor(RegressorMixin, TransductiveEstimator):  # type: ignore[mis
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the value of each row of `X` (Q, M), (Q,), with training and new rows as in `S2GNNClassifier`."""
         return self._predicted(X)[:, 0]
+
+    def predict_interval(self, X: Any, level: float = 0.9) -> NDArray[np.float64]:
+        """Return an interval for the value of each row of `X` (Q, M): lower and upper end, (Q, 2).
+
+        The ends are the prediction plus and minus the quantile of the absolute errors on hidden labels that split
+        conformal prediction uses, so that about a share `level` of rows drawn like the labelled ones lies inside. All
+        intervals are of one width. The errors are of models trained on fewer labels, so intervals may be slightly wide.
+
+        Raises:
+            InputError: if no labels were hidden, or too few for this level.
+        """
+        predicted, reach = self.predict(X), self._error_quantile(level)
+        return np.stack([predicted - reach, predicted + reach], axis=1)
+
+    def _error_quantile(self, level: float) -> float:
+        """Return the quantile of the absolute errors on hidden labels that half the width of an interval is."""
+        if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
+            raise InputError(f"level is {level!r}, but it must be a number between 0 and 1")
+        if self.evaluation_ is None:
+            raise InputError(
+                "no labels were hidden, so errors are unknown: call evaluate with at least four known values"
+            )
+        errors = np.sort(np.abs(self.evaluation_.predicted - self.evaluation_.targets))
+        rank = int(np.ceil(level * (len(errors) + 1) - 1e-9))  # 0.55 · 20 is larger than 11
+        if rank > len(errors):
+            most = len(errors) / (len(errors) + 1)
+            raise InputError(f"level is {level}, but {len(errors)} hidden labels allow at most {most:.3f}")
+        return float(errors[rank - 1])
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination R² on the rows of `X` whose value is known in `y`."""

@@ -89,15 +89,23 @@ class TableModel:
         """Evaluate by hiding labels, see the estimator's `evaluate`."""
         return self.estimator.evaluate(folds, seed=seed)
 
-    def predict(self, data: Any, *, all_classes: bool = False) -> pd.DataFrame:
+    def predict(self, data: Any, *, all_classes: bool = False, level: float | None = None) -> pd.DataFrame:
         """Predict every row of a table or data frame: the class and its probability, or the quantity.
 
         Args:
             data: a table or data frame.
             all_classes: whether to add the probability of every class, in columns `probability_<class>`.
+            level: of intervals of quantities to add, in columns with the suffixes `_low` and `_high`; see
+                `S2GNNRegressor.predict_interval`.
         """
         table = data if isinstance(data, Table) else Table.from_frame(data)
-        return self._frame(self.estimator._predicted(table), all_classes)
+        frame = self._frame(self.estimator._predicted(table), all_classes)
+        if level is not None:
+            if not isinstance(self.estimator, S2GNNRegressor):
+                raise InputError(f"intervals are for quantities, but {self.label!r} has classes with probabilities")
+            reach, (name, *_) = self.estimator._error_quantile(level), frame.columns
+            frame = frame.assign(**{f"{name}_low": frame[name] - reach, f"{name}_high": frame[name] + reach})
+        return frame
 
     def explain(self, data: Any, *, most: int = 10) -> Iterator[pd.DataFrame]:
         """Explain the prediction for each row of a table, a frame for each row, see `Explanation.frame`.
