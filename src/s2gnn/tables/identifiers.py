@@ -39,8 +39,8 @@ class Identifiers:
             warnings.warn(
                 f"column {column!r} of {table.source} has duplicate values: {value!r} in rows {rows[0]} and "
                 f"{rows[1]}{also}; row numbers are added to keep them apart. If these rows belong to one subject, fit "
-                f"with --group {column!r}: otherwise they fall into different folds of the cross-validation, and scores "
-                "are too high",
+                f"with --group {column!r}: otherwise they fall into different folds of the cross-validation, and "
+                "scores are too high",
                 IdentifiersWarning,
                 stacklevel=3,
             )
