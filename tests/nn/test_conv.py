@@ -389,19 +389,32 @@ def test_epsilon_and_alpha_belong_to_the_state_dict(op, x):
     conv = double_conv("mlp")
     state = conv.state_dict()
     assert state["_extra_state"].tolist() == [ALPHA, EPSILON]
-    with pytest.raises(InputError, match=r"a layer with epsilon=0.8, but this one has epsilon=0.9: build it with"):
+    with pytest.raises(RuntimeError, match=r"a layer with epsilon=0.8, but this one has epsilon=0.9: build it with"):
         double_conv("mlp", epsilon=0.9).load_state_dict(state)
-    with pytest.raises(InputError, match=r"a layer with alpha=3, but this one has alpha=4"):
+    with pytest.raises(RuntimeError, match=r"a layer with alpha=3, but this one has alpha=4"):
         S2Conv(IN, OUT, ALPHA + 1, EPSILON, "mlp").double().load_state_dict(state)
     with pytest.raises(RuntimeError, match='Unexpected key.*"epsilon.log"'):
         double_conv("mlp").load_state_dict(double_conv("mlp", epsilon="learn").state_dict())
     of_operator = double_conv("mlp", epsilon=None)
     of_operator.load_state_dict(state)
     assert torch.equal(of_operator(x, op), conv(x, op))
-    del state["_extra_state"]  # of a release that did not save it
-    twin = double_conv("mlp")
-    twin.load_state_dict(state)
-    assert torch.equal(twin(x, op), conv(x, op))
+    other = torch.nn.Sequential(double_conv("mlp", epsilon=0.9))
+    keys = other.load_state_dict(torch.nn.Sequential(conv).state_dict(), strict=False)
+    assert "epsilon=0.8" in str(keys)
+    assert torch.equal(other[0].weight, conv.weight)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_a_state_dict_in_another_dtype_has_the_same_epsilon(dtype):
+    state = {name: value.to(dtype) for name, value in S2Conv(2, 2, epsilon=0.1).state_dict().items()}
+    S2Conv(2, 2, epsilon=0.1).load_state_dict(state)
+
+
+def test_an_epsilon_that_is_set_later_is_saved():
+    conv = S2Conv(2, 2)
+    conv.epsilon = 2
+    assert conv.state_dict()["_extra_state"].tolist() == [4, 2]
+    assert "epsilon=2" in repr(conv)
 
 
 @pytest.mark.parametrize("initial", [0.1, 1.0, 7.0])

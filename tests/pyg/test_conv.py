@@ -218,7 +218,7 @@ def test_the_state_of_a_layer_that_waits_for_input(residual):
     assert torch.equal(other.fusion.mu, torch.full((ALPHA + 1,), 7.0))
     assert other(X, INDEX, WEIGHT).shape == (N, OUT)
     assert all(not tensor.requires_grad for tensor in other.state_dict().values())
-    with pytest.raises(InputError, match="epsilon=0.8, but this one has epsilon=1"):
+    with pytest.raises(RuntimeError, match="epsilon=0.8, but this one has epsilon=1"):
         S2Conv(-1, OUT, ALPHA, residual=residual).load_state_dict(waiting.state_dict())
     with pytest.raises(RuntimeError, match="load an uninitialized parameter into an initialized one"):
         make(residual=residual).load_state_dict(waiting.state_dict())

@@ -1,5 +1,6 @@
 """S2Conv: one sparse Sobolev layer."""
 
+import math
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
@@ -42,7 +43,7 @@ class S2Conv(nn.Module):
     directed edges like `GCNConv`, see `EdgeOperator`.
 
     In half precision the propagation is computed in float32. ε and α are part of the `state_dict`; loading it into a
-    layer with other values raises an error.
+    layer with other values raises an error unless `strict=False`.
 
     Args:
         in_channels: width of the input.
@@ -109,7 +110,6 @@ class S2Conv(nn.Module):
         self.residual = switch(residual, "residual")
         widths_differ = self.residual and self.in_channels != self.out_channels
         self.skip = nn.Parameter(torch.empty(self.in_channels, self.out_channels)) if widths_differ else None
-        self.register_load_state_dict_pre_hook(_complete)  # type: ignore[no-untyped-call]
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -197,22 +197,27 @@ class S2Conv(nn.Module):
         return torch.tensor([self.alpha, self._fixed_epsilon], dtype=torch.float64, device="cpu")
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Raise an error if α or ε of a `state_dict` differs from this layer's."""
-        alpha, epsilon = state.tolist()
-        for name, stored, own in (("alpha", alpha, self.alpha), ("epsilon", epsilon, self._fixed_epsilon)):
-            if stored != own and min(stored, own) >= 0:
-                raise InputError(
-                    f"the state_dict is that of a layer with {name}={stored:g}, but this one has {name}={own:g}: build "
-                    f"it with {name}={stored:g}"
+        """Keep α and ε: `_load_from_state_dict` compares them."""
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+        *_, unexpected_keys, _errors = rest
+        key, settings = f"{prefix}_extra_state", self.get_extra_state()
+        stored_settings = state_dict.get(key, settings)
+        for name, stored, own in zip(("alpha", "epsilon"), stored_settings.tolist(), settings.tolist(), strict=True):
+            if min(stored, own) >= 0 and not math.isclose(stored, own, rel_tol=2e-3):  # bfloat16 rounds that much
+                unexpected_keys.append(  # which strict=False ignores
+                    f"{key} of a layer with {name}={stored:g}, but this one has {name}={own:g}: build it with "
+                    f"{name}={stored:g}"
                 )
 
     @property
     def _fixed_epsilon(self) -> float:
-        return self.epsilon if isinstance(self.epsilon, float) else -1.0
+        return -1.0 if self.epsilon is None or isinstance(self.epsilon, LearnedEpsilon) else float(self.epsilon)
 
     def extra_repr(self) -> str:
         """Return the arguments of the layer, for `repr`."""
-        fixed = f", epsilon={self.epsilon:g}" if isinstance(self.epsilon, float) else ""
+        fixed = f", epsilon={self._fixed_epsilon:g}" if self._fixed_epsilon >= 0 else ""
         return (
             f"{self.in_channels}, {self.out_channels}, alpha={self.alpha}{fixed}, dropout={self.dropout:g}"
             + (f", shift={self.shift!r}" if self.shift else "")
@@ -220,11 +225,6 @@ class S2Conv(nn.Module):
             + (", bias=False" if self.bias is None else "")
             + ("" if self.directed else ", directed=False")
         )
-
-
-def _complete(conv: S2Conv, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
-    """Let a `state_dict` without ε and α, of a release that did not save them, be loaded."""
-    state_dict.setdefault(f"{prefix}_extra_state", conv.get_extra_state())
 
 
 def _hooked(module: nn.Module) -> bool:
