@@ -40,7 +40,7 @@ def test_round_trip_of_everything_that_a_layer_can_have(tmp_path):
     family = model.prepare(x, g)[1]
     model(x, family)  # gives batch normalisation something to remember
     with torch.no_grad():
-        model.epsilon.log_ratio.fill_(0.3)
+        model.epsilon.log.fill_(0.3)
     save_model(model.eval(), tmp_path)
     loaded = load_model(tmp_path)
     assert loaded.config == model.config

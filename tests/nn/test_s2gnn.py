@@ -57,7 +57,7 @@ def test_unusable_arguments_and_input():
 def test_a_learned_epsilon_is_one_for_all_layers():
     g, x = random_graph(15), torch.randn(15, 6)
     model = S2GNN(6, 8, 4, num_layers=3, epsilon="learn", initial_epsilon=0.6).eval()
-    assert [name for name, _ in model.named_parameters() if "epsilon" in name] == ["epsilon.log_ratio"]
+    assert [name for name, _ in model.named_parameters() if "epsilon" in name] == ["epsilon.log"]
     prepared, family = model.prepare(x, g)
     assert isinstance(family, SobolevFamily)
     assert not isinstance(prepared, PreparedInput)

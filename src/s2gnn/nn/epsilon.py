@@ -15,13 +15,12 @@ INITIAL = 1.0
 
 
 class LearnedEpsilon(nn.Module):
-    """A positive, trainable ε = ε_0 exp(θ) with the parameter θ, `log_ratio`.
+    """A positive, trainable ε with the parameter `log`, its logarithm.
 
-    Weight decay would pull ε to its initial value ε_0; `s2gnn.learning` exempts it. The `state_dict` contains `log`,
-    the logarithm of ε, independently of ε_0.
+    Weight decay would pull ε to 1; `s2gnn.learning` exempts it.
 
     Args:
-        initial: initial value ε_0.
+        initial: initial value of ε.
     """
 
     decays = False  # for the optimiser
@@ -29,18 +28,16 @@ class LearnedEpsilon(nn.Module):
     def __init__(self, initial: float = INITIAL) -> None:
         super().__init__()
         self.initial = initial
-        self.log_ratio = nn.Parameter(torch.empty(()))
-        self.register_state_dict_post_hook(_store_logarithm)  # type: ignore[no-untyped-call]
-        self.register_load_state_dict_pre_hook(_read_logarithm)  # type: ignore[no-untyped-call]
+        self.log = nn.Parameter(torch.empty(()))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Reset ε to its initial value."""
-        nn.init.zeros_(self.log_ratio)
+        nn.init.constant_(self.log, math.log(self.initial))
 
     def forward(self) -> Tensor:
         """Return ε, a float64 scalar."""
-        return self.initial * self.log_ratio.double().exp()
+        return self.log.double().exp()
 
     def __float__(self) -> float:
         return float(self().detach())
@@ -48,17 +45,6 @@ class LearnedEpsilon(nn.Module):
     def extra_repr(self) -> str:
         """Return the initial value, for `repr`."""
         return f"initial={self.initial:g}"
-
-
-def _store_logarithm(epsilon: LearnedEpsilon, state_dict: dict[str, Any], prefix: str, _: Any) -> None:
-    # In float64, so that a parameter in float32 comes back with the same bits.
-    state_dict[f"{prefix}log"] = state_dict.pop(f"{prefix}log_ratio").double() + math.log(epsilon.initial)
-
-
-def _read_logarithm(epsilon: LearnedEpsilon, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
-    if f"{prefix}log" in state_dict:
-        log_ratio = state_dict.pop(f"{prefix}log").double() - math.log(epsilon.initial)
-        state_dict[f"{prefix}log_ratio"] = log_ratio.to(epsilon.log_ratio.dtype)
 
 
 def make_epsilon(epsilon: Any, initial: float | None) -> float | LearnedEpsilon:
