@@ -10,8 +10,8 @@ from s2gnn.errors import IdenticalBranchesWarning, InputError, NonFiniteLossErro
 if TYPE_CHECKING:
     from s2gnn.estimator import S2GNNClassifier, S2GNNRegressor
     from s2gnn.graphs import Graph, diffuse, knn_graph, smooth_graph
-    from s2gnn.nn import S2GNN, S2Conv
     from s2gnn.operators import SobolevOperator
+    from s2gnn.pyg import S2GNN, S2Conv
 
 __version__: str
 

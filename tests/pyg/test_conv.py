@@ -1,8 +1,12 @@
 """S2Conv as a layer of PyTorch Geometric: what a GCNConv can do, it can do, with the numbers of the operator way."""
 
+import ast
 import copy
+import importlib
+import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -64,6 +68,22 @@ def test_it_is_the_layer_that_the_package_exports_and_a_message_passing_module()
     assert isinstance(make(), MessagePassing)
     assert isinstance(make(), plain.S2Conv)
     assert get_num_hops(TwoLayers()) == 2
+
+
+def test_its_signature_is_that_of_the_plain_layer_and_more():
+    ours, theirs = (inspect.signature(layer).parameters for layer in (S2Conv, plain.S2Conv))
+    assert [ours[name] for name in theirs] == list(theirs.values())
+    assert list(ours)[len(theirs) :] == ["cached", "normalize", "flow", "unsupported"]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
+        make(nonsense=1)
+
+
+def test_the_static_types_of_the_package_are_the_classes_it_exports():
+    imports = ast.parse(Path(s2gnn.__file__).read_text()).body
+    typed = next(node.body for node in imports if isinstance(node, ast.If))
+    for node in typed:
+        for alias in node.names:
+            assert getattr(importlib.import_module(node.module), alias.name) is getattr(s2gnn, alias.name)
 
 
 def test_the_package_works_without_pyg():

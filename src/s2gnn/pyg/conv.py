@@ -13,10 +13,12 @@ from torch_geometric.utils import is_sparse, to_edge_index
 from s2gnn.errors import InputError
 from s2gnn.nn.arguments import switch
 from s2gnn.nn.calling import edge_operator
+from s2gnn.nn.conv import NormName
 from s2gnn.nn.conv import S2Conv as PlainS2Conv
-from s2gnn.nn.epsilon import LearnedEpsilon
+from s2gnn.nn.epsilon import EpsilonName, LearnedEpsilon
+from s2gnn.nn.fusion import FusionName
 from s2gnn.nn.inputs import LayerInput, layer_input
-from s2gnn.operators import BranchOperator, EdgeOperator, GraphOperator, SobolevOperator
+from s2gnn.operators import BranchOperator, EdgeOperator, GraphOperator, Shift, SobolevOperator
 
 Flow = Literal["source_to_target", "target_to_source"]
 Edges: TypeAlias = Tensor | EdgeIndex | list[SobolevOperator] | tuple[SobolevOperator, ...]
@@ -46,12 +48,12 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
     Args:
         in_channels: width of the input, or −1 to take it from the first input.
         out_channels: width of the output.
-        *arguments: as of `s2gnn.nn.S2Conv`.
+        alpha, epsilon, fusion, dropout, shift, norm, residual, initial_epsilon, bias, directed: see `s2gnn.nn.S2Conv`.
         cached: keep the operator of the first call, and use it for all others, whatever edges they pass; for one graph
             with constant edge weights and ε.
         normalize: `False` takes S_ρ = (A + εI)^(ρ) as it is.
         flow: "source_to_target", or "target_to_source" to aggregate at the first row of `edge_index`.
-        **options: as of `s2gnn.nn.S2Conv`.
+        **unsupported: arguments of `GCNConv` that this layer lacks; the error names what replaces them.
 
     Shapes:
         - input: x (N, in_channels) or (B, N, in_channels); `edge_index` (2, E), an `EdgeIndex`, the transposed
@@ -63,17 +65,31 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
         self,
         in_channels: int,
         out_channels: int,
-        *arguments: Any,
+        alpha: int = 4,
+        epsilon: float | EpsilonName | None = 1.0,
+        fusion: FusionName = "linear",
+        dropout: float = 0.0,
+        shift: Shift | None = None,
+        norm: NormName | None = None,
+        residual: bool = False,
+        initial_epsilon: float | None = None,
+        bias: bool = True,
+        directed: bool = True,
+        *,
         cached: bool = False,
         normalize: bool = True,
         flow: Flow = "source_to_target",
-        **options: Any,
+        **unsupported: Any,
     ) -> None:
-        for name in _REPLACED.keys() & options.keys():
-            raise InputError(f"{name} is {options[name]!r}, but S2Conv has no such argument: {_REPLACED[name]}")
+        for name in _REPLACED.keys() & unsupported.keys():
+            raise InputError(f"{name} is {unsupported[name]!r}, but S2Conv has no such argument: {_REPLACED[name]}")
         if flow not in ("source_to_target", "target_to_source"):
             raise InputError(f"flow is {flow!r}, but it must be source_to_target or target_to_source")
-        super().__init__(1 if in_channels == -1 else in_channels, out_channels, *arguments, **options)
+        super().__init__(
+            in_channels=1 if in_channels == -1 else in_channels, out_channels=out_channels, alpha=alpha,
+            epsilon=epsilon, fusion=fusion, dropout=dropout, shift=shift, norm=norm, residual=residual,
+            initial_epsilon=initial_epsilon, bias=bias, directed=directed, **unsupported,
+        )  # fmt: skip
         del self.aggr_module  # `aggregate` sums
         self.flow: Flow = flow
         self.cached, self.normalize = switch(cached, "cached"), switch(normalize, "normalize")
