@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from s2gnn import S2GNN, InputError, SobolevOperator
+from s2gnn.nn import S2GNN as PlainS2GNN
 from s2gnn.nn import load_model, save_model
 from tests.random_graphs import random_graph
 
@@ -47,19 +48,6 @@ def test_round_trip_of_everything_that_a_layer_can_have(tmp_path):
     assert float(loaded.epsilon) == float(model.epsilon)
     assert torch.equal(loaded(x, family), model(x, family))
     assert all(tensor.device.type == "cpu" for tensor in loaded.state_dict().values())
-
-
-def test_models_of_the_first_format_are_still_read(folder, model):
-    """Version 1 had a description without the arguments that came later."""
-    description = json.loads((folder / "model.json").read_text())
-    config = {
-        "in_channels": 3, "hidden_channels": 4, "out_channels": 2, "num_layers": 3, "alpha": 2, "epsilon": 1.5,
-        "fusion": "linear", "dropout": 0.5, "shift": "laplacian",
-    }  # fmt: skip
-    assert description["version"] == 2
-    assert config.items() < description["config"].items()
-    edit(folder, version=1, config=config)
-    assert load_model(folder).config == model.config
 
 
 def test_numpy_numbers_can_be_saved_and_loading_draws_no_random_number(tmp_path):
@@ -134,6 +122,7 @@ def test_a_network_of_pyg_is_saved_like_the_plain_one(tmp_path, model):
     save_model(model, tmp_path / "plain")
     for file in ("weights.safetensors", "model.json"):
         assert (tmp_path / "pyg" / file).read_bytes() == (tmp_path / "plain" / file).read_bytes()
-    loaded = load_model(tmp_path / "plain", cls=type(network))
+    loaded = load_model(tmp_path / "plain")
     assert type(loaded) is type(network)
+    assert type(load_model(tmp_path / "pyg", cls=PlainS2GNN)) is PlainS2GNN
     assert all(map(torch.equal, loaded.parameters(), network.parameters()))

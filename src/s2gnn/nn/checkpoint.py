@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from safetensors.torch import save
 
+import s2gnn
 from s2gnn.devices import checked_device
 from s2gnn.errors import InputError
 from s2gnn.files import write_atomically
@@ -16,15 +17,14 @@ from s2gnn.nn.s2gnn import S2GNN, S2GNNConfig
 from s2gnn.reading import parse_json, parse_safetensors, read_bytes
 
 FORMAT = "s2gnn-model"
-VERSION = 2  # since normalisation, residual connections and an ε that is learned
-READABLE = (1, VERSION)
+VERSION = 2
 WEIGHTS = "weights.safetensors"
 DESCRIPTION = "model.json"
 
 
 def save_model(model: S2GNN, folder: str | Path) -> None:
     """Write `model` into `folder`, created if missing, as `weights.safetensors` and `model.json`."""
-    if not isinstance(model, S2GNN) or type(model).__name__ != S2GNN.__name__:  # that of s2gnn.pyg has the same weights
+    if type(model) not in (S2GNN, s2gnn.S2GNN):
         raise InputError(f"the model is a {type(model).__name__}, but save_model saves an S2GNN")
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
@@ -43,7 +43,7 @@ def save_model(model: S2GNN, folder: str | Path) -> None:
     write_atomically(folder / DESCRIPTION, text.encode())
 
 
-def load_model(folder: str | Path, device: str | torch.device = "cpu", cls: type[S2GNN] = S2GNN) -> S2GNN:
+def load_model(folder: str | Path, device: str | torch.device = "cpu", cls: type[S2GNN] | None = None) -> S2GNN:
     """Load the model that `save_model` wrote into `folder`, in evaluation mode.
 
     Weights are stored without a device, so a model trained on a GPU loads on a CPU and vice versa.
@@ -51,8 +51,8 @@ def load_model(folder: str | Path, device: str | torch.device = "cpu", cls: type
     Args:
         folder: the folder of the model.
         device: the device of the model: "cpu", "cuda", "cuda:1", "mps", or "auto" for a GPU if there is one.
-        cls: the class of the model: `s2gnn.nn.S2GNN`, or `s2gnn.S2GNN`, whose layers PyTorch Geometric's explainers
-            recognise if it is installed. Both have the same weights.
+        cls: the class of the model: by default `s2gnn.S2GNN`, which is that of PyTorch Geometric layers if it is
+            installed; or `s2gnn.nn.S2GNN`. Both have the same weights.
 
     Raises:
         InputError: if the folder contains no such model, if its files are damaged or do not match, or if the device is
@@ -67,7 +67,7 @@ def load_model(folder: str | Path, device: str | torch.device = "cpu", cls: type
     try:
         state, _ = parse_safetensors(weights)
         with torch.device("meta"):  # no memory is taken, no random number drawn, before the shapes are known to fit
-            model = cls.from_config(S2GNNConfig(**description["config"]))
+            model = (cls or s2gnn.S2GNN).from_config(S2GNNConfig(**description["config"]))
         model.load_state_dict(state, assign=True)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise InputError(f"{folder} does not hold an S2GNN that this version can rebuild: {error}") from error
@@ -91,9 +91,9 @@ def _read_description(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is not JSON ({error}): is this a folder written by save_model?") from error
     if description.get("format") != FORMAT:
         raise InputError(f"{path} does not describe an s2gnn model: it lacks format = {FORMAT!r}")
-    if description.get("version") not in READABLE or description.get("class") != "S2GNN":
+    if description.get("version") != VERSION or description.get("class") != "S2GNN":
         raise InputError(
             f"{path} describes a {description.get('class')!r} in format version "
-            f"{description.get('version')!r}, but this release reads S2GNN in version {' or '.join(map(str, READABLE))}"
+            f"{description.get('version')!r}, but this release reads S2GNN in version {VERSION}"
         )
     return description
