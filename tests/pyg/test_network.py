@@ -8,8 +8,9 @@ from torch_geometric.utils import to_torch_csr_tensor
 from torch_geometric.utils._subgraph import get_num_hops
 
 import s2gnn
-from s2gnn import SobolevOperator
+from s2gnn import InputError, SobolevOperator
 from s2gnn.nn import S2GNN as PlainS2GNN
+from s2gnn.nn import load_model, save_model
 from s2gnn.pyg import S2GNN
 from tests.random_graphs import random_graph
 
@@ -36,8 +37,26 @@ def test_it_is_the_plain_network_in_every_form_of_edges(networks):
     assert s2gnn.S2GNN is S2GNN
     assert get_num_hops(ours) == 2
     torch.testing.assert_close(ours(*ours.prepare(X, GRAPH)), expected)
+    torch.testing.assert_close(ours(X, edge_index=EDGES[0], edge_weight=EDGES[1]), expected)
     for edges in [EDGES, (EdgeIndex(EDGES[0], sparse_size=(N, N)), EDGES[1]), (to_torch_csr_tensor(*EDGES, N),)]:
         torch.testing.assert_close(ours(X, *edges), expected)
+
+
+def test_the_layers_take_their_further_arguments(tmp_path):
+    index, weight = EDGES
+    model = S2GNN(-1, 8, OUT, alpha=ALPHA, epsilon=0.8, cached=True, flow="target_to_source", bias=False).eval()
+    expected = model(X, index[:, ::2], weight[::2])
+    assert model.config.in_channels == IN
+    assert [conv.bias for conv in model.convs] == [None, None]
+    assert torch.equal(model(X, index, weight), expected)  # the operator is kept
+    save_model(model, tmp_path)
+    torch.testing.assert_close(load_model(tmp_path)(X, index[:, ::2], weight[::2]), expected)
+    lazy = S2GNN(-1, 8, OUT, directed=False)
+    assert lazy(*lazy.prepare(X, GRAPH)).shape == (N, OUT)
+    with pytest.raises(InputError, match="the graph is not symmetric"):
+        lazy(X, index[:, ::2], weight[::2])
+    with pytest.raises(InputError, match="prepare normalises the operator, but the network has normalize=False"):
+        S2GNN(IN, 8, OUT, normalize=False).prepare(X, GRAPH)
 
 
 def test_an_explainer_masks_its_edges(networks):

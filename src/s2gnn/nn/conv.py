@@ -134,9 +134,16 @@ class S2Conv(nn.Module):
         filtered = self.filtered(x, op)  # S_ρ x W_ρ, (N, alpha + 1, out)
         return self.merge(filtered, x)  # of B_ρ = σ(S_ρ x W_ρ + b_ρ), (N, out)
 
-    def operator(self, x: LayerInput, edge_index: GraphOperator | Tensor, edge_weight: Tensor | None) -> BranchOperator:
-        """Return the operator passed in, or the operator of the edges."""
-        return as_operator(x, edge_index, edge_weight, self.alpha, self.epsilon, self.shift, directed=self.directed)
+    def operator(
+        self,
+        x: LayerInput,
+        edge_index: GraphOperator | Tensor | None,
+        edge_weight: Tensor | None,
+        epsilon: float | LearnedEpsilon | None = None,
+    ) -> BranchOperator:
+        """Return the operator passed in, or the operator of the edges, at `epsilon` or by default the layer's ε."""
+        epsilon = self.epsilon if epsilon is None else epsilon
+        return as_operator(x, edge_index, edge_weight, self.alpha, epsilon, self.shift, directed=self.directed)
 
     def filtered(self, x: LayerInput, op: BranchOperator) -> Tensor:
         """Compute S_ρ x W_ρ for ρ = 0..α, (N, α + 1, out), in the planned order."""

@@ -1,8 +1,8 @@
 """S2GNN: the network of sparse Sobolev layers."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import scipy.sparse as sp
 import torch
@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from s2gnn.graphs import Graph
 from s2gnn.nn.arguments import layer_widths
-from s2gnn.nn.calling import as_operator
 from s2gnn.nn.conv import NormName, S2Conv
 from s2gnn.nn.epsilon import EpsilonName, LearnedEpsilon, make_epsilon
 from s2gnn.nn.fusion import FusionName
@@ -37,6 +36,7 @@ class S2GNNConfig:
     norm: NormName | None = None
     residual: bool = False
     initial_epsilon: float | None = None
+    conv_options: dict[str, Any] = field(default_factory=dict)
 
 
 class S2GNN(GraphNetwork):
@@ -56,6 +56,8 @@ class S2GNN(GraphNetwork):
         norm: "batch" for batch normalisation after every layer except the last.
         residual: every layer adds its input to its output, see `S2Conv`.
         initial_epsilon: initial value of a learned ε; default 1.
+        **conv_options: further arguments of the layers: `bias`, `directed`; with PyTorch Geometric also `cached`,
+            `normalize` and `flow`.
 
     Shapes:
         - input: x (N, in_channels), or the result of `prepare`; a `SobolevOperator` or `SobolevFamily`, or edge_index
@@ -86,41 +88,50 @@ class S2GNN(GraphNetwork):
         norm: NormName | None = None,
         residual: bool = False,
         initial_epsilon: float | None = None,
+        **conv_options: Any,
     ) -> None:
         super().__init__()
-        widths = layer_widths(in_channels, hidden_channels, out_channels, num_layers)
+        widths = [in_channels, *layer_widths(1, hidden_channels, out_channels, num_layers)[1:]]  # the first: its layer
         own = make_epsilon(epsilon, initial_epsilon)
-        of_layers = None if isinstance(own, LearnedEpsilon) else own  # one that is learned is the network's
+        options: dict[str, Any] = {
+            "alpha": alpha, "epsilon": None if isinstance(own, LearnedEpsilon) else own, "fusion": fusion,
+            "dropout": dropout, "shift": shift, "residual": residual, **conv_options,
+        }  # fmt: skip
         norms = [norm] * (len(widths) - 2) + [None]
         self.convs = nn.ModuleList(
-            self.LAYER(width_in, width_out, alpha, of_layers, fusion, dropout, shift, layer_norm, residual)
-            for (width_in, width_out), layer_norm in zip(pairwise(widths), norms, strict=True)
+            self.LAYER(*sizes, norm=layer_norm, **options)
+            for sizes, layer_norm in zip(pairwise(widths), norms, strict=True)
         )
-        self.epsilon = own
-        sizes = (widths[0], int(hidden_channels), widths[-1], len(self.convs))
-        value: float | EpsilonName = "learn" if isinstance(own, LearnedEpsilon) else own
-        initial = None if initial_epsilon is None else float(initial_epsilon)
-        self.config = S2GNNConfig(
-            *sizes, int(alpha), value, fusion, float(dropout), shift, norm, bool(residual), initial
-        )
+        self.epsilon = own  # one that is learned is the network's
+        self._config = S2GNNConfig(
+            in_channels, int(hidden_channels), widths[-1], len(self.convs), int(alpha),
+            "learn" if isinstance(own, LearnedEpsilon) else own, fusion, float(dropout), shift, norm, bool(residual),
+            None if initial_epsilon is None else float(initial_epsilon), conv_options,
+        )  # fmt: skip
+
+    @property
+    def config(self) -> S2GNNConfig:
+        """The arguments of the network."""
+        return replace(self._config, in_channels=self._first.in_channels)
 
     @classmethod
     def from_config(cls, config: S2GNNConfig) -> "S2GNN":
         """Create a network with new parameters from a configuration."""
-        return cls(**asdict(config))
+        arguments = asdict(config)
+        return cls(**arguments.pop("conv_options"), **arguments)
 
     def forward(
-        self, x: NetworkInput, graph: GraphOperator | Tensor | None = None, edge_weight: Tensor | None = None
+        self, x: NetworkInput, edge_index: GraphOperator | Tensor | None = None, edge_weight: Tensor | None = None
     ) -> Tensor:
-        """Return the logits (N, out_channels)."""
-        return self.layer_outputs(x, graph, edge_weight)[-1]
+        """Return the logits (N, out_channels), given an operator, or `edge_index` and `edge_weight`."""
+        return self.layer_outputs(x, edge_index, edge_weight)[-1]
 
     def layer_outputs(
-        self, x: NetworkInput, graph: GraphOperator | Tensor | None, edge_weight: Tensor | None = None
+        self, x: NetworkInput, edge_index: GraphOperator | Tensor | None, edge_weight: Tensor | None = None
     ) -> list[Tensor]:
         """Return the output (N, width) of every layer; the last one is the logits."""
         features = layer_input(x, self._first.weight)
-        op = self._bound(features, graph, edge_weight)
+        op = self.layer_operator(features, edge_index, edge_weight)
         outputs: list[Tensor] = []
         for conv in self.convs:
             outputs.append(conv(outputs[-1] if outputs else features, op))
@@ -154,17 +165,17 @@ class S2GNN(GraphNetwork):
 
     def plan(self, x: LayerInput, op: GraphOperator) -> list[LayerPlan]:
         """Return the order of multiplication of each layer for the input `x`, in the current mode."""
-        plans, bound = [], self._bound(x, op)
+        plans, evaluated = [], self.layer_operator(x, op)
         for conv in self.layers:
-            plans.append(conv.plan(x, bound))
+            plans.append(conv.plan(x, evaluated))
             x = torch.empty(0, requires_grad=torch.is_grad_enabled())  # what comes out of a layer needs a gradient
         return plans
 
-    def _bound(
-        self, x: LayerInput, graph: GraphOperator | Tensor | None, edge_weight: Tensor | None = None
+    def layer_operator(
+        self, x: LayerInput, edge_index: GraphOperator | Tensor | None, edge_weight: Tensor | None = None
     ) -> BranchOperator:
-        """Return the operator passed to all layers."""
-        return as_operator(x, graph, edge_weight, self.config.alpha, self.epsilon, self.config.shift)
+        """Return the operator of all layers, at the network's ε."""
+        return self._first.operator(x, edge_index, edge_weight, self.epsilon)
 
     @property
     def layers(self) -> list[S2Conv]:

@@ -94,7 +94,7 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
         self.flow: Flow = flow
         self.cached, self.normalize = switch(cached, "cached"), switch(normalize, "normalize")
         if in_channels == -1:
-            self._wait_for_input()
+            self._make_lazy()
 
     def reset_parameters(self) -> None:
         """Draw new parameters, see `s2gnn.nn.S2Conv`, and forget a cached operator."""
@@ -109,15 +109,13 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
                 f"x is a {type(x).__name__} of node features, but S2Conv has no bipartite message passing, as GCNConv "
                 "has none: use SAGEConv or GraphConv between different node types"
             )
-        if isinstance(edge_index, list | tuple):
-            edge_index = joined(edge_index)
-        self._fill(layer_input(x, self.weight, batched=True).shape[-1])
+        self.initialize(layer_input(x, self.weight, batched=True).shape[-1])
         if isinstance(x, Tensor) and x.ndim == 3:
             return self._forward_batch(x, edge_index, edge_weight)
-        return super().forward(x, edge_index, edge_weight)
+        return super().forward(x, cast(Tensor, edge_index), edge_weight)
 
-    def _forward_batch(self, x: Tensor, edge_index: GraphOperator | Tensor, edge_weight: Tensor | None) -> Tensor:
-        """Return the signals (B, N, in) of one graph are columns of one signal (N, B · out)."""
+    def _forward_batch(self, x: Tensor, edge_index: GraphOperator | Edges, edge_weight: Tensor | None) -> Tensor:
+        """Return the output of signals (B, N, in), propagated as the columns of one signal (N, B · out)."""
         op = self.operator(x.transpose(0, 1), edge_index, edge_weight)
         if tuple(x.shape[1:]) != (op.n_nodes, self.in_channels):
             raise InputError(f"x has shape {tuple(x.shape)}, expected (B, {op.n_nodes}, {self.in_channels})")
@@ -126,27 +124,36 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
         filtered = propagated.permute(2, 0, 1, 3).flatten(0, 1)  # (B N, alpha + 1, out)
         return self.merge(filtered, x.flatten(0, 1)).view(*x.shape[:2], self.out_channels)
 
-    def operator(self, x: LayerInput, edge_index: GraphOperator | Tensor, edge_weight: Tensor | None) -> BranchOperator:
+    def operator(
+        self,
+        x: LayerInput,
+        edge_index: GraphOperator | Edges | None,
+        edge_weight: Tensor | None,
+        epsilon: float | LearnedEpsilon | None = None,
+    ) -> BranchOperator:
         """Return the operator that the layer multiplies with: the given one, the cached one, or that of the edges."""
-        if isinstance(edge_index, GraphOperator):
-            if self.uses_messages and not isinstance(edge_index, EdgeOperator):
+        epsilon = self.epsilon if epsilon is None else epsilon
+        if isinstance(edge_index, list | tuple):
+            edge_index = union_operator(edge_index)
+        if edge_index is None or isinstance(edge_index, GraphOperator):
+            if edge_index is not None and self.uses_messages and not isinstance(edge_index, EdgeOperator):
                 raise InputError(
                     f"an explainer or a message hook needs the edges, but a {type(edge_index).__name__} was passed: "
                     "call conv(x, edge_index, edge_weight)"
                 )
-            return super().operator(x, edge_index, edge_weight)
+            return super().operator(x, edge_index, edge_weight, epsilon)
         if self._cached is not None and not self.uses_messages:
             return self._cached
         edge_index, edge_weight = edge_list(edge_index, edge_weight, self.flow)
         if isinstance(x, Tensor) and (self.uses_messages or not self.normalize or x.shape[0] == 0):
-            settings = self.alpha, self.epsilon, self.shift
+            settings = self.alpha, epsilon, self.shift
             op: BranchOperator = edge_operator(
                 x, edge_index, edge_weight, *settings, directed=self.directed, normalize=self.normalize
             )
         else:
-            op = super().operator(x, edge_index, edge_weight)
+            op = super().operator(x, edge_index, edge_weight, epsilon)
         if self.cached and not self.uses_messages:
-            if isinstance(self.epsilon, LearnedEpsilon) or getattr(edge_weight, "requires_grad", False):
+            if isinstance(epsilon, LearnedEpsilon) or getattr(edge_weight, "requires_grad", False):
                 raise InputError("cached=True keeps the operator, but epsilon or the edge weights are learned")
             self._cached = op
         return op
@@ -194,15 +201,14 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
             or self._aggregate_forward_pre_hooks
         )
 
-    def _wait_for_input(self) -> None:
-        """Leave the parameters that depend on in_channels open until the first input, or a `state_dict`, is there."""
+    def _make_lazy(self) -> None:
+        """Leave the parameters that depend on in_channels uninitialised until the first input or `state_dict`."""
         self.in_channels = -1
-        self.weight = _open_parameter()
-        self.skip = _open_parameter() if self.residual else None
-        self.register_load_state_dict_pre_hook(_fill_from)  # type: ignore[no-untyped-call]
+        self.weight = _uninitialized()
+        self.skip = _uninitialized() if self.residual else None
 
-    def _fill(self, in_channels: int) -> None:
-        """Make the parameters for inputs of this width, unless they are there."""
+    def initialize(self, in_channels: int) -> None:
+        """Create the parameters of a layer with in_channels=-1 for inputs of this width; otherwise do nothing."""
         if self.in_channels != -1:
             return
         self.in_channels = in_channels
@@ -213,6 +219,12 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
             _materialize(self.skip, in_channels, self.out_channels)
         self.reset_parameters()
 
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        weight = state_dict.get(f"{prefix}weight")
+        if weight is not None and not is_lazy(weight):
+            self.initialize(weight.shape[1])
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         # A parameter without a shape cannot be detached.
         super()._save_to_state_dict(destination, prefix, keep_vars or self.in_channels == -1)
@@ -221,19 +233,13 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
         return nn.Module.__repr__(self)
 
 
-def _open_parameter() -> nn.Parameter:
+def _uninitialized() -> nn.Parameter:
     parameter: Any = UninitializedParameter()
     return cast(nn.Parameter, parameter)
 
 
 def _materialize(parameter: Any, *shape: int) -> None:
     parameter.materialize(shape)
-
-
-def _fill_from(conv: S2Conv, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
-    weight = state_dict.get(f"{prefix}weight")
-    if weight is not None and not is_lazy(weight):
-        conv._fill(weight.shape[1])
 
 
 def edge_list(
@@ -256,7 +262,7 @@ def edge_list(
     return edges, edge_weight
 
 
-def joined(operators: Sequence[SobolevOperator]) -> SobolevOperator:
+def union_operator(operators: Sequence[SobolevOperator]) -> SobolevOperator:
     """Return the operator of a disjoint union of graphs, from those that `WithOperator` attached to batch data."""
     for op in operators:
         if not isinstance(op, SobolevOperator):
