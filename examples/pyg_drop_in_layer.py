@@ -41,7 +41,7 @@ class Network(nn.Module):
 def cora() -> tuple[Data, int]:
     """Return Cora as PyG has it, with edge weights, the paper's split of the first seed, and the number of classes."""
     dataset = load_dataset("cora")
-    data = weights.cosine(dataset.graph, dataset.x).to_pyg(torch.float32)
+    data = weights.cosine(dataset.graph, dataset.x).to_pyg()
     data.x = torch.tensor(dataset.x.toarray(), dtype=torch.float32)
     data.y = torch.tensor(dataset.y)
     split = dataset_split(dataset, TEST_SEEDS[0])

@@ -22,10 +22,10 @@ def sparse(A, kind=sp.csr_array):
 @given(graphs())
 def test_round_trips_are_exact(g):
     assert Graph.from_scipy(g.to_scipy()) == g
-    assert Graph.from_pyg(g.to_pyg()) == g
+    assert Graph.from_pyg(g.to_pyg(torch.float64)) == g
     assert Graph.from_networkx(g.to_networkx()) == g
     assert Graph.from_edge_list(*g.to_edge_list(), n_nodes=g.n_nodes) == g
-    data = g.to_pyg()
+    data = g.to_pyg(torch.float64)
     assert Graph.from_edge_index(data.edge_index, data.edge_weight, g.n_nodes) == g
     assert pickle.loads(pickle.dumps(g)) == g
 
@@ -213,7 +213,7 @@ def test_pyg_weights_come_from_edge_weight_or_one_channel_of_edge_attr():
     assert Graph.from_pyg(Data(edge_index=index, num_nodes=2)).weights.tolist() == [1.0, 1.0]
     with pytest.raises(InputError, match=r"shape \(2, 3\), but a graph has one weight per edge"):
         Graph.from_pyg(Data(edge_index=index, edge_attr=torch.ones(2, 3), num_nodes=2))
-    assert expected.to_pyg(torch.float32).edge_weight.dtype == torch.float32
+    assert expected.to_pyg().edge_weight.dtype == torch.float32  # that of new layers
 
 
 def test_networkx_node_order_weights_and_kinds():

@@ -37,7 +37,7 @@ def test_the_parts_are_disjoint_and_together_the_graph(seed):
 def test_the_sizes_are_those_of_pyg(val, test):
     torch.manual_seed(0)
     transform = RandomLinkSplit(num_val=val, num_test=test, is_undirected=True, add_negative_train_samples=False)
-    theirs = transform(GRAPH.to_pyg())
+    theirs = transform(GRAPH.to_pyg(torch.float64))
     ours = split_links(GRAPH, 0, val=val, test=test)
     assert ours.graph.n_edges == theirs[0].edge_index.shape[1] // 2 == theirs[1].edge_index.shape[1] // 2
     for pairs, data in ((ours.val, theirs[1]), (ours.test, theirs[2])):

@@ -24,7 +24,7 @@ def calls(way, epsilon):
     """The arguments of a layer on graphs of several sizes."""
     for n in SIZES:
         graph, x = random_graph(n, seed=n), torch.randn(n, 5, generator=torch.Generator().manual_seed(n))
-        data = graph.to_pyg(torch.float32)
+        data = graph.to_pyg()
         if way == "edges":
             yield x, data.edge_index, data.edge_weight
         elif way == "learned weights":

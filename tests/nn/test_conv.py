@@ -68,7 +68,7 @@ def test_equals_the_paper_transcribed(graph, op, x, fusion, out_channels):
 @pytest.mark.parametrize("fusion", ["linear", "mlp"])
 def test_both_calling_conventions_agree(graph, op, x, fusion):
     conv = double_conv(fusion)
-    data = graph.to_pyg()
+    data = graph.to_pyg(torch.float64)
     torch.testing.assert_close(conv(x, data.edge_index, data.edge_weight), conv(x, op))
     loops = torch.arange(N).expand(2, N)
     with_loops = conv(x, torch.cat([data.edge_index, loops], 1), torch.cat([data.edge_weight, torch.ones(N)]))
@@ -82,13 +82,13 @@ def test_both_calling_conventions_agree(graph, op, x, fusion):
 @pytest.mark.parametrize("shift", ["laplacian", "normalized_adjacency", "normalized_laplacian"])
 def test_the_pyg_way_takes_the_other_shifts(graph, x, shift):
     conv = double_conv("mlp", shift=shift)
-    data = graph.to_pyg()
+    data = graph.to_pyg(torch.float64)
     op = SobolevOperator(graph, ALPHA, EPSILON, shift, dtype=torch.float64)
     torch.testing.assert_close(conv(x, data.edge_index, data.edge_weight), conv(x, op))
 
 
 def test_replaces_gcnconv_inside_a_pyg_sequential(graph):
-    data = graph.to_pyg(torch.float32)
+    data = graph.to_pyg()
     for conv in (GCNConv(IN, OUT), S2Conv(IN, OUT)):
         model = Sequential("x, edge_index, edge_weight", [(conv, "x, edge_index, edge_weight -> x")])
         assert model(torch.ones(N, IN), data.edge_index, data.edge_weight).shape == (N, OUT)
@@ -175,7 +175,7 @@ def test_unweighted_edge_index_with_epsilon_one_warns():
 
 def test_misuse_is_explained(op, x, graph):
     conv = double_conv("linear")
-    data = graph.to_pyg()
+    data = graph.to_pyg(torch.float64)
     other = SobolevOperator(graph, ALPHA + 1, EPSILON, dtype=torch.float64)
     twin = SobolevOperator(graph, ALPHA, EPSILON, dtype=torch.float64)
     learning, undirected = double_conv("mlp", epsilon="learn"), double_conv("linear", directed=False)
@@ -290,7 +290,7 @@ def test_a_learned_epsilon_is_positive_starts_at_its_initial_value_and_moves_the
     conv = double_conv("mlp", epsilon="learn", initial_epsilon=EPSILON)
     fixed = double_conv("mlp")
     fixed.load_state_dict(conv.state_dict(), strict=False)
-    data, family = graph.to_pyg(), SobolevFamily(graph, ALPHA, dtype=torch.float64)
+    data, family = graph.to_pyg(torch.float64), SobolevFamily(graph, ALPHA, dtype=torch.float64)
     assert float(conv.epsilon) == pytest.approx(EPSILON, rel=1e-6)
     expected = fixed(x, SobolevOperator(graph, ALPHA, EPSILON, dtype=torch.float64))
     torch.testing.assert_close(conv(x, family), expected, rtol=1e-6, atol=1e-6)
@@ -327,7 +327,7 @@ def test_gradcheck_of_epsilon_and_of_edge_weights(graph, x, fusion):
 
 
 def test_edge_weights_have_gradients_with_a_fixed_epsilon_too(graph, x):
-    conv, data = double_conv("linear"), graph.to_pyg()
+    conv, data = double_conv("linear"), graph.to_pyg(torch.float64)
     weight = data.edge_weight.clone().requires_grad_()
     conv(x, data.edge_index, weight).sum().backward()
     pairs = torch.tensor(graph.to_edge_list()[1], requires_grad=True)
@@ -343,7 +343,8 @@ def test_gradients_of_symmetric_edge_weights_are_those_of_gcn(graph, x):
     with torch.no_grad():
         conv.fusion.mu.copy_(torch.tensor([0.0, 1.0]))
         theirs.lin.weight.copy_(conv.weight[1].T)
-    index, weight = graph.to_pyg().edge_index, graph.to_pyg().edge_weight
+    data = graph.to_pyg(torch.float64)
+    index, weight = data.edge_index, data.edge_weight
     nudged = weight.clone()
     nudged[0] += 1e-12
     target = torch.randn(N, OUT, dtype=torch.float64)

@@ -212,7 +212,7 @@ def test_sampled_neighbours_are_neighbours_and_no_more_than_requested():
 
 
 def test_the_loader_gives_induced_subgraphs_with_their_weights_to_pyg():
-    data = GRAPH.to_pyg()
+    data = GRAPH.to_pyg(torch.float64)
     data.x = torch.from_numpy(X)
     dense = torch.from_numpy(GRAPH.to_scipy().toarray())
     seen = []

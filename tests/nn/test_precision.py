@@ -10,7 +10,7 @@ from s2gnn.pyg import S2Conv as PyGS2Conv
 from tests.random_graphs import random_graph
 
 GRAPH = random_graph(30)
-DATA = GRAPH.to_pyg(torch.float32)
+DATA = GRAPH.to_pyg()
 EDGES = DATA.edge_index, DATA.edge_weight
 X = torch.randn(30, 6, generator=torch.Generator().manual_seed(0))
 CLOSE = {"rtol": 0.05, "atol": 0.05}

@@ -38,7 +38,7 @@ def test_reset_parameters_redraws_all_and_config_rebuilds():
 def test_the_pyg_way_equals_the_operator_way():
     g = random_graph(15)
     x = torch.randn(15, 6)
-    data = g.to_pyg()
+    data = g.to_pyg(torch.float64)
     for shift in ("adjacency", "laplacian"):
         model = S2GNN(6, 8, 4, shift=shift).eval()
         expected = model(x, SobolevOperator(g, shift=shift))
@@ -64,7 +64,7 @@ def test_a_learned_epsilon_is_one_for_all_layers():
     fixed = S2GNN(6, 8, 4, num_layers=3, epsilon=0.6).eval()
     fixed.load_state_dict(model.state_dict(), strict=False)
     torch.testing.assert_close(model(prepared, family), fixed(*fixed.prepare(x, g)))
-    data = g.to_pyg()
+    data = g.to_pyg(torch.float64)
     torch.testing.assert_close(model(x, data.edge_index, data.edge_weight), model(x, family))
     assert [plan.order for plan in model.plan(x, family)] == ["transform"] * 3
     with pytest.raises(InputError, match="the layer learns epsilon, but the SobolevOperator has one"):

@@ -81,7 +81,7 @@ def test_the_first_power_at_epsilon_one_is_gcn_norm(edges):
 @pytest.mark.parametrize("shift", SHIFTS)
 def test_both_directions_of_every_edge_make_a_sobolev_operator(shift):
     graph = random_graph(12)
-    data, h = graph.to_pyg(), torch.randn(12, 5, dtype=torch.float64)
+    data, h = graph.to_pyg(torch.float64), torch.randn(12, 5, dtype=torch.float64)
     expected = SobolevOperator(graph, 3, 0.7, shift, dtype=torch.float64)
     op = EdgeOperator(data.edge_index, data.edge_weight, 12, 3, 0.7, shift, dtype=torch.float64)
     torch.testing.assert_close(op.propagate(h), expected.propagate(h), rtol=0, atol=1e-14)

@@ -75,7 +75,7 @@ def test_first_power_at_epsilon_one_is_the_operator_of_gcn():
     conv = GCNConv(5, 5, bias=False).double()
     torch.nn.init.eye_(conv.lin.weight)
     x = torch.randn(30, 5, dtype=torch.float64)
-    data = g.to_pyg()
+    data = g.to_pyg(torch.float64)
     ours = SobolevOperator(g, 1, 1.0, dtype=torch.float64).propagate(x)[0]
     torch.testing.assert_close(ours, conv(x, data.edge_index, data.edge_weight), rtol=0, atol=1e-12)
 

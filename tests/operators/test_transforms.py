@@ -19,7 +19,7 @@ def tensor(*shape, seed=0):
 
 
 def directed_edges():
-    data = random_graph(N).to_pyg()
+    data = random_graph(N).to_pyg(torch.float64)
     kept = torch.rand(data.num_edges, generator=torch.Generator().manual_seed(seeded(0))) < 0.7
     return data.edge_index[:, kept], data.edge_weight[kept].double()
 
@@ -131,7 +131,7 @@ def test_dropout_under_a_transform_drops_the_same_elements():
 @pytest.mark.parametrize("directed", [False, True])
 def test_epsilon_and_edge_weights_have_derivatives_in_forward_and_in_reverse_mode(chosen, directed):
     conv = S2Conv(IN, OUT, ALPHA, "learn", "mlp", initial_epsilon=0.6).double()
-    data = random_graph(N).to_pyg()
+    data = random_graph(N).to_pyg(torch.float64)
     index, weight = directed_edges() if directed else (data.edge_index, data.edge_weight)
     x, log = tensor(N, IN), torch.tensor(0.2, dtype=torch.float64)
 

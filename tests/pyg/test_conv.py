@@ -38,7 +38,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks")
 
 N, IN, OUT, ALPHA, EPSILON = 12, 5, 4, 3, 0.8
 GRAPH = random_graph(N)
-DATA = GRAPH.to_pyg(torch.float32)
+DATA = GRAPH.to_pyg()
 INDEX, WEIGHT = DATA.edge_index, DATA.edge_weight
 DIRECTED = INDEX[:, ::2], WEIGHT[::2]
 X = torch.randn(N, IN, generator=torch.Generator().manual_seed(0))
@@ -269,7 +269,7 @@ def test_without_normalisation_a_branch_is_a_hadamard_power():
         mu * torch.relu(branch @ weight + bias)
         for mu, branch, weight, bias in zip(conv.fusion.mu, branches, conv.weight, conv.bias, strict=True)
     )
-    torch.testing.assert_close(conv(x, INDEX, GRAPH.to_pyg().edge_weight), expected)
+    torch.testing.assert_close(conv(x, INDEX, GRAPH.to_pyg(torch.float64).edge_weight), expected)
 
 
 def test_copies_pickles_and_repr(tmp_path):

@@ -16,7 +16,7 @@ from tests.random_graphs import random_graph
 
 N, IN, OUT, ALPHA = 12, 5, 3, 3
 GRAPH = random_graph(N)
-DATA = GRAPH.to_pyg(torch.float32)
+DATA = GRAPH.to_pyg()
 EDGES = DATA.edge_index, DATA.edge_weight
 X = torch.randn(N, IN, generator=torch.Generator().manual_seed(0))
 

@@ -89,7 +89,7 @@ def graph_steps(graph: Graph) -> dict[str, Callable[[], Callable[[], None]]]:
         return _step(lambda: conv(x, op))
 
     def by_edges(conv: nn.Module, learned: bool = False) -> Callable[[], None]:
-        data = graph.to_pyg(torch.float32)
+        data = graph.to_pyg()
         weight = data.edge_weight.requires_grad_(learned)
         return _step(lambda: conv(x, data.edge_index, weight))
 
@@ -146,7 +146,7 @@ class DenseBranches(nn.Module):
 def batch_step(batch: tuple[Graph, Tensor, Tensor, Tensor], way: str) -> Callable[[], None]:
     """Return an Adam step of two layers, pooling and a linear layer; `way` is "edges", "operator", "gcn" or "dense"."""
     graph, x, graph_of_node, labels = batch
-    data = graph.to_pyg(torch.float32)
+    data = graph.to_pyg()
     edges: tuple[Any, ...] = (data.edge_index, data.edge_weight)
     layer: Callable[..., nn.Module] = partial(S2Conv, alpha=ALPHA)
     if way == "gcn":

@@ -182,7 +182,7 @@ def make_baseline(model: str, way: str, work: Workload, heads: int = 1) -> Netwo
     if model == "sgc":  # one layer on features propagated once per layer of the others
         options["K"], widths = task.layers, [task.features, task.labels]
     layer = partial(getattr(pyg, baseline.layer), **options, **baseline.pyg)
-    data = work.graph.to_pyg(torch.float32)
+    data = work.graph.to_pyg()
     edges = (data.edge_index, data.edge_weight) if baseline.weighted else (data.edge_index,)
     return PyGNetwork(layer(i, o) for i, o in pairwise(widths)), (_dense(work.x), *edges)
 

@@ -218,8 +218,7 @@ class Graph:
         """Return a PyG `Data` with `edge_index` (2, 2 n_edges), `edge_weight` and `num_nodes`.
 
         Args:
-            dtype: type of `edge_weight`; default: float64, which is exact. PyG layers with float32 features need
-                `dtype=torch.float32`.
+            dtype: type of `edge_weight`; default: `torch.get_default_dtype()`, that of new layers. float64 is exact.
         """
         import torch
 
@@ -229,7 +228,7 @@ class Graph:
             raise ImportError("to_pyg needs PyTorch Geometric: install it with pip install 's2gnn[pyg]'") from error
 
         edge_index = torch.from_numpy(np.stack([self.rows(), self.indices]).astype(np.int64))
-        weight = torch.from_numpy(self.weights.copy()).to(dtype or torch.float64)
+        weight = torch.from_numpy(self.weights.copy()).to(dtype or torch.get_default_dtype())
         return Data(edge_index=edge_index, edge_weight=weight, num_nodes=self.n_nodes)
 
     def to_networkx(self) -> networkx.Graph:
