@@ -6,7 +6,7 @@ from pathlib import Path
 import s2gnn
 
 ORDER = [
-    "deprecation", "errors", "ranges", "devices", "threads", "file_lock", "files", "pictures", "provenance",
+    "errors", "ranges", "devices", "threads", "file_lock", "files", "pictures", "provenance",
     "progress", "webpage", "render", "processes", "resources", "reading", "graphs", "operators", "nn", "pyg",
     "tables", "data", "learning", "links", "analysis", "estimator", "labelling", "report", "experiments", "demo",
     "bench", "cli",

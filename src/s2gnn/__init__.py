@@ -4,7 +4,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from s2gnn.deprecation import register_moved_modules
 from s2gnn.errors import IdenticalBranchesWarning, InputError, NonFiniteLossError, SlowPathWarning
 
 if TYPE_CHECKING:
@@ -30,8 +29,6 @@ __all__ = [
     "knn_graph",
     "smooth_graph",
 ]
-
-register_moved_modules()
 
 _PACKAGES = ("graphs", "operators", "nn", "estimator")
 
