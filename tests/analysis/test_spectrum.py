@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 from scipy import stats
 
-from s2gnn import Graph, InputError, knn_graph
+from s2gnn import Graph, InputError, SobolevOperator, knn_graph
 from s2gnn.analysis import kronecker_form, penalisation
 from s2gnn.analysis.spectrum import spectral_quantiles
 from tests.dense import shift
@@ -79,3 +79,10 @@ def test_what_has_no_spectrum_is_refused(graph):
         kronecker_form(graph, 1)
     with pytest.raises(InputError, match="at most 300"):
         kronecker_form(knn_graph(np.random.default_rng(0).normal(size=(301, 2)), k=2), 2)
+
+
+def test_a_node_without_an_edge_strongest_at_both_ends_loses_its_row_at_high_powers():
+    path = Graph.from_edge_list([(0, 1), (1, 2)], weights=[0.5, 2.0])
+    expected = [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
+    limit = SobolevOperator(path, alpha=40, epsilon=0.1).matrix(40).toarray()
+    np.testing.assert_allclose(limit, expected, atol=1e-6)

@@ -21,13 +21,13 @@ class StabilityBound:
 
     Attributes:
         distance: the left-hand side.
-        full: the bound with all orders m = 1..ρ of the perturbation, with the corrections below; it always holds.
+        full: the bound with all orders m = 1..ρ of the perturbation, corrected and tightened as below; it always holds.
         first_order: the same with m = 1 only; it holds for small perturbations, up to terms of second order.
         literal: as printed, with the signed d_e^max = max_i d_{e,i}, which is too small where the perturbation takes
             weight away: the lemma with all orders, the theorem with the first.
 
-    Corrections: max_i |d_{e,i}| in place of the signed maximum, also in the norm of the perturbed operator; and A^(0)
-    is the pattern of A (not all ones), since E has no entry outside of it.
+    Correction: max_i |d_{e,i}| in place of the signed maximum, also in the norm of the perturbed operator. Tightening:
+    A^(0) is the pattern of A, since E has no entry outside of it; all ones would give a valid but larger bound.
     """
 
     distance: float
