@@ -13,7 +13,7 @@ from s2gnn.graphs.selection import Selection
 from s2gnn.learning import FitConfig, fit, predict_logits
 from s2gnn.nn import MODELS, Clusters, InParts, make_model
 from s2gnn.nn.inputs import select_nodes
-from s2gnn.nn.neighbour_sampling import InducedNeighborSampler, Sampled, neighbour_loader
+from s2gnn.nn.neighbour_sampling import InducedNeighborSampler, Sampled, neighbor_loader
 from s2gnn.operators import SobolevFamily
 from tests.random_graphs import random_graph
 
@@ -216,7 +216,7 @@ def test_the_loader_gives_induced_subgraphs_with_their_weights_to_pyg():
     data.x = torch.from_numpy(X)
     dense = torch.from_numpy(GRAPH.to_scipy().toarray())
     seen = []
-    for batch in neighbour_loader(data, (3, 2), input_nodes=torch.arange(20), batch_size=6, shuffle=True):
+    for batch in neighbor_loader(data, (3, 2), input_nodes=torch.arange(20), batch_size=6, shuffle=True):
         seen += batch.n_id[: batch.batch_size].tolist()
         assert torch.equal(batch.x, data.x[batch.n_id])
         adjacency = torch.zeros(len(batch.n_id), len(batch.n_id), dtype=torch.float64)

@@ -46,7 +46,7 @@ from s2gnn.graphs import Graph
 from s2gnn.graphs.validation import check_choice
 from s2gnn.learning import FitConfig
 from s2gnn.nn import S2GNN, S2GNNConfig
-from s2gnn.nn.arguments import switch
+from s2gnn.nn.arguments import check_bool
 from s2gnn.nn.conv import NormName
 from s2gnn.nn.epsilon import EpsilonName
 from s2gnn.nn.fusion import FusionName
@@ -256,7 +256,7 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
         self._fit_config(n_labelled)
         check_fraction(self.validation_fraction)
         checked_device(self.device)
-        switch(self.scale, "scale")
+        check_bool(self.scale, "scale")
         check_seed(self.random_state)
         number_of_networks(self.n_networks, X.shape[0], alone=True)
         check_graph_arguments(self.graph, self.k, adjacency)

@@ -20,7 +20,7 @@ def probability(value: Any, name: str) -> float:
     return float(value)
 
 
-def switch(value: Any, name: str) -> bool:
+def check_bool(value: Any, name: str) -> bool:
     """Return `value` as a Python boolean; strings raise an error, because "false" would be true."""
     if not isinstance(value, bool | int | np.bool_ | np.integer) or value not in (0, 1):
         raise InputError(f"{name} is {value!r}, but it must be True or False")

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.modules.module import _has_any_global_hook
 
 from s2gnn.errors import InputError
-from s2gnn.nn.arguments import probability, switch
+from s2gnn.nn.arguments import check_bool, probability
 from s2gnn.nn.calling import as_operator
 from s2gnn.nn.epsilon import EpsilonName, LearnedEpsilon, make_epsilon
 from s2gnn.nn.fusion import FusionName, LinearFusion, make_fusion
@@ -51,7 +51,8 @@ class S2Conv(nn.Module):
         alpha: highest Hadamard power α ≥ 1.
         epsilon: weight ε ≥ 0 of the identity in the operator; "learn" trains it, see `LearnedEpsilon`; `None` uses the
             ε of the operator passed in.
-        fusion: "linear", "mlp" or "attention".
+        fusion: "linear", "mlp" or "attention". The default "linear" is that of the paper, its coefficients drawn from
+            N(0, 1) as in the released code; do not put a ReLU after it: all coefficients may be negative.
         dropout: probability of dropping an element of a branch in training.
         shift: the required shift operator; `None` uses the shift of the operator passed in, or "adjacency" with
             `edge_index`.
@@ -103,11 +104,11 @@ class S2Conv(nn.Module):
         self.order: Literal["auto", "aggregate", "transform"] = "auto"
         self.weight = nn.Parameter(torch.empty(self.alpha + 1, self.in_channels, self.out_channels))
         branches = torch.empty(self.alpha + 1, self.out_channels)
-        self.bias = nn.Parameter(branches) if switch(bias, "bias") else None
-        self.directed = switch(directed, "directed")
+        self.bias = nn.Parameter(branches) if check_bool(bias, "bias") else None
+        self.directed = check_bool(directed, "directed")
         self.fusion = make_fusion(fusion, self.alpha, self.out_channels)
         self.norm = None if norm is None else nn.BatchNorm1d(self.out_channels)
-        self.residual = switch(residual, "residual")
+        self.residual = check_bool(residual, "residual")
         widths_differ = self.residual and self.in_channels != self.out_channels
         self.skip = nn.Parameter(torch.empty(self.in_channels, self.out_channels)) if widths_differ else None
         self.reset_parameters()

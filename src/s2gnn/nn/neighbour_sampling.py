@@ -84,12 +84,12 @@ class InducedNeighborSampler(BaseSampler):  # type: ignore[misc]
         """Return the seed nodes and their sampled neighbours, ascending."""
         found = frontier = np.unique(seeds)
         for size in self.sizes:
-            neighbours = self._neighbours(frontier, size, generator)
-            frontier = np.setdiff1d(neighbours, found)
+            neighbors = self._neighbors(frontier, size, generator)
+            frontier = np.setdiff1d(neighbors, found)
             found = np.union1d(found, frontier)
         return found
 
-    def _neighbours(self, nodes: NDArray[np.int64], size: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    def _neighbors(self, nodes: NDArray[np.int64], size: int, generator: np.random.Generator) -> NDArray[np.int64]:
         """Sample at most `size` neighbours of each of `nodes`."""
         first, last = self._indptr[nodes].astype(np.int64), self._indptr[nodes + 1].astype(np.int64)
         entries, counts = ranges(first, last), last - first
@@ -110,7 +110,7 @@ def _are_sizes(sizes: Any) -> bool:
     return bool(hops) and all(isinstance(size, int | np.integer) and (size >= 1 or size == -1) for size in hops)
 
 
-def neighbour_loader(
+def neighbor_loader(
     data: Data | Graph, sizes: Sequence[int], *, input_nodes: Any = None, batch_size: int = 128, **options: Any
 ) -> NodeLoader:
     """Create a `NodeLoader` of PyG that samples induced subgraphs around batches of nodes.

@@ -11,7 +11,7 @@ from torch_geometric.nn import MessagePassing
 from torch_geometric.utils import is_sparse, to_edge_index
 
 from s2gnn.errors import InputError
-from s2gnn.nn.arguments import switch
+from s2gnn.nn.arguments import check_bool
 from s2gnn.nn.calling import edge_operator
 from s2gnn.nn.conv import NormName
 from s2gnn.nn.conv import S2Conv as PlainS2Conv
@@ -92,7 +92,7 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
         )  # fmt: skip
         del self.aggr_module  # `aggregate` sums
         self.flow: Flow = flow
-        self.cached, self.normalize = switch(cached, "cached"), switch(normalize, "normalize")
+        self.cached, self.normalize = check_bool(cached, "cached"), check_bool(normalize, "normalize")
         if in_channels == -1:
             self._make_lazy()
 
