@@ -205,6 +205,11 @@ def test_edge_index_needs_both_directions():
     assert Graph.from_edge_index(np.empty((2, 0)), n_nodes=3).n_edges == 0
 
 
+def test_what_is_no_networkx_graph_is_named():
+    with pytest.raises(InputError, match="a list was given, but a NetworkX graph is needed"):
+        Graph.from_networkx([1])
+
+
 def test_pyg_weights_come_from_edge_weight_or_one_channel_of_edge_attr():
     index = torch.tensor([[0, 1], [1, 0]])
     expected = Graph.from_edge_list([(0, 1)], [2.0])

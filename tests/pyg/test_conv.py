@@ -260,6 +260,15 @@ def test_a_cached_layer_builds_its_operator_once():
         make(cached=True)(X, INDEX, WEIGHT.clone().requires_grad_())
 
 
+def test_a_cached_operator_follows_the_dtype_of_the_layer():
+    conv = make(cached=True)
+    conv(X, INDEX, WEIGHT)
+    assert conv.double()(X.double(), INDEX, WEIGHT).dtype == torch.float64
+    assert ", cached=True, normalize=False, flow='target_to_source'" in repr(
+        make(cached=True, normalize=False, flow="target_to_source")
+    )
+
+
 def test_without_normalisation_a_branch_is_a_hadamard_power():
     conv = make(normalize=False).double()
     A = torch.tensor(GRAPH.to_scipy().toarray()) + EPSILON * torch.eye(N, dtype=torch.float64)

@@ -184,3 +184,18 @@ def test_a_union_has_the_matrices_of_its_parts_and_one_setting():
         SobolevOperator.union([parts[0], SobolevOperator(random_graph(4), 2, 0.8)])
     with pytest.raises(InputError, match="the batch has a str among its operators, expected a SobolevOperator"):
         S2Conv(4, 3)(torch.ones(4, 4), ["edges"])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Diffusion(teleport=2), "teleport is 2"),
+        (lambda: Diffusion(top=-1), "top is -1"),
+        (lambda: WithOperator(alpha=0), "alpha is 0"),
+        (lambda: WithOperator(epsilon=-1), "epsilon is -1"),
+        (lambda: WithOperator(shift="foo"), "shift is 'foo'"),
+    ],
+)
+def test_arguments_are_checked_at_once(make, message):
+    with pytest.raises(InputError, match=message):
+        make()

@@ -58,11 +58,7 @@ def diffuse(
             and never too large.
         progress: show a bar.
     """
-    for what, share in (("teleport", teleport), ("tolerance", tolerance)):
-        if not 0 < real(share) < 1:
-            raise InputError(f"{what} is {share!r}, but it must lie in (0, 1)")
-    if not isinstance(top, int | np.integer) or top < 1:
-        raise InputError(f"top is {top!r}, but it must be an integer >= 1")
+    check_diffusion(teleport, top, tolerance)
     check_choice("method", method, ("auto", "exact", "push"))
     if not isinstance(graph, Graph):
         raise InputError(f"graph is a {type(graph).__name__}, but it must be a Graph")
@@ -89,6 +85,15 @@ def diffuse(
     starts = np.repeat(linked, [len(column) for column in indices])
     kept = sp.coo_array((np.concatenate(values), (rows, starts)), shape=(graph.n_nodes,) * 2).tocsr()
     return Graph(kept + kept.T, drop_self_loops=True)
+
+
+def check_diffusion(teleport: float, top: int, tolerance: float = 0.5) -> None:
+    """Raise unless the arguments of `diffuse` are in range."""
+    for what, share in (("teleport", teleport), ("tolerance", tolerance)):
+        if not 0 < real(share) < 1:
+            raise InputError(f"{what} is {share!r}, but it must lie in (0, 1)")
+    if not isinstance(top, int | np.integer) or top < 1:
+        raise InputError(f"top is {top!r}, but it must be an integer >= 1")
 
 
 def _exact_columns(graph: Graph, teleport: float, top: int, show: Callable[[float], None]) -> Iterator[Column]:

@@ -161,6 +161,8 @@ class Graph:
             sum_duplicates: see `Graph`; applies to parallel edges of a multigraph.
             drop_self_loops: see `Graph`.
         """
+        if not hasattr(graph, "is_directed"):
+            raise InputError(f"a {type(graph).__name__} was given, but a NetworkX graph is needed")
         if graph.is_directed():
             raise InputError(
                 "the NetworkX graph is directed: convert it with graph.to_undirected(), which keeps one weight of "

@@ -48,11 +48,17 @@ def as_indices(values: Any, n: int | None, what: str, of: str = "nodes") -> tupl
     indices = as_array(values)
     if indices.size == 0:
         indices = indices.astype(np.int64)
+    if indices.ndim == 2 and indices.shape[0] == indices.shape[1] > 2:
+        raise InputError(
+            f"{what} has shape {indices.shape}, like a dense adjacency matrix: pass its edges, A.nonzero(), or "
+            "Graph.from_scipy(scipy.sparse.csr_array(A))"
+        )
     if indices.dtype.kind not in "iu":
-        first = f"{what}{[0] * indices.ndim} is {indices.flat[0]!r}" if indices.ndim else f"{what} is {values!r}"
+        first = f"{what}{[0] * indices.ndim} is {indices.flat[0]}" if indices.ndim else f"{what} is {values!r}"
+        remedy = ".long()" if hasattr(values, "long") else ".astype(int)"
         raise InputError(
             f"{first} (dtype {indices.dtype}), but indices are integers in a list or array: "
-            "convert with .astype(int) if the values are whole numbers"
+            f"convert with {remedy} if the values are whole numbers"
         )
     n = (int(indices.max()) + 1 if indices.size else 0) if n is None else COUNT.checked(n, f"n_{of}")
     outside = np.argwhere((indices < 0) | (indices >= n))

@@ -47,8 +47,10 @@ def layer_input(x: NetworkInput, weight: Tensor, *, batched: bool = False) -> La
     """
     values = x.stacked if isinstance(x, PreparedInput) else x
     if not isinstance(values, SparseInput) and not is_dense(values):
+        if isinstance(values, Tensor):
+            raise InputError(f"x is a tensor of layout {values.layout}, but a layer takes dense ones: x.to_dense()")
         raise InputError(
-            f"x is a {type(values).__name__} but must be a dense tensor, torch.tensor(x, dtype={weight.dtype}), "
+            f"x is of type {type(values).__name__}, but must be a dense tensor, torch.tensor(x, dtype={weight.dtype}), "
             "or s2gnn.operators.SparseInput(x)"
         )
     if len(x.shape) != 2 and not (batched and len(x.shape) == 3):

@@ -229,6 +229,19 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
         # A parameter without a shape cannot be detached.
         super()._save_to_state_dict(destination, prefix, keep_vars or self.in_channels == -1)
 
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+        self._cached = None  # it has the former dtype and device
+        return super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+
+    def extra_repr(self) -> str:
+        """Return the arguments of the layer, for `repr`."""
+        return (
+            super().extra_repr()
+            + (", cached=True" if self.cached else "")
+            + ("" if self.normalize else ", normalize=False")
+            + ("" if self.flow == "source_to_target" else f", flow={self.flow!r}")
+        )
+
     def __repr__(self) -> str:
         return nn.Module.__repr__(self)
 

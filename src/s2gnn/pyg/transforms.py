@@ -12,8 +12,11 @@ from torch_geometric.utils import is_sparse, to_edge_index
 
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph, diffuse, weights
+from s2gnn.graphs.diffusion import check_diffusion
 from s2gnn.graphs.validation import as_array, check_choice
 from s2gnn.operators import Shift, SobolevOperator
+from s2gnn.operators.shifts import check_shift
+from s2gnn.operators.sobolev import check_alpha, check_epsilon
 
 WeightName = Literal["jaccard", "adamic_adar", "cosine", "gaussian"]
 _UNTIDY = {"sum_duplicates": True, "drop_self_loops": True}
@@ -66,6 +69,7 @@ class Diffusion(BaseTransform):  # type: ignore[misc]
     """
 
     def __init__(self, teleport: float = 0.05, top: int = 128) -> None:
+        check_diffusion(teleport, top)
         self.teleport, self.top = teleport, top
 
     def forward(self, data: Data) -> Data:
@@ -96,6 +100,9 @@ class WithOperator(BaseTransform):  # type: ignore[misc]
     """
 
     def __init__(self, alpha: int = 4, epsilon: float = 1.0, shift: Shift = "adjacency") -> None:
+        check_alpha(alpha)
+        check_epsilon(epsilon)
+        check_shift(shift)
         self.alpha, self.epsilon, self.shift = alpha, epsilon, shift
 
     def forward(self, data: Data) -> Data:
