@@ -4,7 +4,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s2gnn import InputError
-from s2gnn.analysis import laplacian_bound, noise, perturbation, stability_bound
+from s2gnn.analysis import (
+    conditioning,
+    kronecker_form,
+    laplacian_bound,
+    noise,
+    penalisation,
+    perturbation,
+    stability_bound,
+)
+from tests.random_graphs import random_graph
 
 
 def example(seed, n=10, p=0.3, snr=20.0, sign=0):
@@ -104,3 +113,15 @@ def test_what_the_theorem_does_not_cover_is_refused():
         stability_bound(A, E[:5], X, W, W_hat, 2, 0.5)
     with pytest.raises(InputError, match="rho is 0 and epsilon 0.5"):
         stability_bound(A, E, X, W, W_hat, 0, 0.5)
+
+
+def test_graphs_and_matrices_and_seeds_are_accepted_everywhere():
+    graph = random_graph(12)
+    A = graph.to_scipy().toarray()
+    E = perturbation(graph, 10.0, 3)
+    assert np.array_equal(E, perturbation(A, 10.0, np.random.default_rng(3)))
+    assert laplacian_bound(graph, E, 2, 0.5) == laplacian_bound(A, E, 2, 0.5)
+    assert kronecker_form(A, 2).error == kronecker_form(graph, 2).error
+    assert conditioning(A, orders=2).orders == penalisation(A, orders=2).orders == (2,)
+    with pytest.raises(InputError, match=r"orders is \(0,\), but a power here is an integer >= 1"):
+        conditioning(graph, orders=0)

@@ -9,8 +9,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from s2gnn.analysis.arguments import GraphLike, as_graph, as_orders
 from s2gnn.analysis.spectrum import EXACT_NODES, extreme_eigenvalue
-from s2gnn.graphs import Graph
 from s2gnn.operators import sobolev_term
 from s2gnn.operators.shifts import Shift, shift_matrix, with_diagonal
 
@@ -43,7 +43,7 @@ class Conditioning:
 
 
 def conditioning(
-    graph: Graph,
+    graph: GraphLike,
     orders: Sequence[int] = (1, 2, 3, 4, 5),
     epsilons: Sequence[float] = (0.0, 0.5, 1.0, 1.5, 2.0),
     shift: Shift = "laplacian",
@@ -54,17 +54,18 @@ def conditioning(
     According to the paper it is positive definite for ε > 0 with the Laplacian, and for ε > 1 with the normalised
     adjacency matrix.
     """
+    graph, orders = as_graph(graph), as_orders(orders)
     ends = np.array(
         [[_ends(sobolev_term(graph, order, epsilon, shift), exact_nodes) for epsilon in epsilons] for order in orders]
     )
     definite = np.array(
         [[is_definite(graph, order, epsilon, shift, exact_nodes) for epsilon in epsilons] for order in orders]
     )
-    return Conditioning(tuple(orders), tuple(epsilons), graph.n_nodes, ends[..., 0], ends[..., 1], definite)
+    return Conditioning(orders, tuple(epsilons), graph.n_nodes, ends[..., 0], ends[..., 1], definite)
 
 
 def is_definite(
-    graph: Graph, rho: int, epsilon: float, shift: Shift = "laplacian", exact_nodes: int = EXACT_NODES
+    graph: GraphLike, rho: int, epsilon: float, shift: Shift = "laplacian", exact_nodes: int = EXACT_NODES
 ) -> bool:
     r"""Return whether (M + εI)^(ρ) with M = `shift` is positive definite, beyond rounding.
 
@@ -76,6 +77,7 @@ def is_definite(
     magnitudes the entries of :math:`B^{(\rho)}` span, so that its smallest eigenvalue, unlike that of
     :math:`B^{(\rho)}`, is not lost next to the largest. For the Laplacian it is at least ε over the largest entry of D.
     """
+    graph = as_graph(graph)
     matrix = shift_matrix(graph, epsilon, shift)
     if np.any(matrix.diagonal == 0):
         return False

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from s2gnn.analysis.arguments import GraphLike, as_graph
 from s2gnn.errors import InputError
-from s2gnn.graphs import Graph
 from s2gnn.operators import sobolev_term
 
 MOST_NODES = 300  # K has the cube of that many entries
@@ -41,8 +41,9 @@ class KroneckerForm:
         return bool(np.all(self.eigenvalues >= self.lower - slack) and np.all(self.eigenvalues <= self.upper + slack))
 
 
-def kronecker_form(graph: Graph, rho: int) -> KroneckerForm:
+def kronecker_form(graph: GraphLike, rho: int) -> KroneckerForm:
     """Compute L^(ρ) from the eigendecompositions of L and L^(ρ−1), and compare."""
+    graph = as_graph(graph)
     n = graph.n_nodes
     if n > MOST_NODES:
         raise InputError(f"the graph has {n} nodes, but the Kronecker form is built for at most {MOST_NODES}")

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import eigsh
 
+from s2gnn.analysis.arguments import GraphLike, as_graph, as_orders
 from s2gnn.errors import InputError
 from s2gnn.graphs import Graph
 from s2gnn.operators import sobolev_term
@@ -47,17 +48,18 @@ class Penalisation:
     method: Method
 
 
-def penalisation(graph: Graph, orders: Sequence[int] = (1, 2, 3, 4, 5), exact_nodes: int = EXACT_NODES) -> Penalisation:
+def penalisation(
+    graph: GraphLike, orders: Sequence[int] = (1, 2, 3, 4, 5), exact_nodes: int = EXACT_NODES
+) -> Penalisation:
     """Return the normalised eigenvalue penalisation of L^ρ and L^(ρ) (the paper's Figure 3).
 
     Up to `exact_nodes` nodes a full decomposition is computed, for larger graphs quantiles of the spectral density, by
     the kernel polynomial method. The eigenvalues of L^ρ are powers of those of L; those of L^(ρ) are computed
     separately.
     """
+    graph, orders = as_graph(graph), as_orders(orders)
     if graph.n_edges == 0:
         raise InputError("the graph has no edges, so that all eigenvalues of its Laplacian are 0: nothing to normalise")
-    if not orders or any(order < 1 for order in orders):
-        raise InputError(f"orders is {tuple(orders)}, but a power here is an integer >= 1, and one is needed")
     largest = graph.weights.max()
     if max(orders) * abs(np.log2(largest)) > MOST_BITS:
         raise InputError(
@@ -72,7 +74,7 @@ def penalisation(graph: Graph, orders: Sequence[int] = (1, 2, 3, 4, 5), exact_no
     distances = np.abs(regular - sparse).mean(axis=1)
     correlations = np.array([np.corrcoef(pair)[0, 1] for pair in zip(regular, sparse, strict=True)])
     method: Method = "decomposition" if exact else "kernel polynomials"
-    return Penalisation(tuple(orders), shares, regular, sparse, distances, correlations, method)
+    return Penalisation(orders, shares, regular, sparse, distances, correlations, method)
 
 
 def _normalised(graph: Graph, order: int, shares: NDArray[np.float64], exact: bool) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from s2gnn.analysis.arguments import GraphLike, as_adjacency
 from s2gnn.errors import InputError
 
 Matrix = NDArray[np.float64]
@@ -36,8 +37,9 @@ class StabilityBound:
     literal: float
 
 
-def laplacian_bound(A: Matrix, E: Matrix, rho: int, epsilon: float) -> StabilityBound:
+def laplacian_bound(A: GraphLike, E: GraphLike, rho: int, epsilon: float) -> StabilityBound:
     """Return the lemma behind the theorem: ‖L^(ρ) − L̂^(ρ)‖ and its bounds; arguments as in `stability_bound`."""
+    A, E = as_adjacency(A), as_adjacency(E)
     _check_graph(A, E, rho, epsilon)
     changes = E.sum(axis=1)
     corrected = _orders(A, E, rho, epsilon, float(np.abs(changes).max()))
@@ -47,12 +49,12 @@ def laplacian_bound(A: Matrix, E: Matrix, rho: int, epsilon: float) -> Stability
 
 
 def stability_bound(
-    A: Matrix, E: Matrix, X: Matrix, W: Matrix, W_hat: Matrix, rho: int, epsilon: float
+    A: GraphLike, E: GraphLike, X: Matrix, W: Matrix, W_hat: Matrix, rho: int, epsilon: float
 ) -> StabilityBound:
     """Return the theorem: ‖Y − Ŷ‖ and its bounds.
 
     Args:
-        A: weighted adjacency matrix (N, N), symmetric, zero diagonal, no negative entry.
+        A: a `Graph`, or a weighted adjacency matrix (N, N), symmetric, zero diagonal, no negative entry.
         E: the perturbation (N, N), symmetric, |E_ij| <= A_ij.
         X: features (N, F0).
         W: weights (F0, F1).
@@ -60,6 +62,7 @@ def stability_bound(
         rho: Hadamard power.
         epsilon: of L + εI.
     """
+    A, E = as_adjacency(A), as_adjacency(E)
     _check_graph(A, E, rho, epsilon)
     _check_features(len(A), X, W, W_hat)
     distance = _norm(_relu(_power(A + E, rho, epsilon) @ X @ W_hat) - _relu(_power(A, rho, epsilon) @ X @ W))
@@ -81,18 +84,19 @@ def _orders(A: Matrix, E: Matrix, rho: int, epsilon: float, d_e: float) -> list[
     return [comb(rho, m) * (_eta(A, rho - m) * _norm(E**m) + largest ** (rho - m) * d_e**m) for m in range(1, rho + 1)]
 
 
-def perturbation(A: Matrix, snr: float, generator: np.random.Generator) -> Matrix:
+def perturbation(A: GraphLike, snr: float, generator: np.random.Generator | int) -> Matrix:
     """Return a random symmetric E on the edges of A with ‖A‖_F² / ‖E‖_F² = 10^(snr/10), cut so that |E_ij| <= A_ij.
 
     Cutting makes the noise a little weaker than asked for where the ratio `snr`, in dB, is low.
     """
-    upper = np.triu(generator.normal(size=A.shape) * (A > 0), 1)
+    A = as_adjacency(A)
+    upper = np.triu(np.random.default_rng(generator).normal(size=A.shape) * (A > 0), 1)
     return np.clip(_scaled(upper + upper.T, A, snr), -A, A)
 
 
-def noise(W: Matrix, snr: float, generator: np.random.Generator) -> Matrix:
+def noise(W: Matrix, snr: float, generator: np.random.Generator | int) -> Matrix:
     """Return normal noise of the shape of W with ‖W‖_F² / ‖noise‖_F² = 10^(snr/10)."""
-    return _scaled(generator.normal(size=W.shape), W, snr)
+    return _scaled(np.random.default_rng(generator).normal(size=W.shape), W, snr)
 
 
 def _scaled(drawn: Matrix, signal: Matrix, snr: float) -> Matrix:
