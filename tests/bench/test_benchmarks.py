@@ -118,13 +118,12 @@ def test_building_a_graph_is_measured():
 
 
 def test_layers_and_small_batches_are_timed_next_to_their_peers(work, monkeypatch):
-    monkeypatch.setattr(layers, "NODES", 60)
-    monkeypatch.setattr(layers, "EDGES", 200)
+    monkeypatch.setattr(layers, "GRAPHS", ((60, 200), (70, 100)))
     monkeypatch.setattr(layers, "BATCH", 2)
     rows = list(layers.time_layers(work, rounds=1))
     record = make_record("s2gnn bench layers", None, timings=rows)
     texts = [[cell.text for cell in row] for row in tables(record)[-1].blocks[0].rows]
-    assert len(texts) == 4 * 2 + 5 + 3
+    assert len(texts) == 4 * 2 + 2 * len(layers.COMPARED) + 3
     for row, text in zip(rows, texts, strict=True):
         ours, peer = (row["ways"][way]["milliseconds"] for way in ("ours", "peer"))
         assert text[-1] == f"{peer / ours:.1f}"

@@ -18,35 +18,45 @@ from s2gnn.operators import SobolevFamily, SobolevOperator
 from s2gnn.operators.csr import csr_tensor
 
 WIDTH, ALPHA = 64, 3
-# A graph whose weights are learned, and graphs as small as those of MUTAG.
-NODES, EDGES = 5_000, 100_000
+GRAPHS = ((5_000, 100_000), (10_000, 50_000))  # nodes, edges
+# As small as the graphs of MUTAG.
 BATCH, ATOMS, BONDS = 32, 18, 20
+
+
+LINEAR, MLP = "S2Conv, linear fusion", "S2Conv, MLP fusion"
+CACHED, ON_CSR = "PyG's GCNConv, cached", "PyG's GCNConv on a CSR adjacency"
+COMPARED = (
+    (LINEAR, CACHED),
+    (LINEAR, ON_CSR),
+    (MLP, CACHED),
+    (MLP, ON_CSR),
+    (LINEAR, "PyG's EGConv, three aggregators"),
+    ("S2Conv, gradients of edge weights", "PyG's GCNConv, gradients of edge weights"),
+    ("S2Conv, ε learned", LINEAR),
+)
 
 
 def time_layers(work: Workload, rounds: int) -> Iterator[Row]:
     """Time a forward and backward pass of each layer and of its alternative.
 
-    The attention layers are on the graph of `work`; S2Conv has α = 3; all layers map 64 channels to 64.
+    The attention layers are on the graph of `work`. All layers map 64 channels to 64; S2Conv has four branches (α = 3).
     """
     for model in (name for name, baseline in BASELINES.items() if baseline.kept):
         for heads in (1, 4):
             ways = {way: partial(attention_step, work.graph, model, way, heads) for way in ("ours", "peer")}
             yield _row(f"{model}, heads: {heads}", f"PyG's {BASELINES[model].layer}", ways, rounds)
-    graph = random_graph(NODES, EDGES)
-    steps = graph_steps(graph)
-    for ours, peer in (
-        ("S2Conv, gradients of edge weights", "PyG's GCNConv, gradients of edge weights"),
-        ("S2Conv, ε learned", "S2Conv"),
-        ("S2Conv", "PyG's GCNConv, cached"),
-        ("S2Conv", "PyG's GCNConv on a CSR adjacency"),
-        ("S2Conv", "PyG's EGConv, three aggregators"),
-    ):
-        yield _row(ours, peer, {"ours": steps[ours], "peer": steps[peer]}, rounds)
+    for nodes, edges in GRAPHS:
+        steps = graph_steps(random_graph(nodes, edges))
+        for ours, peer in COMPARED:
+            yield {
+                **_row(ours, peer, {"ours": steps[ours], "peer": steps[peer]}, rounds),
+                "graph": f"{nodes:,} nodes, mean degree {2 * edges // nodes}",
+            }
     batch = small_batch()
     for name, way, peer, other in (
         ("edge_index", "edges", "two GCNConv of PyG", "gcn"),
         ("operator built before", "operator", "two GCNConv of PyG", "gcn"),
-        ("edge_index", "edges", "the same branches on plain torch, without a graph", "dense"),
+        ("edge_index", "edges", "the same branches in plain PyTorch, without a graph", "dense"),
     ):
         ways = {"ours": partial(batch_step, batch, way), "peer": partial(batch_step, batch, other)}
         yield _row(f"two S2Conv, {BATCH} graphs of {ATOMS} nodes, {name}", peer, ways, rounds)
@@ -84,9 +94,12 @@ def graph_steps(graph: Graph) -> dict[str, Callable[[], Callable[[], None]]]:
     """Return functions that prepare a pass of one convolution on `graph`, by name."""
     x = torch.randn(graph.n_nodes, WIDTH, requires_grad=True)
 
-    def ours(epsilon: Any, operator: Callable[[], Any]) -> Callable[[], None]:
-        conv, op = S2Conv(WIDTH, WIDTH, ALPHA, epsilon), operator()
+    def ours(operator: Callable[[], Any], **options: Any) -> Callable[[], None]:
+        conv, op = S2Conv(WIDTH, WIDTH, ALPHA, **options), operator()
         return _step(lambda: conv(x, op))
+
+    def fixed() -> SobolevOperator:
+        return SobolevOperator(graph, ALPHA, 1.0)
 
     def by_edges(conv: nn.Module, learned: bool = False) -> Callable[[], None]:
         data = graph.to_pyg()
@@ -103,15 +116,16 @@ def graph_steps(graph: Graph) -> dict[str, Callable[[], Callable[[], None]]]:
         return layer
 
     return {
-        "S2Conv, gradients of edge weights": lambda: by_edges(S2Conv(WIDTH, WIDTH, ALPHA), learned=True),
-        "PyG's GCNConv, gradients of edge weights": lambda: by_edges(peer("GCNConv"), learned=True),
-        "S2Conv, ε learned": lambda: ours("learn", lambda: SobolevFamily(graph, ALPHA)),
-        "S2Conv": lambda: ours(1.0, lambda: SobolevOperator(graph, ALPHA, 1.0)),
-        "PyG's GCNConv, cached": lambda: by_edges(peer("GCNConv", cached=True)),
-        "PyG's GCNConv on a CSR adjacency": lambda: by_pattern(peer("GCNConv", normalize=False), normalised_csr(graph)),
+        LINEAR: lambda: ours(fixed),
+        MLP: lambda: ours(fixed, fusion="mlp"),
+        CACHED: lambda: by_edges(peer("GCNConv", cached=True)),
+        ON_CSR: lambda: by_pattern(peer("GCNConv", normalize=False), normalised_csr(graph)),
         "PyG's EGConv, three aggregators": lambda: by_pattern(
             peer("EGConv", aggregators=["sum", "mean", "symnorm"], cached=True), graph.to_pyg().edge_index
         ),
+        "S2Conv, gradients of edge weights": lambda: by_edges(S2Conv(WIDTH, WIDTH, ALPHA), learned=True),
+        "PyG's GCNConv, gradients of edge weights": lambda: by_edges(peer("GCNConv"), learned=True),
+        "S2Conv, ε learned": lambda: ours(lambda: SobolevFamily(graph, ALPHA), epsilon="learn"),
     }
 
 

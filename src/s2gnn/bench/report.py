@@ -236,6 +236,7 @@ _ORDERS: Columns = {
 _EPOCH: Columns = {"task": "{workload}".format_map, "nonzeros": "{nonzeros:,}".format_map}
 _LAYERS: Columns = {
     "layer": "{layer}".format_map,
+    "graph": lambda row: row.get("graph", "–"),
     "ours (ms)": lambda row: outcome_text(row["ways"]["ours"]),
     "compared with": "{peer}".format_map,
     "that (ms)": lambda row: outcome_text(row["ways"]["peer"]),

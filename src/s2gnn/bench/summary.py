@@ -32,9 +32,13 @@ def _epochs(folder: Path) -> Iterator[tuple[str, ...]]:
 
 
 def _layers(folder: Path) -> Iterator[tuple[str, ...]]:
-    rows = [row for row in latest_record(folder, "layers")["timings"] if "GCNConv" in row["peer"]]
-    for row in rows:
-        yield from _ratios(f"forward and backward pass, {row['layer']}", [row], ("peer",), row["peer"])
+    compared: dict[tuple[str, str], list[Row]] = {}
+    for row in latest_record(folder, "layers")["timings"]:
+        if "GCNConv" in row["peer"]:
+            compared.setdefault((row["layer"], row["peer"]), []).append(row)
+    for (layer, peer), rows in compared.items():
+        graphs = f", {len(rows)} graphs" if len(rows) > 1 else ""
+        yield from _ratios(f"forward and backward pass, {layer}{graphs}", rows, ("peer",), peer)
 
 
 def _memory(folder: Path) -> Iterator[tuple[str, ...]]:
