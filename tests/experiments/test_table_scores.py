@@ -39,6 +39,23 @@ def test_a_lead_is_a_paired_test_on_common_seeds_of_one_budget(folder):
     assert result(folder).lead(cell("har", "gcn"), FAIR) is None
 
 
+@pytest.mark.parametrize(
+    ("accuracies", "verdict"),
+    [
+        ([71.0, 72.0, 73.0, 71.5, 72.5], "yes"),  # the paper: 71.31 ± 5.72
+        ([60.0, 65.0, 62.0, 85.0, 63.0], "compatible"),
+        ([63.0, 64.0, 65.0, 66.0, 67.0], "no"),  # the intervals overlap
+    ],
+)
+def test_a_number_is_reproduced_if_the_difference_is_small_and_not_significant(tmp_path, accuracies, verdict):
+    write(tmp_path, "cancer-b", "gcn", RELEASED, accuracies, budget="standard")
+    found = result(tmp_path)
+    assert found.reproduced(cell("cancer-b", "gcn")) == verdict
+    mark = {"yes": "✓", "compatible": "?", "no": "✗"}[verdict]
+    gcn = next(row for row in found.compact().blocks[1].rows if row[0].text == "GCN")
+    assert gcn[1].text.endswith(f"(71.3 {mark})")
+
+
 def test_of_equally_common_budgets_the_most_thorough(folder):
     for model in ("gcn", "mlp", "s2gnn"):
         write(folder, "har", model, FAIR, [80.0, 80.0, 80.0])

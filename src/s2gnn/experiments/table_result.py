@@ -13,7 +13,7 @@ from s2gnn.experiments.compare import DASH, RULE, Runs, lead_text, made_by, span
 from s2gnn.experiments.protocols import BUDGETS, Protocol
 from s2gnn.experiments.records import Record
 from s2gnn.experiments.study import Result, StudyCell
-from s2gnn.experiments.table_scores import ENOUGH, Column, Reproduced, TableScores
+from s2gnn.experiments.table_scores import ENOUGH, NEAR, Column, Reproduced, TableScores
 from s2gnn.links.metrics import HITS_AT
 from s2gnn.render import Block, Cell, Table
 
@@ -27,7 +27,7 @@ METRICS: Mapping[str, str] = MappingProxyType(
     }
 )
 _MARKS: Mapping[Reproduced | None, str] = MappingProxyType(
-    {"yes": " ✓", "other hyperparameters": " ○", "no": " ✗", None: ""}
+    {"yes": " ✓", "other hyperparameters": " ○", "compatible": " ?", "no": " ✗", None: ""}
 )
 _UNRANKED = " †"
 _MANY = 10  # with fewer seeds a bootstrapped interval is rough
@@ -86,7 +86,7 @@ class TableResult(TableScores, Result):
 
         blocks = [(f"{last.name} (%)", fair)]
         if any(cell.paper for cell in study.cells):
-            marks = "✓ reproduced, ○ with other hyperparameters, ✗ not reproduced"
+            marks = "✓ reproduced, ○ with other hyperparameters, ? too uncertain, ✗ not reproduced"
             blocks.append((f"{first.name} (paper in brackets) (%): {marks}", released))
         rows = {name: tuple(self._row_of(model, columns, entry) for model in study.models) for name, entry in blocks}
         places = ["" if study.one_kind else column.title.removeprefix(column.data) for column in columns]
@@ -209,8 +209,9 @@ class TableResult(TableScores, Result):
             f"Test {score}: mean over seeds ± half-width of the bootstrapped 95 % interval{rough}. The best and second "
             "best of the models with the same budget are marked. Leads, with their 95 % intervals, are on the common "
             f"seeds of both models under one budget: {RULE} for all comparisons of the table.{self._detectable()} A "
-            "number is reproduced if the 95 % intervals of the paper and of our released runs overlap, with the "
-            "published hyperparameters or, if none are published, after a search; the verdict is in the row of these "
+            "number is reproduced if the mean of our released runs, with the published hyperparameters or, if none are "
+            f"published, after a search, differs from it by at most {NEAR} points and not significantly (by their 95 % "
+            "intervals), and compatible if a larger difference is not significant; the verdict is in the row of these "
             f"runs, which have at least {ENOUGH} seeds. Further rows of a model have more seeds, or are compared with "
             "the paper. A dash means not run, not in the paper, or too few seeds."
         )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import hypot
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from s2gnn.data.catalogue import Kind, dataset_info, graph_title
@@ -10,13 +11,14 @@ from s2gnn.experiments.compare import Runs, Tally, most
 from s2gnn.experiments.protocols import BUDGETS, Protocol
 from s2gnn.experiments.records import Record
 from s2gnn.experiments.study import Selection, StudyCell
-from s2gnn.learning.metrics import PairedComparison
+from s2gnn.learning.metrics import Confidence, PairedComparison
 
 if TYPE_CHECKING:
     from s2gnn.experiments.table import TableStudy
 
 OURS = "s2gnn"
-Reproduced = Literal["yes", "other hyperparameters", "no"]
+Reproduced = Literal["yes", "other hyperparameters", "compatible", "no"]
+NEAR = 2  # points between a reproduced mean and the published one
 ENOUGH = 5  # minimum number of common seeds of a comparison, and of seeds in a comparison with the paper
 
 
@@ -141,28 +143,26 @@ class TableScores:
     def judged(self) -> Mapping[StudyCell, Judged]:
         """The verdicts on published numbers, by cell.
 
-        A number is reproduced if both 95 % intervals overlap, under the released protocol. The paper's hyperparameters
-        are the published ones or, if there are none, those of a search in its space, as in the paper. Among budgets
-        with the same kind of hyperparameters, the one with the most seeds is compared. Cells without a published
-        number, or with fewer than `ENOUGH` seeds, have no verdict.
+        A number is reproduced, under the released protocol, if our mean does not differ significantly from it and by at
+        most `NEAR` points; it is compatible if a larger difference is not significant, as the intervals are wide. The
+        paper's hyperparameters are the published ones or, if there are none, those of a search in its space, as in the
+        paper. Among budgets with the same kind of hyperparameters, the one with the most seeds is compared. Cells
+        without a published number, or with fewer than `ENOUGH` seeds, have no verdict.
         """
         cells = dict.fromkeys(cell for cell, _ in self.runs)
         return {cell: judged for cell in cells if cell.paper and (judged := self._judge(cell, *cell.paper))}
 
     def _judge(self, cell: StudyCell, mean: float, half_width: float) -> Judged | None:
-        close: dict[bool, tuple[bool, str]] = {}  # key: whether the hyperparameters are the paper's
+        judged: dict[bool, Judged] = {}  # key: whether the hyperparameters are the paper's
         found = self.runs[cell, self.study.protocols[0].name]
         for name, runs in sorted(found.items(), key=lambda item: len(item[1])):
             if runs.score is not None and runs.score.n >= ENOUGH:
                 as_printed = bool(BUDGETS[name].rungs) != (cell.source == "published")
-                close[as_printed] = abs(runs.score.mean - mean) <= runs.score.half_width + half_width, name
-        if True not in close:
-            return None
-        overlaps, budget = close[True]
-        if overlaps:
-            return Judged("yes", budget)
-        overlaps, other = close.get(False, (False, ""))
-        return Judged("other hyperparameters", other) if overlaps else Judged("no", budget)
+                judged[as_printed] = Judged(_agreement((mean, half_width), runs.score), name)
+        found_as_printed, other = judged.get(True), judged.get(False)
+        if found_as_printed and found_as_printed.verdict == "no" and other and other.verdict == "yes":
+            return Judged("other hyperparameters", other.budget)
+        return found_as_printed
 
     def reproduced(self, cell: StudyCell) -> Reproduced | None:
         """Return the verdict on the published number; `None` without one."""
@@ -236,6 +236,14 @@ class TableScores:
             "behind": len(tally.where("behind")),
             "paper": _leads(paper),
         }
+
+
+def _agreement(paper: tuple[float, float], ours: Confidence) -> Reproduced:
+    """Compare two means by the half-widths of their 95 % intervals."""
+    difference = abs(ours.mean - paper[0])
+    if difference > hypot(ours.half_width, paper[1]):
+        return "no"
+    return "yes" if difference <= NEAR else "compatible"
 
 
 def _leads(differences: Sequence[float]) -> dict[str, Any]:

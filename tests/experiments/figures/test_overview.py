@@ -65,9 +65,9 @@ def test_what_is_reproduced_is_counted(folder):
     }
     write(folder, "har", "s2gnn", RELEASED, [90.0 + seed / 10 for seed in range(9)], budget="long")  # more seeds count
     assert overview_sentences(Overview(folder))[0] == (
-        "**Reproduction**: 4 of the 126 published accuracies have enough runs. 1 of them are reproduced under the "
-        "*released* protocol (S2-GNN: 0 of 1), 1 more with other hyperparameters, 2 are not. Reproduced means that the "
-        "95 % intervals overlap, which wide intervals do easily: 1 of the 1 means differ by at most 2 points."
+        "**Reproduction**: 4 of the 126 published accuracies of Table II and of the citation networks of Table III "
+        "have enough runs. 1 of them are reproduced under the *released* protocol (S2-GNN: 0 of 1), 1 with other "
+        "hyperparameters; for 0 the intervals are too wide to tell; 2 are not reproduced."
     )
 
 
