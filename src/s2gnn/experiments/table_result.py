@@ -222,7 +222,7 @@ class TableResult(TableScores, Result):
         if not found:
             return ""
         usual = f"{np.median(found):.1f} points (median, {span(found, '.1f')})"
-        return f" With these seeds a single test detects a lead of {usual} with probability 0.8."
+        return f" With these seeds a single test, before correction, detects a lead of {usual} with probability 0.8."
 
     def _link_verdicts(self) -> Iterator[str]:
         """Yield for each data set how often S2-GNN is ahead of and behind the other encoders."""
