@@ -91,7 +91,7 @@ def test_a_column_is_ranked_under_the_most_thorough_budget_of_most_models(folder
         "S2-GNN": Cell("90.00 ± 0.00", 2),
         "GCN": Cell("93.00 ± 1.50 †"),
     }
-    assert compact.notes[0] == "† Another budget than the other models, so not ranked."
+    assert compact.notes[0] == "† Another budget than the other models; not ranked."
 
 
 def test_smoke_is_shown_only_on_request(folder):
@@ -208,6 +208,21 @@ def test_an_ablation_counts_graphs_next_to_the_papers(ablated):
     ) in text
     none = markdown(ablated, "ablation-norm")
     assert "No graph has runs of both S2-GNN and regular-sobolev yet. In the paper" in none
+
+
+def test_the_compact_table_of_an_ablation_compares_one_budget(ablated):
+    table = load_table("ablation-hadamard")
+    ours = cell("cancer-b", "s2gnn", table, graph="knn")
+    write(ablated, "cancer-b", "s2gnn", table.protocols[1], [93.4] * 50, budget="long", table=table, of=ours)
+    found = result(ablated, "ablation-hadamard")
+    released = {row[0].text: row[1].text for row in found.compact().blocks[1].rows}
+    assert released == {"no Hadamard powers": "91.0 (91.2)", "S2-GNN": "94.0 (93.4)"}
+    write(ablated, "cancer-b", "s2gnn", RELEASED, [93.4] * 50, budget="long")
+    for model in ("gcn", "sgc"):
+        write(ablated, "cancer-b", model, RELEASED, [70.0] * 3)
+    compact = result(ablated).compact()
+    assert next(row for row in compact.blocks[1].rows if row[0].text == "S2-GNN")[1].text == "93.4 † (93.4 ✓)"
+    assert compact.notes[0].startswith("† ")
 
 
 def test_an_ablation_has_a_block_for_each_graph_and_one_run_for_both_protocols(ablated):

@@ -80,9 +80,15 @@ class TableResult(TableScores, Result):
             return Cell(f"{self.scores(cell, last).text(folds=study.folds is not None)}{mark}", rank)
 
         def released(cell: StudyCell) -> Cell:
-            measured = self.decisive(cell).mean
+            judged, shown = self.judged.get(cell), self.shown[cell, first.name]
+            if study.ablation and judged and judged.budget != shown.budget:
+                judged = None  # a model and its variant are compared under one budget
+            measured = (self.decisive(cell) if judged else shown.runs).mean
             found = DASH if measured is None else f"{measured:.1f}"
-            return Cell(f"{found} ({cell.paper[0]:.1f}{_MARKS[self.reproduced(cell)]})" if cell.paper else found)
+            same_budget = shown.ranked and (judged is None or judged.budget == shown.budget)
+            mark = "" if measured is None or same_budget else _UNRANKED
+            verdict = _MARKS[judged.verdict if judged else None]
+            return Cell(f"{found}{mark} ({cell.paper[0]:.1f}{verdict})" if cell.paper else f"{found}{mark}")
 
         blocks = [(f"{last.name} (%)", fair)]
         if any(cell.paper for cell in study.cells):
@@ -90,13 +96,13 @@ class TableResult(TableScores, Result):
             blocks.append((f"{first.name} (paper in brackets) (%): {marks}", released))
         rows = {name: tuple(self._row_of(model, columns, entry) for model in study.models) for name, entry in blocks}
         places = ["" if study.one_kind else column.title.removeprefix(column.data) for column in columns]
-        unranked = any(cell.text.endswith(_UNRANKED) for row in next(iter(rows.values())) for cell in row)
+        unranked = any(_UNRANKED in cell.text for block in rows.values() for row in block for cell in row)
         return Table(
             f"{study.title} ({study.paper})",
             ("model", *(display_name(column.data) + place for column, place in zip(columns, places, strict=True))),
             tuple(Block(name, of) for name, of in rows.items()),
             (
-                *((f"{_UNRANKED.strip()} Another budget than the other models, so not ranked.",) if unranked else ()),
+                *((f"{_UNRANKED.strip()} Another budget than the other models; not ranked.",) if unranked else ()),
                 *self._findings(),
             ),
         )
