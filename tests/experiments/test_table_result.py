@@ -149,6 +149,22 @@ def test_the_json_fields_that_programs_rely_on(folder):
     assert list(measured["scores"].values()) == pytest.approx([92.0, 92.5, 94.5])
     assert (measured["s2gnn_leads"]["n"], measured["budget"], measured["commits"]) == (3, "quick", ["abc"])
     assert cells["har", "gcn"]["measured"]["fair"]["score"] is None
+    assert (measured["hyperparameters"], cells["har", "gcn"]["measured"]["fair"]["hyperparameters"]) == (
+        "searched",
+        None,
+    )
+    assert measured["values"]["num_layers"] == 2
+    assert cells["har", "gcn"]["measured"]["fair"]["values"] == {}
+
+
+def test_a_chebyshev_filter_of_order_one_is_marked(folder):
+    write(folder, "cancer-b", "cheby", RELEASED, [82.0, 83.0, 84.0])
+    write(folder, "cancer-m", "cheby", RELEASED, [60.0, 61.0, 62.0])
+    compact = result(folder).compact()
+    row = next(row for row in compact.blocks[1].rows if row[0].text == "Cheby")
+    assert [row[place].text for place in (1, 2)] == ["83.0 ‡ (82.5)", "61.0 (59.5)"]
+    assert "‡ K = 1: ignores the graph, as an MLP does." in compact.notes
+    assert "| K = 1, layers = 3, width = 32 (ignores the graph) / – |" in markdown(folder)
 
 
 def test_failed_trials_of_a_search_are_shown(folder):

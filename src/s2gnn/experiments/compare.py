@@ -61,6 +61,17 @@ class Runs:
         """The description of the experiment, see `Experiment.describe`; empty without runs."""
         return next((record.experiment for record in self.records.values()), {})
 
+    @property
+    def hyperparameters(self) -> dict[str, Any]:
+        """The hyperparameters of the runs by name; empty without runs."""
+        given = self.experiment
+        return {"lr": given["lr"], "weight_decay": given["weight_decay"], **given["arguments"]} if given else {}
+
+    @property
+    def ignores_graph(self) -> bool:
+        """Whether the model is a Chebyshev filter of order K = 1, which is an MLP."""
+        return self.experiment.get("model") == "cheby" and self.hyperparameters["K"] == 1
+
     @cached_property
     def scores(self) -> dict[int, float]:
         """Scores in % by seed, for the runs that have the metric."""

@@ -30,6 +30,11 @@ _MARKS: Mapping[Reproduced | None, str] = MappingProxyType(
     {"yes": " ✓", "other hyperparameters": " ○", "compatible": " ?", "no": " ✗", None: ""}
 )
 _UNRANKED = " †"
+_IGNORES_GRAPH = " ‡"
+# Short names of the hyperparameters that the tables show.
+_SYMBOLS: Mapping[str, str] = MappingProxyType(
+    {"alpha": "α", "epsilon": "ε", "K": "K", "num_layers": "layers", "hidden_channels": "width", "fusion": "fusion"}
+)
 _MANY = 10  # with fewer seeds a bootstrapped interval is rough
 
 
@@ -50,7 +55,7 @@ class TableResult(TableScores, Result):
             f"S2-GNN leads{leads} (points)",
             f"{study.protocols[0].run}s",
             "budget",
-            *(() if study.links else ("hyperparameters",)),
+            *(() if study.links else ("hyperparameters", "values")),
         )
         blocks = []
         for column in study.columns:
@@ -77,16 +82,19 @@ class TableResult(TableScores, Result):
             best, shown = rankings[Column.of(cell)], self.shown[cell, last.name]
             rank = best.index(cell) + 1 if cell in best and len(best) > 1 else None
             mark = _UNRANKED if shown.runs.records and not shown.ranked else ""
+            mark += _IGNORES_GRAPH if shown.runs.ignores_graph else ""
             return Cell(f"{self.scores(cell, last).text(folds=study.folds is not None)}{mark}", rank)
 
         def released(cell: StudyCell) -> Cell:
             judged, shown = self.judged.get(cell), self.shown[cell, first.name]
             if study.ablation and judged and judged.budget != shown.budget:
                 judged = None  # a model and its variant are compared under one budget
-            measured = (self.decisive(cell) if judged else shown.runs).mean
+            runs = self.decisive(cell) if judged else shown.runs
+            measured = runs.mean
             found = DASH if measured is None else f"{measured:.1f}"
             same_budget = shown.ranked and (judged is None or judged.budget == shown.budget)
             mark = "" if measured is None or same_budget else _UNRANKED
+            mark += _IGNORES_GRAPH if runs.ignores_graph else ""
             verdict = _MARKS[judged.verdict if judged else None]
             return Cell(f"{found}{mark} ({cell.paper[0]:.1f}{verdict})" if cell.paper else f"{found}{mark}")
 
@@ -96,13 +104,17 @@ class TableResult(TableScores, Result):
             blocks.append((f"{first.name} (paper in brackets) (%): {marks}", released))
         rows = {name: tuple(self._row_of(model, columns, entry) for model in study.models) for name, entry in blocks}
         places = ["" if study.one_kind else column.title.removeprefix(column.data) for column in columns]
-        unranked = any(_UNRANKED in cell.text for block in rows.values() for row in block for cell in row)
+        texts = "".join(cell.text for block in rows.values() for row in block for cell in row)
+        marked = {
+            _UNRANKED: "Another budget than the other models; not ranked.",
+            _IGNORES_GRAPH: "K = 1: ignores the graph, as an MLP does.",
+        }
         return Table(
             f"{study.title} ({study.paper})",
             ("model", *(display_name(column.data) + place for column, place in zip(columns, places, strict=True))),
             tuple(Block(name, of) for name, of in rows.items()),
             (
-                *((f"{_UNRANKED.strip()} Another budget than the other models; not ranked.",) if unranked else ()),
+                *(f"{mark.strip()} {note}" for mark, note in marked.items() if mark in texts),
                 *self._findings(),
             ),
         )
@@ -147,6 +159,7 @@ class TableResult(TableScores, Result):
             _joined([str(len(of)) if of.records else None for of in runs]),
             _joined(budgets),
             *(() if study.links else (_joined([self._source(cell, budget) for budget in budgets]),)),
+            *(() if study.links else (_joined([_values_text(of) for of in runs]),)),
         )
         # An MLP sees no graph.
         place = (DASH if cell.model == "mlp" else cell.graph, cell.decoder) if cell.decoder else ()
@@ -309,7 +322,9 @@ class TableResult(TableScores, Result):
         by_budget = self.runs[cell, protocol.name]
         return {
             **figures(main),
-            "budget": self.shown[cell, protocol.name].budget,
+            "budget": (budget := self.shown[cell, protocol.name].budget),
+            "hyperparameters": self._source(cell, budget) if budget else None,
+            "values": self.shown[cell, protocol.name].runs.hyperparameters,
             "budgets": {name: _runs_json(runs) for name, runs in by_budget.items() if runs.records},
             "failed_trials": [
                 {"budget": trial.budget["name"], "key": trial.key, "seed": trial.seed, "error": trial.error}
@@ -330,6 +345,14 @@ def still_improving_text(found: Mapping[str, Sequence[str]]) -> str | None:
 def _joined(texts: Sequence[str | None]) -> str:
     shown = [text or DASH for text in texts]
     return shown[0] if len(set(shown)) == 1 else " / ".join(shown)
+
+
+def _values_text(runs: Runs) -> str | None:
+    """Return the values of the hyperparameters in `_SYMBOLS`; `None` if there are none."""
+    known = runs.hyperparameters
+    texts = [f"{symbol} = {known[name]}" for name, symbol in _SYMBOLS.items() if name in known]
+    ignored = " (ignores the graph)" if runs.ignores_graph else ""
+    return f"{', '.join(texts)}{ignored}" if texts else None
 
 
 def _named(cells: Iterable[StudyCell]) -> str:

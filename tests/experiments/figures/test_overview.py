@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,10 @@ from scipy import stats
 from s2gnn.experiments.figures.overview import OverviewStudy, overview_text
 from s2gnn.experiments.figures.overview_findings import overview_sentences
 from s2gnn.experiments.figures.overview_statistics import Overview, Ranks
+from s2gnn.experiments.protocols import BUDGETS
 from s2gnn.experiments.table import load_table
-from tests.experiments.test_table_result import FAIR, RELEASED, write, write_three_models
+from tests.experiments.made_records import append
+from tests.experiments.test_table_result import FAIR, RELEASED, cell, write, write_three_models
 
 RESULTS = Path(__file__).parents[3] / "results"
 
@@ -71,6 +74,14 @@ def test_what_is_reproduced_is_counted(folder):
     )
 
 
+def test_data_sets_without_higher_powers_are_counted(folder):
+    found = load_table("table2-knn").experiment(cell("har", "s2gnn"), FAIR, BUDGETS["standard"])
+    first = replace(found, hyperparameters=found.hyperparameters.with_values({"alpha": 1}))
+    append(folder / "table2-knn.jsonl", first, [90.0, 91.0, 92.0], "standard")
+    text = next(sentence for sentence in overview_sentences(Overview(folder)) if sentence.startswith("**Powers**"))
+    assert text.endswith("has α = 1, so no power above the first, on 1 of 2 data sets: HAR.")
+
+
 def test_a_verdict_is_in_the_row_of_the_runs_that_decide_it(folder):
     write(folder, "har", "gcn", RELEASED, [20.0, 21.0, 22.0, 23.0, 24.0], budget="standard")
     write(folder, "har", "gcn", RELEASED, [62.0, 63.0, 64.0, 65.0, 66.0, 64.0])
@@ -113,7 +124,7 @@ def test_without_records_there_is_nothing_to_summarize(tmp_path):
 
 def test_the_stored_records_are_summarized_and_drawn(tmp_path):
     content = json.loads(json.dumps(OverviewStudy().json(RESULTS), allow_nan=False))
-    assert len(content["sentences"]) == 5
+    assert len(content["sentences"]) == 6
     assert content["ranks"]["data_sets"] == 8
     folder = tmp_path / "results"
     folder.mkdir()

@@ -18,7 +18,7 @@ _PLACES = ("best", "second best", "third best")
 
 def overview_sentences(overview: Overview) -> list[str]:
     """Return what is reproduced, what the fair comparison says, when the graph helps, and what robustness adds."""
-    found = (of(overview) for of in (_reproduced, _fair, _ranked, _graph, _robust))
+    found = (of(overview) for of in (_reproduced, _fair, _powers, _ranked, _graph, _robust))
     return [sentence for sentence in found if sentence]
 
 
@@ -57,6 +57,24 @@ def _fair(overview: Overview) -> str:
     return (
         f"{text}. On the {len(common)} pairs of baseline and graph that the paper reports, its mean lead is "
         f"{means[2]} points under the *fair* protocol, {means[1]} under *released* and {means[0]} in the paper."
+    )
+
+
+def _powers(overview: Overview) -> str:
+    """Return on how many data sets the S2-GNN of the fair comparison has no power above the first."""
+    alphas: dict[str, set[int]] = {}
+    for result in overview.results:
+        for cell in result.study.cells:
+            runs = result.scores(cell, result.study.protocols[-1])
+            if cell.model == OURS and runs.records:
+                alphas.setdefault(cell.data, set()).add(runs.hyperparameters["alpha"])
+    if not alphas:
+        return ""
+    first = [display_name(data) for data, found in alphas.items() if found == {1}]
+    where = f": {', '.join(first)}" if first else ""
+    return (
+        f"**Powers**: in the fair comparison the selected S2-GNN has α = 1, so no power above the first, on "
+        f"{len(first)} of {counted([len(alphas)], 'data set')}{where}."
     )
 
 
