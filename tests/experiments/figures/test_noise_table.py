@@ -37,7 +37,8 @@ def test_a_block_for_each_kind_of_noise_and_four_on_s2gnn():
     assert "| 50 % added | 2.00 | – | – |" in lost
     assert "| most important power, no noise | 10.00 | – | – |" in lost
     assert "18 of 24 cells are not measured yet." in text
-    assert "of budget standard in 5 of 6 cases" in text
+    assert "these hyperparameters: search of budget standard on Cancer-B: S2-GNN, " in text
+    assert "; published on Cancer-B: S2-GNN published" in text
 
 
 def test_a_model_that_ignores_the_graph_is_not_ranked_and_zero_has_no_sign():

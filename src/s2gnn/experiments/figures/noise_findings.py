@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from s2gnn.analysis import EdgeNoise
 from s2gnn.analysis.branches import shares
 from s2gnn.experiments.appearance import display_name
-from s2gnn.experiments.compare import counted, span
+from s2gnn.experiments.compare import CORRECTED, Tally, counted, span
 from s2gnn.experiments.measured import Content, Row
 from s2gnn.experiments.table_scores import OURS
+from s2gnn.learning.metrics import compare_paired
 
 # The MLP sees no graph and is the reference.
 REFERENCE = "mlp"
@@ -137,33 +138,45 @@ def _losses(content: Content, noise: EdgeNoise, lost: Mapping[str, float]) -> st
     least, *_, most = (model for model in lost if model != OURS)
     return (
         f"With noise on the edges ({noise.label}) S2-GNN loses {lost[OURS]:.2f} points on average over "
-        f"{counted([len(data)], 'data set')}, place {list(lost).index(OURS) + 1} of {len(lost)} models that use the "
+        f"{counted([len(data)], 'data set')}, rank {list(lost).index(OURS) + 1} of {len(lost)} models that use the "
         f"graph. Of the others, {MODELS[least]} loses the least ({lost[least]:.2f}) and {MODELS[most]} the most "
         f"({lost[most]:.2f})."
     )
 
 
 def _still_better(content: Content) -> str:
-    """Return how often under the strongest noises a model with a graph is still more accurate than the MLP."""
+    """Return how often under the strongest noises a model with a graph is still more accurate than the MLP.
+
+    The networks of two models are paired by their training seed.
+    """
     rows, (data, models) = measured_rows(content), measured_together(content)
     cases = [(name, noise) for name in data for noise in strongest(content)]
+    compared = [model for model in models if model not in (PUBLISHED, REFERENCE)]
 
-    def wins(model: str) -> int:
-        leads = (accuracies(rows[name, model]).mean() - accuracies(rows[name, REFERENCE]).mean() for name, _ in cases)
-        lost = (points_lost(rows[name, model], noise).mean() for name, noise in cases)
-        return sum(lead > points for lead, points in zip(leads, lost, strict=True))
+    def by_seed(values: NDArray[np.float64]) -> dict[int, float]:
+        return dict(zip(content["training_seeds"], values.tolist(), strict=True))
 
-    counts = {model: wins(model) for model in models if model not in (PUBLISHED, REFERENCE)}
-    ours = counts.pop(OURS)
+    tally = Tally.of(
+        {
+            (model, name, noise): compare_paired(
+                by_seed(accuracies(rows[name, model]) - points_lost(rows[name, model], noise)),
+                by_seed(accuracies(rows[name, REFERENCE])),
+            )
+            for model in compared
+            for name, noise in cases
+        }
+    )
+    higher = sum(lead.mean_difference > 0 for (model, *_), lead in tally.leads.items() if model == OURS)
+    counts = {model: sum(model == other for other, *_ in tally.where("ahead")) for model in compared}
     text = (
-        "Under the strongest noises S2-GNN is more accurate than the MLP, which sees no graph, in "
-        f"{ours} of {len(cases)} cases"
+        "Under the strongest noises the mean accuracy of S2-GNN is higher than that of the MLP, which sees no graph, "
+        f"in {higher} of {len(cases)} cases, significantly in {counts.pop(OURS)} (paired t-tests, {CORRECTED})"
     )
     if not counts:
         return f"{text}."
     best = max(counts.values())
     if not best:
-        return f"{text}; of the other models with the same data sets, none in any."
+        return f"{text}; of the other models with the same data sets, none is significantly ahead in any."
     names = ", ".join(MODELS[model] for model, count in counts.items() if count == best)
     return f"{text}; of the other models with the same data sets, {names} in {best}, the most."
 

@@ -43,21 +43,30 @@ def tabulate_robustness(content: Content) -> Table:
         ),
         *_branch_blocks(rows, data, noises),
     ]
-    searched = [row["source"] for row in content["rows"]].count(content["budget"])
     missing = len(MODELS) * len(data) - len(rows)
     note = (
         f"Mean ± standard deviation over {len(content['training_seeds'])} networks, each the mean over "
         f"{len(content['noise_seeds'])} draws of the noise, the same for all models; accuracy on the test nodes of "
         "k-NN graphs. The best and the second best of the models that use the graph are marked; the second row of "
         f"S2-GNN is not ranked. Networks are trained without noise (protocol {content['protocol']}) and not retrained, "
-        f"with the hyperparameters of the search of budget {content['budget']} in {searched} of "
-        f"{len(content['rows'])} cases, otherwise with those of Table II. Weights are perturbed by E of the paper's "
+        f"with these hyperparameters: {_sources(content)}. Weights are perturbed by E of the paper's "
         "set P with ratio ‖A‖ / ‖E‖. The contribution of a branch is the norm of the change of the fused output when "
         "it is set to zero; shares are means over layers. The mean power weighs the branches that see the graph by "
         "their shares."
     )
     left = (f"{missing} of {len(MODELS) * len(data)} cells are not measured yet.",) if missing else ()
     return Table("", ("", *map(display_name, data), "mean"), tuple(blocks), (*findings(content), *left, note))
+
+
+def _sources(content: Content) -> str:
+    """Return the source of the hyperparameters of all models on each data set."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in content["rows"]:
+        found.setdefault((row["source"], display_name(row["data"])), []).append(MODELS[row["model"]].replace(",", ""))
+    return "; ".join(
+        f"{f'search of budget {source}' if source == content['budget'] else source} on {data}: {', '.join(models)}"
+        for (source, data), models in found.items()
+    )
 
 
 def _model_block(
