@@ -53,7 +53,7 @@ def test_models_that_were_still_improving_are_named(tmp_path):
     append(path, make_experiment("cancer-b", "gcn", "fair-converged", seeds=2), [90.0] * 2, epoch=2999)
     text = markdown(path)
     assert "Still improving at the last epoch in most runs" in text
-    assert ": gcn (cancer-b, fair-converged)." in text
+    assert ": GCN (Cancer-B, fair-converged)." in text
     assert "each run at most 3000 epochs on 1 thread(s)." in text
 
 

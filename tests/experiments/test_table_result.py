@@ -70,7 +70,7 @@ def test_a_column_shows_the_budget_that_most_models_have(folder):
     assert (sgc.budget, sgc.ranked) == ("long", False)  # shown, as it has nothing else
     assert ranking(folder, CANCER, FAIR) == ["mlp", "s2gnn", "gcn"]
     text = markdown(folder)
-    assert "| s2gnn, long | 99.00 ± 0.00 | 99.00 ± 0.00 | 93.39 ± 0.41 | no | – | 20 | long |" in text
+    assert "| S2-GNN, long | 99.00 ± 0.00 | 99.00 ± 0.00 | 93.39 ± 0.41 | no | – | 20 | long |" in text
     commands = (
         "s2gnn study run table2-knn --budget quick (3 seeds); s2gnn study run table2-knn --budget long (3 to 20 seeds)"
     )
@@ -98,7 +98,7 @@ def test_smoke_is_shown_only_on_request(folder):
     write(folder, "har", "gcn", FAIR, [99.0], budget="smoke")
     assert result(folder).scores(cell("har", "gcn"), FAIR).mean is None
     text = markdown(folder, selection=Selection(["har"], ["gcn"], budgets=[BUDGETS["smoke"]]))
-    assert (text.count("| gcn |"), "99.00" in text) == (1, True)
+    assert (text.count("| GCN |"), "99.00" in text) == (1, True)
     command = "s2gnn study run table2-knn --data har --models gcn --budget smoke (1 seed)"
     assert f"1 run, 36 s of training: {command}. Commit abc." in text
 
@@ -116,21 +116,21 @@ def test_smoke_runs_that_are_the_only_ones_are_mentioned(tmp_path, name):
 
 def test_measured_next_to_published_and_released_next_to_fair(folder):
     rows = (
-        "| gcn | *60.00 ± 10.00* | 93.00 ± 1.50 | 71.31 ± 5.72 | – | +1.00 (-0.24 to +2.24), undecided | 3 |",
-        "| s2gnn | **94.00 ± 1.00** | *94.00 ± 1.00* | 93.39 ± 0.41 | – | – | 3 | quick | published |",
-        "| mlp | – | **97.00 ± 1.00** | – | – | -3.00 (-5.48 to -0.52), undecided | – / 3 | – / quick | searched |",
+        "| GCN | *60.00 ± 10.00* | 93.00 ± 1.50 | 71.31 ± 5.72 | – | +1.00 (-0.24 to +2.24), undecided | 3 |",
+        "| S2-GNN | **94.00 ± 1.00** | *94.00 ± 1.00* | 93.39 ± 0.41 | – | – | 3 | quick | published |",
+        "| MLP | – | **97.00 ± 1.00** | – | – | -3.00 (-5.48 to -0.52), undecided | – / 3 | – / quick | searched |",
         "12 runs, 0.1 hours of training: s2gnn study run table2-knn --budget quick (3 seeds). Commit abc.",
     )
     text = markdown(folder)
     assert [row in text for row in rows] == [True] * 4
     part = markdown(folder, selection=Selection(["cancer-b"], ["gcn"]))  # still compared with the others
     assert rows[0] in part
-    assert "| mlp |" not in part
+    assert "| MLP |" not in part
 
 
 def test_without_records_everything_is_a_dash(tmp_path):
     text = markdown(tmp_path, "table3")
-    assert "| gcn | – | – | 70.22 ± 2.91 | – | – | – | – |" in text
+    assert "| GCN | – | – | 70.22 ± 2.91 | – | – | – | – |" in text
     assert "No runs yet with budget quick, long, standard, full: s2gnn study run table3" in text
 
 
@@ -175,7 +175,7 @@ def test_failed_trials_of_a_search_are_shown(folder):
             made = made_record(trial, trial.seeds[0], 0.0, "standard")
             Records(folder / "searches" / "table2-knn.jsonl").append(replace(made, error="TypeError: no"))
     assert (
-        "Failed trials, which have the lowest score of their search: gat (cancer-b, knn, k = 30, fair) 3, "
+        "Failed trials, which have the lowest score of their search: GAT (Cancer-B, k-NN, k = 30, fair) 3, "
         "TypeError: no." in markdown(folder)
     )
     cells = find_study("table2-knn").json(folder)["cells"]
@@ -189,7 +189,7 @@ def test_models_that_were_still_improving_are_named_once(tmp_path):
     write(tmp_path, "cancer-b", "s2gnn", FAIR, [90.0] * 3, epoch=499)  # the same runs under both protocols
     write(tmp_path, "cancer-b", "gcn", FAIR, [90.0] * 3, epoch=499)
     note = next(note for note in find_study("table2-knn").table(tmp_path).notes if note.startswith("Still improving"))
-    assert note.endswith(": gcn (cancer-b, knn, k = 30, fair); s2gnn (cancer-b, knn, k = 30, released).")
+    assert note.endswith(": GCN (Cancer-B, k-NN, k = 30, fair); S2-GNN (Cancer-B, k-NN, k = 30, released).")
 
 
 @pytest.fixture
@@ -218,12 +218,12 @@ def test_an_ablation_counts_graphs_next_to_the_papers(ablated):
     assert "ablation" not in find_study("table2-knn").json(ablated)
     text = markdown(ablated, "ablation-hadamard")
     assert (
-        "Mean accuracy of S2-GNN on common seeds is higher than that of no-hadamard on 2 of the 3 graphs run so far "
-        "(of 10), by +0.47 points on average; the difference is significant on 2 (ahead on 1, behind on 1). In the "
+        "Mean accuracy of S2-GNN on common seeds is higher than with no Hadamard powers on 2 of the 3 graphs run so "
+        "far (of 10), by +0.47 points on average; the difference is significant on 2 (ahead on 1, behind on 1). In the "
         "paper it is higher on 9 of 10 graphs, by +1.25 points on average."
     ) in text
     none = markdown(ablated, "ablation-norm")
-    assert "No graph has runs of both S2-GNN and regular-sobolev yet. In the paper" in none
+    assert "No graph has runs of both S2-GNN and the variant with matrix powers yet. In the paper" in none
 
 
 def test_the_compact_table_of_an_ablation_compares_one_budget(ablated):
@@ -243,12 +243,12 @@ def test_the_compact_table_of_an_ablation_compares_one_budget(ablated):
 
 def test_an_ablation_has_a_block_for_each_graph_and_one_run_for_both_protocols(ablated):
     text = markdown(ablated, "ablation-hadamard")
-    names = ("cancer-b, knn, k = 30", "isolet, knn, k = 20", "har, smooth, k = 40")
+    names = ("Cancer-B, k-NN, k = 30", "Isolet, k-NN, k = 20", "HAR, learned, k = 40")
     headings = [text.index(f"**{name}: ") for name in names]
     assert headings == sorted(headings)
-    row = "| no-hadamard | *91.00 ± 1.00* | *91.00 ± 1.00* | 91.20 ± 0.50 | – | +3.03 (+2.89 to +3.18), ahead |"
+    row = "| no Hadamard powers | *91.00 ± 1.00* | *91.00 ± 1.00* | 91.20 ± 0.50 | – | +3.03 (+2.89 to +3.18), ahead |"
     assert row in text
-    assert "| no-hadamard | **91.00 ± 1.00** | **91.00 ± 1.00** | 88.49 ± 3.67 |" in text
+    assert "| no Hadamard powers | **91.00 ± 1.00** | **91.00 ± 1.00** | 88.49 ± 3.67 |" in text
     assert (text.count("| borrowed |"), text.count("| published |")) == (15, 5)
 
 
@@ -322,15 +322,15 @@ def test_links_show_every_metric_and_lead_by_the_fusion_with_the_best_validation
     assert (lead.n, lead.mean_difference) == (3, pytest.approx(2.0))
     assert found.lead(mlp_fusion, protocol) is None
     text = markdown(tmp_path, "links")
-    row = next(line for line in text.splitlines() if line.startswith("| gcn | given | dot"))
+    row = next(line for line in text.splitlines() if line.startswith("| GCN | given | dot"))
     assert "92.00 ± 1.00" in row
     assert "| 91.0, 92.0 | +2.00 (-0.48 to +4.48), undecided | 3 | quick |" in row
-    assert "S2-GNN is ahead in 1 (mlp, dot), level in 0, behind in 0, undecided in 1." in text
+    assert "S2-GNN is ahead in 1 (MLP, dot), level in 0, behind in 0, undecided in 1." in text
     assert "Verdicts: ahead and behind are decided by paired t-tests, level (a difference below 1 point) by two" in text
     assert "12 runs, 0.1 hours of training: s2gnn study run links --budget quick (3 seeds). Commit abc." in text
     part = markdown(tmp_path, "links", Selection(["cora"], ["gcn"]))
     assert row in part
-    assert "\n| mlp" not in part
+    assert "\n| MLP" not in part
     cells = json.loads(json.dumps(find_study("links").json(tmp_path), allow_nan=False))["cells"]
     assert len(cells) == len(table.cells)
     stored = cells[table.cells.index(gcn)]

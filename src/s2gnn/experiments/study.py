@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 
 from s2gnn.data.catalogue import Kind
 from s2gnn.errors import InputError, unknown_name
+from s2gnn.experiments.appearance import display_name
 from s2gnn.experiments.compare import KnownRuns, Runs
 from s2gnn.experiments.experiment import Experiment, make_experiment
 from s2gnn.experiments.hyperparameters import Value
@@ -154,6 +155,11 @@ class StudyCell:
     def label(self) -> str:
         """The name; with the fusion, where a model is compared with several."""
         return f"{self.name}, {self.values['fusion']} fusion" if self.decoder and "fusion" in self.values else self.name
+
+    @property
+    def title(self) -> str:
+        """The label for people."""
+        return ", ".join(map(display_name, self.label.split(", ")))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -110,7 +110,7 @@ def summary_table(path: Path) -> Table:
     for runs in found:
         data, model, protocol = (runs.experiment[name] for name in ("data", "model", "protocol"))
         if runs.still_improving:
-            late.setdefault(f"{data}, {protocol['name']}", []).append(model)
+            late.setdefault(f"{display_name(data)}, {protocol['name']}", []).append(display_name(model))
         bound = "at most " if "patience" in protocol else ""
         allowed = [record.budget for record in runs.records.values()]
         budgets |= {f"{bound}{budget['epochs']} epochs on {budget['threads']} thread(s)" for budget in allowed}

@@ -66,7 +66,7 @@ class TableResult(TableScores, Result):
                 for rank, cell in enumerate(ranking[:2], start=1)
             }
             rows = [row for cell in study.cells if Column.of(cell) == column for row in self._rows(cell, marks)]
-            blocks.append(Block(f"{column.title}: {dataset_info(column.data).title}", tuple(rows)))
+            blocks.append(Block(f"{column.heading}: {dataset_info(column.data).title}", tuple(rows)))
         return Table(f"{study.title} ({study.paper})", header, tuple(blocks), self._notes())
 
     def compact(self) -> Table:
@@ -103,7 +103,7 @@ class TableResult(TableScores, Result):
             marks = "✓ reproduced, ○ with other hyperparameters, ? too uncertain, ✗ not reproduced"
             blocks.append((f"{first.name} (paper in brackets) (%): {marks}", released))
         rows = {name: tuple(self._row_of(model, columns, entry) for model in study.models) for name, entry in blocks}
-        places = ["" if study.one_kind else column.title.removeprefix(column.data) for column in columns]
+        places = ["" if study.one_kind else f", {column.place}" for column in columns]
         texts = "".join(cell.text for block in rows.values() for row in block for cell in row)
         marked = {
             _UNRANKED: "Another budget than the other models; not ranked.",
@@ -130,12 +130,12 @@ class TableResult(TableScores, Result):
         tally = self.tally(protocols[-1])
         lead = lead_text(tally.leads[cell], tally.verdicts[cell]) if cell in tally.leads else DASH
         budgets, most_seeds = [of.budget for of in shown], [of.most_seeds for of in shown]
-        yield self._row(cell, cell.label, budgets, marks, lead)
+        yield self._row(cell, cell.title, budgets, marks, lead)
         if most_seeds != budgets:
-            yield self._row(cell, f"{cell.label}, {_joined(most_seeds)}", most_seeds, {}, DASH)
+            yield self._row(cell, f"{cell.title}, {_joined(most_seeds)}", most_seeds, {}, DASH)
         judged = self.judged.get(cell)
         if judged and judged.budget not in (budgets[0], most_seeds[0]):
-            yield self._row(cell, f"{cell.label}, {judged.budget}", [judged.budget] * len(protocols), {}, DASH)
+            yield self._row(cell, f"{cell.title}, {judged.budget}", [judged.budget] * len(protocols), {}, DASH)
 
     def _row(
         self,
@@ -201,7 +201,7 @@ class TableResult(TableScores, Result):
         for cell in self.study.cells:
             for protocol in self.study.protocols:
                 for trial in self.failed.get((cell, protocol.name), ()):
-                    place = f"{cell.label} ({Column.of(cell).title}, {trial.experiment['protocol']['name']})"
+                    place = f"{cell.title} ({Column.of(cell).heading}, {trial.experiment['protocol']['name']})"
                     known = found.setdefault(place, [])
                     known += [] if trial in known else [trial]
         searches = "; ".join(f"{place} {len(trials)}, {trials[0].error}" for place, trials in found.items())
@@ -252,8 +252,8 @@ class TableResult(TableScores, Result):
             if tally.leads:
                 ahead, behind = tally.where("ahead"), tally.where("behind")
                 yield (
-                    f"{data}: in {len(tally.leads)} comparisons of ROC-AUC with another encoder on the same graph and "
-                    f"with the same decoder, S2-GNN is ahead in {len(ahead)}{_named(ahead)}, level in "
+                    f"{display_name(data)}: in {len(tally.leads)} comparisons of ROC-AUC with another encoder on the "
+                    f"same graph and with the same decoder, S2-GNN is ahead in {len(ahead)}{_named(ahead)}, level in "
                     f"{len(tally.where('level'))}, behind in {len(behind)}{_named(behind)}, undecided in "
                     f"{len(tally.where('undecided'))}."
                 )
@@ -262,12 +262,12 @@ class TableResult(TableScores, Result):
         found = self.ablation()
         if found is None:
             return
-        variant, measured, paper = found["variant"], found["measured"], found["paper"]
-        counts = f"No graph has runs of both S2-GNN and {variant} yet."
+        variant, measured, paper = display_name(found["variant"]), found["measured"], found["paper"]
+        counts = f"No graph has runs of both S2-GNN and the variant with {variant} yet."
         if measured["mean"] is not None:
             so_far = "" if measured["graphs"] == found["graphs"] else f" run so far (of {found['graphs']})"
             counts = (
-                f"Mean accuracy of S2-GNN on common seeds is higher than that of {variant} on {measured['ahead']} of "
+                f"Mean accuracy of S2-GNN on common seeds is higher than with {variant} on {measured['ahead']} of "
                 f"the {measured['graphs']} graphs{so_far}, by {measured['mean']:+.2f} points on average; the "
                 f"difference is significant on {found['ahead'] + found['behind']} (ahead on {found['ahead']}, behind "
                 f"on {found['behind']})."
@@ -279,8 +279,8 @@ class TableResult(TableScores, Result):
             )
         yield counts
         yield (
-            f"Both models use the hyperparameters published for S2-GNN on k-NN graphs, except under the budgets "
-            f"standard and full, which search those of {variant} separately, as the paper did. Neither model has ReLU "
+            "Both models use the hyperparameters published for S2-GNN on k-NN graphs, except under the budgets "
+            "standard and full, which search those of the variant separately, as the paper did. Neither model has ReLU "
             "or dropout on its logits under either protocol, so one run appears in both columns."
         )
 
@@ -350,13 +350,17 @@ def _joined(texts: Sequence[str | None]) -> str:
 def _values_text(runs: Runs) -> str | None:
     """Return the values of the hyperparameters in `_SYMBOLS`; `None` if there are none."""
     known = runs.hyperparameters
-    texts = [f"{symbol} = {known[name]}" for name, symbol in _SYMBOLS.items() if name in known]
+    texts = [
+        f"{symbol} = {display_name(known[name]) if name == 'fusion' else known[name]}"
+        for name, symbol in _SYMBOLS.items()
+        if name in known
+    ]
     ignored = " (ignores the graph)" if runs.ignores_graph else ""
     return f"{', '.join(texts)}{ignored}" if texts else None
 
 
 def _named(cells: Iterable[StudyCell]) -> str:
-    names = [", ".join(filter(None, (c.label, c.graph if c.model != "mlp" else "", c.decoder))) for c in cells]
+    names = [", ".join(filter(None, (c.title, c.graph if c.model != "mlp" else "", c.decoder))) for c in cells]
     return f" ({'; '.join(names)})" if names else ""
 
 

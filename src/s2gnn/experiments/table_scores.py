@@ -1,12 +1,13 @@
 """The statistics of a table: runs of every cell, ranks, leads, verdicts, and which numbers are reproduced."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import hypot
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from s2gnn.data.catalogue import Kind, dataset_info, graph_title
+from s2gnn.experiments.appearance import display_name
 from s2gnn.experiments.compare import Runs, Tally, most
 from s2gnn.experiments.protocols import BUDGETS, Protocol
 from s2gnn.experiments.records import Record
@@ -36,10 +37,23 @@ class Column(NamedTuple):
     @property
     def title(self) -> str:
         """Data set and graph, e.g. "cancer-b, knn, k = 30"."""
+        return ", ".join(filter(None, (self.data, self._graph_title())))
+
+    @property
+    def heading(self) -> str:
+        """The same for people, e.g. "Cancer-B, k-NN, k = 30"."""
+        return ", ".join(filter(None, (display_name(self.data), self.place)))
+
+    @property
+    def place(self) -> str:
+        """The graph for people; empty without one."""
+        return self._graph_title(display_name)
+
+    def _graph_title(self, name: Callable[[str], str] = str) -> str:
         if self.graph is None:
-            return self.data
+            return ""
         k = dataset_info(self.data).k if self.graph in ("knn", "smooth") else None
-        return f"{self.data}, {graph_title(self.graph, k)}"
+        return graph_title(name(self.graph), k)
 
 
 class Judged(NamedTuple):
@@ -216,7 +230,7 @@ class TableScores:
                 runs = self.scores(cell, protocol)
                 keys = {record.key for record in runs.records.values()}
                 if not keys & seen and runs.still_improving:
-                    found.setdefault(f"{Column.of(cell).title}, {protocol.name}", []).append(cell.model)
+                    found.setdefault(f"{Column.of(cell).heading}, {protocol.name}", []).append(cell.title)
                 seen |= keys
         return found
 

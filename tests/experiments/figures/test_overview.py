@@ -88,8 +88,8 @@ def test_a_verdict_is_in_the_row_of_the_runs_that_decide_it(folder):
     found = load_table("table2-knn").result(folder)
     table = found.table()
     place = table.header.index("reproduced")
-    rows = next(block.rows for block in table.blocks if block.heading.startswith("har"))
-    verdicts = {row[0].text: (row[1].text.split()[0], row[place].text) for row in rows if row[0].text.startswith("gcn")}
+    rows = next(block.rows for block in table.blocks if block.heading.startswith("HAR"))
+    verdicts = {row[0].text: (row[1].text.split()[0], row[place].text) for row in rows if row[0].text.startswith("GCN")}
     assert {verdict for _, verdict in verdicts.values()} == {"other hyperparameters", "–"}
     assert next(mean for mean, verdict in verdicts.values() if verdict != "–") == "64.00"
     gcn = next(cell for cell in found.study.cells if (cell.data, cell.model) == ("har", "gcn"))
