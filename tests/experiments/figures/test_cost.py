@@ -102,7 +102,7 @@ def test_the_sentence_compares_on_the_largest_graph_with_networks_on_graphs():
     assert sentence.startswith(
         "S2-GNN at N = 1,000, p = 0.06 (30,000 edges), compared with the other networks on graphs."
     )
-    ratios = "2 times GCN, 3 times SGC (lowest), 0.25 times GAT (highest); rank 3 of 4."
+    ratios = "2 times GCN, 3 times SGC (lowest), 25 % of GAT (highest); rank 3 of 4."
     assert f"Time on a new graph: 60 ms, {ratios}" in sentence
     assert f"Peak memory on a prepared graph: 6 MiB, {ratios}" in sentence
     assert "The paper reports that S2-GNN is among the most efficient" in sentence

@@ -173,8 +173,15 @@ def _compare(quantity: Quantity, values: "pd.Series[float]") -> str:
     names = {model: display_name(model) for model in others if model == FIRST_ORDER}
     ends = ((others[0], "lowest"), (others[-1], "highest")) if others else ()
     names |= {model: f"{display_name(model)} ({end})" for model, end in ends}
-    ratios = ", ".join(f"{_figures(values[OURS] / values[model], 2)} times {text}" for model, text in names.items())
+    ratios = ", ".join(_ratio(values[OURS] / values[model], text) for model, text in names.items())
     return f"{_figures(values[OURS])} {quantity.unit}, {ratios}; rank {order.index(OURS) + 1} of {len(order)}"
+
+
+def _ratio(ratio: float, name: str) -> str:
+    """Return "1.2 times GCN", "the same as GCN" or "8.5 % of GCN"."""
+    if _figures(ratio, 2) == "1":
+        return f"the same as {name}"
+    return f"{_figures(ratio, 2)} times {name}" if ratio > 1 else f"{_figures(100 * ratio, 2)} % of {name}"
 
 
 def _figures(value: float, count: int = 3) -> str:
