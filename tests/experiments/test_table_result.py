@@ -99,6 +99,8 @@ def test_smoke_is_shown_only_on_request(folder):
     assert result(folder).scores(cell("har", "gcn"), FAIR).mean is None
     text = markdown(folder, selection=Selection(["har"], ["gcn"], budgets=[BUDGETS["smoke"]]))
     assert (text.count("| GCN |"), "99.00" in text) == (1, True)
+    everything = result(folder, selection=Selection(budgets=[BUDGETS["smoke"]])).table()
+    assert [[row[0].text for row in block.rows] for block in everything.blocks] == [["GCN"]]
     command = "s2gnn study run table2-knn --data har --models gcn --budget smoke (1 seed)"
     assert f"1 run, 36 s of training: {command}. Commit abc." in text
 

@@ -57,6 +57,7 @@ class TableResult(TableScores, Result):
             "budget",
             *(() if study.links else ("hyperparameters", "values")),
         )
+        hidden = self._without_runs()
         blocks = []
         for column in study.columns:
             marks = {
@@ -65,9 +66,18 @@ class TableResult(TableScores, Result):
                 if len(ranking := self.ranking(column, protocol, metric)) > 1  # a single model is not ranked
                 for rank, cell in enumerate(ranking[:2], start=1)
             }
-            rows = [row for cell in study.cells if Column.of(cell) == column for row in self._rows(cell, marks)]
+            cells = [cell for cell in study.cells if Column.of(cell) == column and cell not in hidden]
+            if not cells:
+                continue
+            rows = [row for cell in cells for row in self._rows(cell, marks)]
             blocks.append(Block(f"{column.heading}: {dataset_info(column.data).title}", tuple(rows)))
         return Table(f"{study.title} ({study.paper})", header, tuple(blocks), self._notes())
+
+    def _without_runs(self) -> set[StudyCell]:
+        """Return the cells to hide: those without runs, if budgets are selected and others have runs."""
+        ran = {cell for (cell, _), shown in self.shown.items() if shown.runs.records}
+        cells = set(self.study.cells)
+        return cells - ran if self.selection.budgets and cells & ran else set()
 
     def compact(self) -> Table:
         """Return a column for each data set, with one block for the last protocol and one for the first and the paper.
