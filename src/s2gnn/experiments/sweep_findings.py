@@ -29,6 +29,7 @@ def epsilon(result: SweepResult) -> str:
         noise = f"standard deviation over seeds {np.mean(deviations):.2f}" if deviations else "one seed"
         parts.append(f"{points:.2f} points on {display_name(data)} (best at {best:g}, worst at {worst:g}, {noise})")
     text = f"The mean accuracies at the best and the worst ε differ by {'; '.join(parts)}."
+    text += " No test compares these extremes of many means, so the differences may be noise."
     known = [data for data in order if spreads[data][3]]  # a single seed may be an accident
     if len(known) > 1 and "cancer-m" in known:
         where = "as in the paper" if known[0] == "cancer-m" else "in the paper on Cancer-M"
@@ -170,10 +171,12 @@ def _learned_verdict(learned: Tally[float], fixed: Tally[float]) -> str:
         return f"learning ε does not replace the search: from {' and '.join(behind)} it stays behind."
     start = min(lows, key=lambda value: lows[value])
     worst = learned.leads[start]
-    others = "some fixed values are" if fixed.where("behind") else "nor is a fixed value"
-    interval = f"{worst.low:+.2f} to {worst.high:+.2f} (95 %)"
-    also = f" ({others})" if fixed.leads else ""
-    found = f"no initial value is behind{also}; {start:g} reaches the lowest, {interval}"
+    others = "some fixed values are" if fixed.where("behind") else "and no fixed value is"
+    also = f", {'but ' if fixed.where('behind') else ''}{others}" if fixed.leads else ""
+    found = (
+        f"no initial value is significantly behind the chosen ε{also}. In the worst case, from {start:g}, the "
+        f"difference is between {worst.low:+.2f} and {worst.high:+.2f} points (95 % interval)"
+    )
     if lows[start] < -MARGIN:
         return f"{worst.n} seeds do not show whether learning ε replaces the search: {found}."
     return f"learning ε replaces the search, to within {MARGIN:g} point: {found}."
