@@ -25,7 +25,7 @@ def test_an_experiment_is_printed_then_json_without_running_again(s2gnn, tmp_pat
     records = Records(path).read()
     assert [record.seed for record in records] == list(TEST_SEEDS[:3])
     mean = sum(record.metrics["test_accuracy"] for record in records) / 3
-    assert all(word in out for word in ("knn, k = 30", "label spreading", "fair", f"{100 * mean:.2f} ± "))
+    assert all(word in out for word in ("k-NN, k = 30", "label spreading", "fair", f"{100 * mean:.2f} ± "))
     assert "3 runs to train, about " in err
     code, out, err = s2gnn(*arguments, "--json")
     content = json.loads(out)
@@ -124,7 +124,7 @@ def test_a_table_runs_and_is_shown(s2gnn, tmp_path):
     code, out, err = s2gnn("study", "run", "table2-knn", *chosen)
     assert code == 0, err
     assert "budget smoke: 3 runs to train, about" in err
-    row = next(line for line in out.splitlines() if "sign" in line)
+    row = next(line for line in out.splitlines() if "SIGN" in line)
     assert row.count("smoke") == 1
     assert "89.67 ± 0.39" in row
     assert "s2gnn" not in out.replace("s2gnn study", "")

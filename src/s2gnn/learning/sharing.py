@@ -12,6 +12,7 @@ from torch import Tensor
 
 from s2gnn.graphs import Graph
 from s2gnn.graphs.validation import ValidCSR
+from s2gnn.operators.csr import no_beta_warning
 
 _SMALL = 4096  # bytes; below a page, sharing costs more than copying
 
@@ -58,7 +59,7 @@ class _SharingPickler(ForkingPickler):
 
 def _load(content: bytes) -> Shared:
     # Sparse tensors were checked, if at all, where they were made; checking again is needless.
-    with torch.sparse.check_sparse_tensor_invariants(enable=False):  # type: ignore[no-untyped-call]
+    with no_beta_warning(), torch.sparse.check_sparse_tensor_invariants(enable=False):  # type: ignore[no-untyped-call]
         return Shared(ForkingPickler.loads(content))
 
 

@@ -39,7 +39,10 @@ class S2GNN(PlainS2GNN):
     ) -> BranchOperator:
         """Return the operator of all layers, at the network's ε."""
         self._layers[0].initialize(x.shape[-1])
-        conv = max(self._layers, key=lambda conv: conv.uses_messages)  # by default the first; messages need edges
+        conv = self._layers[0]
+        for other in self._layers:
+            if other.uses_messages:  # messages need edges
+                conv = other
         return conv.operator(x, edge_index, edge_weight, self.epsilon)
 
     @property
