@@ -34,10 +34,11 @@ def as_operator(
     shift: Shift | None,
     *,
     directed: bool = True,
+    normalize: bool = True,
 ) -> BranchOperator:
     """Return the operator of either calling convention: the validated argument, or an operator built from edges.
 
-    A `SobolevFamily` is evaluated at the layer's ε.
+    A `SobolevFamily` is evaluated at the layer's ε. `normalize` is that of `EdgeOperator`.
     """
     if isinstance(graph, BranchOperator | SobolevFamily):
         if edge_weight is not None:
@@ -53,7 +54,7 @@ def as_operator(
         raise InputError("a prepared input needs the operator that prepared it: call conv(op.prepare(x), op)")
     if not is_dense(graph):
         raise InputError(f"the graph is a {type(graph).__name__}: pass {_remedy(graph, alpha, epsilon)}")
-    return edge_operator(x, graph, edge_weight, alpha, epsilon, shift, directed=directed)
+    return edge_operator(x, graph, edge_weight, alpha, epsilon, shift, directed=directed, normalize=normalize)
 
 
 def edge_operator(

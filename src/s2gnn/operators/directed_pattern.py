@@ -61,7 +61,7 @@ def _sorted_pattern(sources: Tensor, targets: Tensor, n_nodes: int) -> DirectedP
     listed = targets * n_nodes + sources
     key, order = torch.sort(listed, stable=True)
     rows, columns = targets.index_select(0, order), sources.index_select(0, order)
-    _, reverse = torch.sort(columns * n_nodes + rows, stable=True)
+    reverse = torch.argsort(columns * n_nodes + rows, stable=True)
     own, other = _indptr(rows, n_nodes), _indptr(columns, n_nodes)
     return DirectedPattern(
         EdgePattern.directed(own, columns),

@@ -12,7 +12,7 @@ from torch_geometric.utils import is_sparse, to_edge_index
 
 from s2gnn.errors import InputError
 from s2gnn.nn.arguments import check_bool
-from s2gnn.nn.calling import edge_operator
+from s2gnn.nn.calling import as_operator
 from s2gnn.nn.conv import NormName
 from s2gnn.nn.conv import S2Conv as PlainS2Conv
 from s2gnn.nn.epsilon import EpsilonName, LearnedEpsilon
@@ -145,13 +145,8 @@ class S2Conv(PlainS2Conv, MessagePassing):  # type: ignore[misc]  # PyG has no t
         if self._cached is not None and not self.uses_messages:
             return self._cached
         edge_index, edge_weight = edge_list(edge_index, edge_weight, self.flow)
-        if isinstance(x, Tensor) and (self.uses_messages or not self.normalize or x.shape[0] == 0):
-            settings = self.alpha, epsilon, self.shift
-            op: BranchOperator = edge_operator(
-                x, edge_index, edge_weight, *settings, directed=self.directed, normalize=self.normalize
-            )
-        else:
-            op = super().operator(x, edge_index, edge_weight, epsilon)
+        settings = self.alpha, epsilon, self.shift
+        op = as_operator(x, edge_index, edge_weight, *settings, directed=self.directed, normalize=self.normalize)
         if self.cached and not self.uses_messages:
             if isinstance(epsilon, LearnedEpsilon) or getattr(edge_weight, "requires_grad", False):
                 raise InputError("cached=True keeps the operator, but epsilon or the edge weights are learned")
