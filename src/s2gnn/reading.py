@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar
 
 import msgspec
 import numpy as np
@@ -43,6 +43,11 @@ _HEADERS: dict[tuple[int, int], Callable[..., Any]] = {
 _MANY_DIGITS = re.compile(rb"\d{309}")  # of an integer that may exceed the range of floats
 
 _BAD_HEADER = (ValueError, KeyError, TypeError, RecursionError, MemoryError, OverflowError, SyntaxError)
+
+
+def why_not(path: Path, kind: Literal["file", "folder"]) -> str:
+    """Return why a path cannot be read as a file or folder, after its name in an error."""
+    return f"is not a {kind}" if path.exists() else "does not exist"
 
 
 def read_bytes(path: Path, *, largest: int | None = None) -> bytes:

@@ -30,6 +30,7 @@ from s2gnn.experiments.summary import runs_of_experiments, summary_json, summary
 from s2gnn.experiments.table import TableStudy
 from s2gnn.files import write_atomically
 from s2gnn.pictures import FORMS
+from s2gnn.reading import why_not
 from s2gnn.render import FormatName, fill_sections, render
 
 
@@ -86,8 +87,7 @@ def document(
     Example: [bold]s2gnn study document docs/reproduction.md[/bold]
     """
     if not page.is_file():
-        problem = "is not a file" if page.exists() else "does not exist"
-        raise InputError(f"{page} {problem}: give the Markdown document to write the tables into")
+        raise InputError(f"{page} {why_not(page, 'file')}: give the Markdown document to write the tables into")
     check_folder(results)
     try:
         text = page.read_text(encoding="utf-8")
@@ -118,8 +118,7 @@ def draw(
 def check_folder(results: Path) -> None:
     """Refuse a folder of records that does not exist."""
     if not results.is_dir():
-        problem = "is not a folder" if results.exists() else "does not exist"
-        raise InputError(f"{results} {problem}: give the folder of records with --results")
+        raise InputError(f"{results} {why_not(results, 'folder')}: give the folder of records with --results")
 
 
 def render_section(results: Path, name: str) -> str:

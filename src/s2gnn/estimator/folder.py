@@ -14,7 +14,7 @@ from s2gnn.estimator.card import Estimator, ModelCard, card_page
 from s2gnn.estimator.content import DAMAGE, Content, content_of, estimator_of
 from s2gnn.estimator.description import CLASSES
 from s2gnn.files import folder_aside, replace_folder, write_atomically
-from s2gnn.reading import parse_json
+from s2gnn.reading import parse_json, why_not
 
 FORMAT = "s2gnn-estimator"
 VERSION = 3  # since the base predictor and the blend
@@ -146,8 +146,7 @@ def _read_plain_file(folder: Path, name: str, largest: int | None = None) -> byt
     """Read a plain file in `folder`; a symlink, which may point anywhere, is refused."""
     path = folder / name
     if not folder.is_dir():
-        problem = "is not a folder" if folder.exists() else "does not exist"
-        raise InputError(f"{folder} {problem}: give {MODEL_FOLDER}")
+        raise InputError(f"{folder} {why_not(folder, 'folder')}: give {MODEL_FOLDER}")
     if path.is_symlink() or not path.is_file():
         raise InputError(f"{path} is missing or not a plain file: give {MODEL_FOLDER}")
     try:

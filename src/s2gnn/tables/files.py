@@ -15,7 +15,7 @@ import pandas as pd
 
 from s2gnn.errors import InputError
 from s2gnn.progress import progress_bar
-from s2gnn.reading import Gunzipped, read_arrays
+from s2gnn.reading import Gunzipped, read_arrays, why_not
 from s2gnn.tables.table import Column, Table, as_numbers, as_text
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -50,7 +50,7 @@ def read_table(path: str | Path, *, progress: bool = False) -> Table:
     """
     path = Path(path)
     if not path.is_file():
-        problem = "is a folder" if path.is_dir() else "is not a file" if path.exists() else "does not exist"
+        problem = "is a folder" if path.is_dir() else why_not(path, "file")
         raise InputError(f"{path} {problem}: give a .csv, .tsv or .npz table")
     return _read_npz(path) if path.suffix.lower() == ".npz" else _read_text(path, progress)
 
