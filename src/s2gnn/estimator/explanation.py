@@ -18,7 +18,7 @@ from s2gnn.estimator.features import in_form_of
 from s2gnn.estimator.forest import Forest
 from s2gnn.estimator.outputs import ClassOutputs
 from s2gnn.estimator.smoothing import new_row_weights, smoothing_operator, smoothing_weights
-from s2gnn.estimator.table_columns import named_values
+from s2gnn.estimator.table_columns import MISSING, named_values
 from s2gnn.operators import SobolevOperator
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 MEMBERS = ("columns alone", "similar rows", "networks")  # base predictor, smoothing, networks
 UNITS = ("probability", "probability before calibration", "log-odds")  # of members, labelled rows and columns
 SMALLEST_WEIGHT = 1e-6  # of a row relative to the largest, to be followed through the forests
-MISSING = "missing"  # instead of the value of a column
 VALUES_AT_ONCE = 2**24  # of intermediate results
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 HISTOGRAM_BINS = 16
 CATEGORIES_NAMED = 3
+MISSING = "missing"  # instead of a number
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Column:
         texts = [value if isinstance(value, str) else number_text(value) for value in self.values(features)]
         if missing is None or self.categories is not None:
             return texts
-        return ["missing" if gone else text for gone, text in zip(missing[:, self.first], texts, strict=True)]
+        return [MISSING if gone else text for gone, text in zip(missing[:, self.first], texts, strict=True)]
 
     def summary(self, features: Any) -> tuple[str, list[int]]:
         """Return the values of the column in a few words, and a histogram; most frequent categories first."""

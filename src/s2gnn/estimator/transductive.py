@@ -7,12 +7,11 @@ predictor, graph, smoothing, networks), and blend by the predictions of the hidd
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
@@ -180,7 +179,7 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
         `joined` is the graph and how new rows are joined to it; `None` if it depends on the labels.
         """
         n_rows = self.features_.shape[0]
-        with computing_with(1 if n_rows <= ONE_THREAD_ROWS else torch.get_num_threads()):
+        with computing_with(1) if n_rows <= ONE_THREAD_ROWS else nullcontext():
             outputs = self._outputs(labels)
             base, network_input = None, self.features_
             if self.normal_scores_ is not None:
@@ -219,6 +218,13 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
             objective,
             number_of_networks(self.n_networks, graph.n_nodes, alone=self.network == "s2gnn"),
         )
+
+    @property
+    def _labels(self) -> KnownLabels:
+        """Return the labels that the estimator learned from."""
+        assert self.labelled_ is not None
+        assert self.targets_ is not None
+        return KnownLabels(self.labelled_, self.targets_, self.label_weights_, self.groups_)
 
     @property
     def smoothing_epsilon(self) -> float:
@@ -315,12 +321,10 @@ class TransductiveEstimator(RowAnswers, BaseEstimator, ABC):  # type: ignore[mis
             raise InputError(f"folds is {folds}, but it must be at least 2")
         if self.labelled_ is None:
             raise InputError("this estimator was saved by a release that did not store the labels: fit it again")
-        assert self.targets_ is not None
         hidden = self.hidden_ if (folds, evaluated, seed) == (FOLDS, None, 0) else None
         if hidden is None:
             joined = None if self._graph_depends_on_labels else (self.graph_, self.attachment_)
-            labels = KnownLabels(self.labelled_, self.targets_, self.label_weights_, self.groups_)
-            hidden = self._predict_hidden(labels, joined, folds, evaluated=evaluated, seed=seed)
+            hidden = self._predict_hidden(self._labels, joined, folds, evaluated=evaluated, seed=seed)
         if hidden is None:
             return None
         self.evaluation_, self.graph_gain_ = self._evaluated(hidden)

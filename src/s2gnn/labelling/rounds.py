@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from s2gnn.estimator import S2GNNClassifier
 from s2gnn.estimator.evaluation import HiddenPredictions, hidden_folds, number_of_folds
-from s2gnn.estimator.known_labels import KnownLabels
 from s2gnn.estimator.transductive import FOLDS
 
 STABLE_SHARE = 0.01
@@ -43,23 +42,16 @@ class RoundClassifier(S2GNNClassifier):
         """Return whether both have the same classes."""
         return np.array_equal(self.classes_, other.classes_)
 
-    @property
-    def labels(self) -> KnownLabels:
-        """The labels that it learned from."""
-        assert self.labelled_ is not None
-        assert self.targets_ is not None
-        return KnownLabels(self.labelled_, self.targets_, self.label_weights_, self.groups_)
-
     def parts_to_hide(self) -> list[NDArray[np.int64]]:
         """Return the places in the labels that each fold hides; none if they are too few, or for networks alone."""
-        labels = self.labels
+        labels = self._labels
         parts = hidden_folds(labels.rows, labels.targets, FOLDS, 0, labels.groups) if self.network == "blended" else []
         return parts[: number_of_folds(len(parts), self.graph_.n_nodes)]
 
     def predict_hidden(self, part: NDArray[np.int64]) -> NDArray[np.float64]:
         """Predict labels that are hidden from the members, (members, n, C)."""
         joined = None if self._graph_depends_on_labels else (self.graph_, self.attachment_)
-        return self._learn(self.labels.without(part), joined).predictions[:, self.labels.rows[part]]
+        return self._learn(self._labels.without(part), joined).predictions[:, self._labels.rows[part]]
 
     def calibrate(self, hidden: HiddenPredictions) -> None:
         """Blend and evaluate by hidden labels, of this round or of an earlier one with the same classes."""
@@ -113,7 +105,7 @@ class Trainer:
         self._predicted.append(self._hiding.predict_hidden(self._parts[len(self._predicted)]))
         if len(self._predicted) < len(self._parts) or not self.estimator.has_classes_of(self._hiding):
             return False
-        labels = self._hiding.labels
+        labels = self._hiding._labels
         self.estimator.calibrate(HiddenPredictions.of_folds(labels.rows, labels.targets, self._parts, self._predicted))
         return True
 

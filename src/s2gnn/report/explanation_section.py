@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from s2gnn.estimator.explanation import MISSING, Explanation
+from s2gnn.estimator.explanation import Explanation
+from s2gnn.estimator.table_columns import MISSING
 from s2gnn.report.data_sections import prediction_text
 from s2gnn.report.elements import Html, Section, counted, escaped, percent, shortened, table
 from s2gnn.report.model import ReportedModel
